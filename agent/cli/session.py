@@ -123,10 +123,10 @@ class Session:
         return self._open_ledger(create=False)
 
     def _open_ledger(self, *, create: bool) -> Ledger:
-        from agent.ledger import Ledger
+        from agent.ledger import ApprovalRule, Ledger
 
-        place = self.config.ledger
-        ledger = Ledger.open(place.path, self.clock, create=create, anchors=place.anchors)
+        place, rule = self.config.ledger, ApprovalRule.of(self.config.signers, self.config.approvals)
+        ledger = Ledger.open(place.path, self.clock, create=create, anchors=place.anchors, rule=rule)
         self._open.callback(ledger.close)
         return ledger
 

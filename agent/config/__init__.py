@@ -6,7 +6,7 @@ Read in this order: ``errors``, ``quantities``, ``tiers``, ``policy``, ``spaces`
 
 from agent.config.errors import ConfigError, NothingToSize, Problem
 from agent.config.files import find_config, load, parse
-from agent.config.models import MOST_TOP_UNITS, STALE_SAMPLES, Config, DatabaseConfig, Level, PinConfig
+from agent.config.models import MOST_TOP_UNITS, STALE_SAMPLES, ApprovalMode, Config, DatabaseConfig, Level, PinConfig
 from agent.config.sample import sample
 from agent.config.spaces import Storage
 from agent.config.tiers import TierConfig
@@ -14,6 +14,7 @@ from agent.config.tiers import TierConfig
 __all__ = [
     "MOST_TOP_UNITS",
     "STALE_SAMPLES",
+    "ApprovalMode",
     "Config",
     "ConfigError",
     "DatabaseConfig",

@@ -30,6 +30,7 @@ def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
     metrics = values.get("metrics")
     if isinstance(metrics, dict):
         yield from _secrets(metrics.get("basic_auth"), ("metrics", "basic_auth"))
+    yield from _approvals(values)
     databases = list(_items(values, "databases", ()))
     yield from _duplicates(databases, "name", "another database has the name {!r} too")
     for location, database in databases:
@@ -39,6 +40,17 @@ def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
         yield from _order_of_tiers(tiers)
         for key in ("connection", "move_connection"):
             yield from _secrets(database.get(key), (*location, key))
+
+
+def _approvals(values: dict[Any, Any]) -> Iterator[Mistake]:
+    """Signed approvals need people who may sign; several approvals need signatures."""
+    signed = values.get("approval") == "signed"
+    if signed and values.get("allowed_signers") is None:
+        yield ("approval",), "signed approvals need allowed_signers: FILE with the people who may sign", False
+    several = values.get("approvals")
+    if not signed and isinstance(several, int) and several > 1:
+        message = f"{several} approvals are told apart by their keys only: set approval: signed, or approvals: 1"
+        yield ("approvals",), message, False
 
 
 def _items(holder: dict[Any, Any], key: str, above: Location) -> Iterator[tuple[Location, dict[Any, Any]]]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
 MOST_TOP_UNITS = 10_000  # that metrics show one by one
+MOST_APPROVALS = 5
 PINS = {"must": Pin.MUST, "prefer": Pin.PREFER, "never": Pin.NEVER}
 
 
@@ -225,15 +226,32 @@ class DatabaseConfig(Part):
         return resolve(self.name, self.tiers, catalog)
 
 
+class ApprovalMode(StrEnum):
+    """What makes an approval one."""
+
+    PLAIN = "plain"  # whoever may run `hotplace approve` decides
+    SIGNED = "signed"  # a person signs a document with a key that allowed_signers names
+
+
 class Config(Part):
     """The whole file."""
 
     level: Annotated[Level, BeforeValidator(_not_auto)] = Level.OBSERVE
     dry_run: Flag = True  # approved moves are printed, not carried out
+    approval: ApprovalMode = ApprovalMode.PLAIN
+    allowed_signers: Path | None = None  # people and their public keys, see ssh-keygen(1); not writable by the agent
+    approvals: Count = Field(default=1, ge=1, le=MOST_APPROVALS)  # people who must sign, each with a key of his own
     ledger: LedgerConfig = LedgerConfig()
     metrics: MetricsConfig = MetricsConfig()
     log: LogConfig = LogConfig()
     databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
+
+    _absolute = field_validator("allowed_signers", mode="after")(_resolve_against_config_file)
+
+    @property
+    def signers(self) -> Path | None:
+        """Who may sign; None: approvals are plain."""
+        return self.allowed_signers if self.approval is ApprovalMode.SIGNED else None
 
     def database(self, name: str | None = None) -> DatabaseConfig:
         """The database of that name; without a name the only one.

@@ -15,6 +15,10 @@ TEMPLATE = """\
 level: propose        # observe: watch and rank only. propose: also store proposals and run those a person approved
 dry_run: true         # what acts only prints its statements; set false to let approved moves run
 
+# approval: signed    # a person signs each proposal with an SSH key; plain (default): who may run `hotplace approve`
+# allowed_signers: /etc/hotplace/allowed_signers   # people and public keys, see ssh-keygen(1); belongs to root
+# approvals: 2        # people who must sign, each with a key of his own and none the proposer
+
 ledger:               # the durable record of proposals, approvals and moves
   path: hotplace.db   # relative to this file's folder; a service uses /var/lib/hotplace/ledger.db
   history: 14d        # how long heat history is kept

@@ -5,6 +5,7 @@ the tables, ``database`` the connection and why it syncs as it does, ``audit`` t
 blobs.
 """
 
+from agent.ledger.chain.signed import ApprovalRule
 from agent.ledger.errors import (
     DigestMismatch,
     LedgerBusy,
@@ -16,6 +17,7 @@ from agent.ledger.errors import (
     LedgerTooNew,
     NotApproved,
     NotFound,
+    NotSigned,
     ProposalExpired,
     ProposalTampered,
     Refused,
@@ -42,6 +44,7 @@ from agent.ledger.rows import (
 )
 
 __all__ = [
+    "ApprovalRule",
     "AuditReport",
     "AuditRow",
     "ClosedSpaceRow",
@@ -60,6 +63,7 @@ __all__ = [
     "MoveRow",
     "NotApproved",
     "NotFound",
+    "NotSigned",
     "OperatorRequestRow",
     "OutcomeRow",
     "PinRow",

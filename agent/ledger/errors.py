@@ -9,7 +9,7 @@
       NotFound                                     (also a LookupError)
       ProposalTampered                             (a stored proposal is not what was stored)
       Untrusted                                    (chain, anchors, approvals and moves do not agree)
-      Refused -- WrongState, DigestMismatch, ProposalExpired, NotApproved
+      Refused -- WrongState, DigestMismatch, ProposalExpired, NotSigned, NotApproved
 """
 
 from __future__ import annotations
@@ -79,6 +79,10 @@ class DigestMismatch(Refused):
 
 class ProposalExpired(Refused):
     """The proposal was too old to be approved."""
+
+
+class NotSigned(Refused):
+    """An approval needs a signature that was not given, or that does not count."""
 
 
 class NotApproved(Refused):

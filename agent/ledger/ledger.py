@@ -15,6 +15,7 @@ from agent.ledger.arrivals import Arrivals
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import CREATED
+from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust, require_no_ledger_before
 from agent.ledger.file.database import BUSY_SECONDS, Database
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
@@ -50,13 +51,16 @@ class Ledger:
     written.
     """
 
-    def __init__(self, database: Database, clock: Clock, actor: str, anchors: AnchorFile) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, actor: str, anchors: AnchorFile, rule: ApprovalRule = PLAIN
+    ) -> None:
         """Use ``Ledger.open``."""
         self._database = database
         self.audit = AuditChain(database, clock, actor, anchors)
         changes = StateChanges(self.audit, clock)
-        self.proposals = Proposals(database, self.audit, clock, changes)
-        self.moves = Moves(database, self.audit, clock, changes, Trust(anchors))
+        self.proposals = Proposals(database, self.audit, clock, changes, rule)
+        self._trust = Trust(anchors, rule)
+        self.moves = Moves(database, self.audit, clock, changes, self._trust)
         self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
@@ -73,6 +77,7 @@ class Ledger:
         create: bool = True,
         busy_seconds: float = BUSY_SECONDS,
         anchors: Path | None = None,
+        rule: ApprovalRule = PLAIN,
     ) -> Self:
         """Open the file, create it and its folder where missing, and migrate its tables where they are old.
 
@@ -82,6 +87,7 @@ class Ledger:
             actor: which process this is, in the audit chain; by default user, host and process number.
             create: make a new ledger where there is none.
             busy_seconds: how long a call waits for another writer.
+            rule: how proposals are approved.
             anchors: file of the anchors; None: next to the ledger, ``.anchors`` behind its name.
 
         Raises:
@@ -100,11 +106,15 @@ class Ledger:
         with ExitStack() as on_failure:
             on_failure.callback(database.close)
             found = bring_up_to_date(database)
-            ledger = cls(database, clock, actor or default_actor(), anchor_file)
+            ledger = cls(database, clock, actor or default_actor(), anchor_file, rule)
             if found is not None:
                 ledger.audit.record(CREATED if not found else "ledger.migrated", path.name, was=found, now=HEAD)
             on_failure.pop_all()
         return ledger
+
+    def use_rule(self, rule: ApprovalRule) -> None:
+        """Approve and trust by another rule from now on, as after a reload of the configuration."""
+        self.proposals.rule = self._trust.rule = rule
 
     def close(self) -> None:
         """End all connections."""

@@ -7,8 +7,10 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
 
+from agent.keys import ApprovalDocument
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, STORED, subject_of
+from agent.ledger.chain.signed import SIGNED, ApprovalRule, Given, check_signature, document_of, given_for
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
 from agent.ledger.file.database import Database, insert_row, not_by_index
 from agent.ledger.file.schema import moves, proposals
@@ -24,11 +26,14 @@ from connectors.base import Clock
 class Proposals:
     """The proposals of all databases. Every change is one transaction with its audit row."""
 
-    def __init__(self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges) -> None:
+    def __init__(
+        self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges, rule: ApprovalRule
+    ) -> None:
         self._database = database
         self._chain = chain
         self._clock = clock
         self._changes = changes
+        self.rule = rule
 
     def store(self, proposal: Proposal) -> int:
         """Store a proposal and return its number; older undecided ones of that database and purpose are superseded.
@@ -116,33 +121,53 @@ class Proposals:
         with self._database.read() as connection:
             return load_proposal(connection, number)
 
-    def approve(self, number: int, *, who: str, origin: str, digest: str, reason: str = "") -> ProposalRow:
-        """Approve a proposal and all its moves that were not struck.
+    def document(self, number: int) -> tuple[ApprovalDocument, list[Given]]:
+        """What is to be signed to approve a proposal as it is now, and the signatures over just that.
+
+        Raises:
+            NotFound, ProposalTampered: as ``row``.
+            ProposalExpired, WrongState: as ``approve``.
+        """
+        self.expire_due()
+        with self._database.read() as connection:
+            row = load_proposal(connection, number)
+            _require_decidable(row)
+            document = document_of(connection, row)
+            return document, [given for given in given_for(connection, document) if given.document == document]
+
+    def approve(
+        self, number: int, *, who: str, origin: str, digest: str, reason: str = "", signature: str = ""
+    ) -> ProposalRow:
+        """Approve a proposal and all its moves that were not struck, or take in a signature while others are missing.
 
         Args:
             number: its number.
-            who: the person.
+            who: the person; with a signature it is its principal instead.
             origin: terminal or address.
             digest: of what the person looked at, whole or its first 12 or more characters.
             reason: their reason, if given.
+            signature: over the document, as ssh-keygen writes it; "": none.
+
+        Returns:
+            The proposal; still PROPOSED where more people have to sign.
 
         Raises:
             NotFound, ProposalTampered: as ``row``.
             ProposalExpired: too late; it is marked so.
             WrongState: it was decided or superseded before.
             DigestMismatch: it is another digest, or too short.
+            NotSigned, SignatureInvalid: a signature is missing or does not count.
         """
         _require_name(who, origin)
         self.expire_due()  # in a transaction of its own: it holds although the approval is refused
         with self._database.write() as connection:
             row = load_proposal(connection, number)
-            if row.state is ProposalState.EXPIRED:
-                raise ProposalExpired(
-                    f"proposal {number} expired at {row.proposal.expires_at:%F %T %Z}",
-                    advice="Its figures are too old. The next plan proposes again what is still worth moving.",
-                )
-            _require(row, ProposalState.PROPOSED, "approved")
+            _require_decidable(row)
             _check_digest(row, digest)
+            if signature or self.rule.signers is not None:
+                who, missing = self._take_in(connection, row, signature, origin)
+                if missing:
+                    return row
             changed = self._decide(connection, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
             query = update(proposals).where(proposals.c.id == number)
             connection.execute(query.values(approved_digest=row.digest))
@@ -244,6 +269,19 @@ class Proposals:
                 was=row.state, reason=reason, digest=row.digest,
             )  # fmt: skip
 
+    def _take_in(self, connection: Connection, row: ProposalRow, armored: str, origin: str) -> tuple[str, int]:
+        """Store a signature that counts; returns everybody who has signed, and how many signatures are missing."""
+        document = document_of(connection, row)
+        before = [given for given in given_for(connection, document) if given.document == document]
+        signature = check_signature(self.rule, document, armored, before, row.proposal.asked_by)
+        self._chain.append(
+            connection, SIGNED, subject_of("proposal", row.id),
+            who=signature.who, origin=origin, key=signature.key, digest=row.digest, moves=document.moves,
+            sequence=document.sequence, signature=signature.armored,
+        )  # fmt: skip
+        names = dict.fromkeys([*(given.who for given in before), signature.who])
+        return ", ".join(names), self.rule.needed - len(before) - 1
+
     def _decide(
         self, connection: Connection, row: ProposalRow, to: ProposalState, moves_to: MoveState,
         who: str, origin: str, reason: str,
@@ -274,6 +312,15 @@ def _checked_text(proposal: Proposal) -> str:
 def _require_name(who: str, origin: str) -> None:
     if not who.strip() or not origin.strip():
         raise ValueError(f"a decision names who ({who!r}) and from where ({origin!r})")
+
+
+def _require_decidable(row: ProposalRow) -> None:
+    if row.state is ProposalState.EXPIRED:
+        raise ProposalExpired(
+            f"proposal {row.id} expired at {row.proposal.expires_at:%F %T %Z}",
+            advice="Its figures are too old. The next plan proposes again what is still worth moving.",
+        )
+    _require(row, ProposalState.PROPOSED, "approved")
 
 
 def _require(row: ProposalRow, state: ProposalState, verb: str) -> None:

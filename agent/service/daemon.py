@@ -24,7 +24,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from agent.config import STALE_SAMPLES, Config, ConfigError, load
 from agent.execution.hooks import MoveEvent
-from agent.ledger import HistorySettings, Ledger
+from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.service.httpd import Certificate, MetricsServer
 from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
@@ -296,6 +296,7 @@ class Daemon:
             self._scheduler.shutdown(wait=True)  # before the sessions are closed: a job may still use them
         self._close_watches()
         self.config, before = config, self._watches
+        self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals))
         self._watches = self._make_watches(config)
         for name, watch in self._watches.items():
             if name in before:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
+from agent.keys import SignatureInvalid, Signers
 from agent.service.packages import foreign_packages, package_folders
 from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
 from connectors.findings import Finding
@@ -42,7 +43,7 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
     Returns:
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
-    findings = [packages_finding(), ledger_finding(config.ledger.path)]
+    findings = [packages_finding(), ledger_finding(config.ledger.path), approval_finding(config.signers)]
     watching = list(_examine_watching(database, clock))
     if database.move_connection is None:
         return findings + watching
@@ -81,6 +82,21 @@ def ledger_finding(path: Path) -> Finding:
             values={"path": str(path)},
         )
     return Finding.ok("ledger_path", f"the ledger {path} can be written")
+
+
+def approval_finding(allowed_signers: Path | None) -> Finding:
+    """What an approval proves: plain, who may run the command; signed, who holds a key, if the file of keys is safe."""
+    if allowed_signers is None:
+        return Finding.info(
+            "approval",
+            "approvals are plain: every process of the user that runs hotplace, and root, can approve",
+            "approval: signed asks for signatures by people's own SSH keys",
+        )
+    try:
+        Signers(allowed_signers).check_file()
+    except SignatureInvalid as error:
+        return Finding.error("approval", str(error), error.advice, values={"allowed_signers": str(allowed_signers)})
+    return Finding.ok("approval", f"approvals are signed; {allowed_signers} says who may sign")
 
 
 def storage_findings(storage: Storage, head_room_ratio: float) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ def exit_code_of(error: HotplaceError) -> ExitCode:
 def _codes() -> tuple[tuple[type[HotplaceError], ExitCode], ...]:
     """Exit codes by class of error; the first that matches decides, so the narrower classes come first."""
     from agent.config import ConfigError, NothingToSize
+    from agent.keys import SignatureInvalid
     from agent.ledger import LedgerBusy, LedgerError, NotFound, Refused
     from agent.planning.undo import CannotUndo
     from agent.service.httpd import CannotListen
@@ -48,5 +49,6 @@ def _codes() -> tuple[tuple[type[HotplaceError], ExitCode], ...]:
         (NotFound, ExitCode.NOT_FOUND),
         (Refused, ExitCode.REFUSED),
         (CannotUndo, ExitCode.REFUSED),
+        (SignatureInvalid, ExitCode.REFUSED),
         (LedgerError, ExitCode.LEDGER_UNUSABLE),
     )

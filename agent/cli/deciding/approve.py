@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ from agent.cli.deciding.proposals import ProposalId, print_conflicts, print_prop
 from agent.cli.session import Session, actor, interactive
 from agent.config import DatabaseConfig
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
+from agent.keys import NAMESPACE
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import WITHDRAWN, ProposalState
@@ -35,27 +38,45 @@ def approve(
         typer.Option(help=f"Digest of what you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
+    signature: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),
+    ] = None,
     reason: Reason = "",
 ) -> None:
-    """Approve a proposal, exactly as it is stored, so that its moves may run before it expires."""
+    """Approve a proposal, exactly as it is stored, so that its moves may run before it expires.
+
+    With approval: signed in the configuration it prints what is to be signed, or takes in a signature.
+    """
     row = session.ledger.proposals.row(number)
     database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
-    if row.state is ProposalState.PROPOSED and digest is None and not yes:
+    if session.config.signers is not None and signature is None:
+        _print_document(session, number)
+        return
+    if row.state is ProposalState.PROPOSED and digest is None and not yes and signature is None:
         _confirm(session, row, with_proposal(conflicts, number))
     else:
         print_conflicts(session.out, with_proposal(conflicts, number))
     who = actor()
     approved = session.ledger.proposals.approve(
-        number, digest=row.digest if digest is None else digest, who=who.who, origin=who.origin, reason=reason
+        number,
+        digest=row.digest if digest is None else digest,
+        who=who.who,
+        origin=who.origin,
+        reason=reason,
+        signature="" if signature is None else _read(signature),
     )
+    if approved.state is ProposalState.PROPOSED:
+        _say_who_is_missing(session, approved)
+        return
     next_sentence = _what_happens_next(session, database)
-    session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {who.who}")
+    session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {approved.decided_by}")
     session.out.line(next_sentence)
     session.out.document(
         {
             **_decision(approved),
-            "who": who.who,
+            "who": approved.decided_by,
             "origin": who.origin,
             "conflicts": conflicts_document(conflicts, number),
             "next": next_sentence,
@@ -98,6 +119,52 @@ def strike(
             "origin": who.origin,
         }
     )
+
+
+def _print_document(session: Session, number: int) -> None:
+    """What to sign, alone on standard output, and how to go on."""
+    document, given = session.ledger.proposals.document(number)
+    needed = session.config.approvals
+    if not session.out.as_json:
+        session.out.verbatim(document.text)
+    session.out.note(f"look at it first: hotplace show {number}; then sign just this text, saved as FILE, as yourself:")
+    session.out.note(f"ssh-keygen -Y sign -n {NAMESPACE} -f ~/.ssh/id_ed25519 FILE")
+    session.out.note(f"hotplace approve {number} --signature FILE.sig")
+    if given:
+        session.out.note(f"signed by {', '.join(each.who for each in given)}; {needed} signatures are needed")
+    session.out.document(
+        {
+            "proposal": number,
+            "document": document.text,
+            "namespace": NAMESPACE,
+            "signed_by": [each.who for each in given],
+            "needed": needed,
+        }
+    )
+
+
+def _say_who_is_missing(session: Session, row: ProposalRow) -> None:
+    _, given = session.ledger.proposals.document(row.id)
+    names, needed = [each.who for each in given], session.config.approvals
+    session.out.line(f"proposal {row.id} is signed by {', '.join(names)}: {len(names)} of {needed} signatures")
+    session.out.line("next: another person signs the same document with a key of his own")
+    session.out.document({**_decision(row), "signed_by": names, "needed": needed})
+
+
+def _read(path: Path) -> str:
+    """A signature file; ``-`` is standard input.
+
+    Raises:
+        CommandError: it cannot be read.
+    """
+    try:
+        return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(
+            f"the signature {path} cannot be read: {error}",
+            code=ExitCode.USAGE,
+            advice="ssh-keygen -Y sign writes it next to what was signed, with .sig behind its name.",
+        ) from error
 
 
 def _struck(move: MoveRow) -> dict[str, object]:

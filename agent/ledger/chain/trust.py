@@ -14,6 +14,7 @@ from sqlalchemy import Connection, or_, select
 from agent.ledger.chain.anchors import AnchorFile, anchor_fault
 from agent.ledger.chain.links import APPROVED, MOVES_EXPIRED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
+from agent.ledger.chain.signed import ApprovalRule, signature_fault
 from agent.ledger.errors import LedgerMissing, Untrusted
 from agent.ledger.file.schema import audit
 from agent.ledger.rows import MoveRow
@@ -22,8 +23,9 @@ from agent.ledger.rows import MoveRow
 class Trust:
     """Asks chain, anchors and tables whether they agree about a move."""
 
-    def __init__(self, anchors: AnchorFile) -> None:
+    def __init__(self, anchors: AnchorFile, rule: ApprovalRule) -> None:
         self._anchors = anchors
+        self.rule = rule
 
     def require(self, connection: Connection, move: MoveRow) -> None:
         """Check that the chain fits, from the proposal's first row and from the last anchor on, and holds the move.
@@ -31,7 +33,11 @@ class Trust:
         Raises:
             Untrusted: something does not fit; nothing may be sent.
         """
-        fault = self._chain_fault(connection, move) or _move_fault(connection, move)
+        fault = (
+            self._chain_fault(connection, move)
+            or _move_fault(connection, move)
+            or signature_fault(connection, self.rule, move)
+        )
         if fault:
             raise Untrusted(
                 f"the ledger cannot be trusted, nothing was sent: {fault}",

@@ -1,0 +1,141 @@
+"""Signed approvals in the ledger: the document that is to be signed, what was signed, and whether that is enough.
+
+A signature is a row of the audit chain. It counts only as long as its key is among the allowed signers: it is checked
+when it is given, and again before each statement that rests on it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from sqlalchemy import Connection, func, select
+
+from agent.keys import ApprovalDocument, Signature, SignatureInvalid, Signers
+from agent.ledger.chain.links import GENESIS, hash_of_row, subject_of
+from agent.ledger.errors import NotSigned
+from agent.ledger.file.schema import audit, moves
+from agent.ledger.rows import MoveRow, ProposalRow
+from agent.model.states import MoveState
+
+SIGNED = "proposal.signed"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRule:
+    """How a proposal is approved.
+
+    Attributes:
+        signers: who may sign; None: whoever runs the command decides.
+        needed: how many people must sign, each with a key of his own; more than one: none of them the proposer.
+    """
+
+    signers: Signers | None = None
+    needed: int = 1
+
+    @classmethod
+    def of(cls, allowed_signers: Path | None, needed: int) -> Self:
+        """The rule of a configuration; without a file of signers approvals are plain."""
+        return cls(None if allowed_signers is None else Signers(allowed_signers), needed)
+
+
+PLAIN = ApprovalRule()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A signature that the chain holds, with what was signed."""
+
+    document: ApprovalDocument
+    who: str
+    key: str
+    armored: str
+
+
+def document_of(connection: Connection, row: ProposalRow) -> ApprovalDocument:
+    """What a person signs to approve a proposal as it is now."""
+    found = list(connection.execute(select(moves).where(moves.c.proposal_id == row.id).order_by(moves.c.ordinal)))
+    subjects = [subject_of("proposal", row.id), *(subject_of("move", move.id) for move in found)]
+    last = select(func.max(audit.c.id)).where(audit.c.subject.in_(subjects), audit.c.event != SIGNED)
+    return ApprovalDocument(
+        ledger=hash_of_row(connection, 1) or GENESIS,
+        database=row.proposal.database,
+        fingerprint=row.proposal.fingerprint,
+        proposal=row.id,
+        digest=row.digest,
+        moves=tuple(move.ordinal for move in found if move.state == MoveState.PROPOSED),
+        expires_at=row.proposal.expires_at,
+        sequence=connection.execute(last).scalar() or 0,
+    )
+
+
+def given_for(connection: Connection, document: ApprovalDocument) -> Iterator[Given]:
+    """The signatures that the chain holds for a proposal, each with its own moves and sequence.
+
+    Args:
+        connection: to the ledger.
+        document: of the proposal; moves and sequence in it do not matter.
+    """
+    about = audit.c.subject == subject_of("proposal", document.proposal)
+    for row in connection.execute(select(audit).where(about, audit.c.event == SIGNED).order_by(audit.c.id)):
+        facts = json.loads(row.facts)
+        signed = replace(document, moves=tuple(facts["moves"]), sequence=facts["sequence"])
+        yield Given(signed, facts["who"], facts["key"], facts["signature"])
+
+
+def check_signature(
+    rule: ApprovalRule, document: ApprovalDocument, armored: str, before: list[Given], proposer: str
+) -> Signature:
+    """Check a signature that is given now.
+
+    Args:
+        rule: which says who may sign.
+        document: as it must be signed now.
+        armored: the signature.
+        before: what the chain holds for the same proposal.
+        proposer: who asked for the proposal; "": the agent.
+
+    Raises:
+        NotSigned: it is not needed, made with a key that has signed already, or by the proposer.
+        SignatureInvalid: it does not fit the document, or is of nobody who may sign.
+    """
+    if rule.signers is None:
+        raise NotSigned("approvals are plain here: a signature means nothing", advice="Set approval: signed.")
+    if not armored:
+        raise NotSigned(
+            f"proposal {document.proposal} is approved by signature only",
+            advice=f"hotplace approve {document.proposal} > FILE prints what to sign; then give --signature FILE.sig.",
+        )
+    signature = rule.signers.verify(document.text, armored)
+    if any(given.key == signature.key for given in before if given.document == document):
+        raise NotSigned(
+            f"the key {signature.key} of {signature.who} has signed this already",
+            advice="Another person has to sign with a key of his own.",
+        )
+    if rule.needed > 1 and signature.who == proposer:
+        raise NotSigned(f"{proposer} proposed this and cannot approve it too", advice="Another person has to sign it.")
+    return signature
+
+
+def signature_fault(connection: Connection, rule: ApprovalRule, move: MoveRow) -> str:
+    """Why the signatures that the chain holds do not approve a move by today's rule; "" where they do."""
+    if rule.signers is None:
+        return ""
+    document = ApprovalDocument(
+        ledger=hash_of_row(connection, 1) or GENESIS, database=move.database, fingerprint=move.fingerprint,
+        proposal=move.proposal_id, digest=move.digest, moves=(), expires_at=move.expires_at, sequence=0,
+    )  # fmt: skip
+    keys, why = set(), ""
+    for given in given_for(connection, document):
+        if move.move.ordinal not in given.document.moves:
+            continue
+        try:
+            keys.add(rule.signers.verify(given.document.text, given.armored).key)
+        except SignatureInvalid as error:
+            why = f": {error}"
+    if len(keys) >= rule.needed:
+        return ""
+    return f"proposal {move.proposal_id} has {len(keys)} of the {rule.needed} signatures that it needs{why}"

@@ -1,0 +1,169 @@
+"""Signed approvals: without the signatures that the configuration asks for nothing is approved, and nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.keys import SignatureInvalid, Signers
+from agent.ledger import ApprovalRule, Ledger, MoveRow, NotSigned, ProposalRow, Untrusted, WrongState
+from agent.model.states import MoveState, ProposalState
+from tests.keys import Person
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import Tamper, approved, stored
+from tests.unit.samples import a_move, a_proposal
+
+Two = tuple[Person, Person]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Two:
+    """Anna and Bert, both allowed to sign."""
+    folder = tmp_path_factory.mktemp("people")
+    return Person.new(folder, "anna"), Person.new(folder, "bert")
+
+
+@pytest.fixture
+def signers(tmp_path: Path, people: Two) -> Signers:
+    """A file that allows both."""
+    path = tmp_path / "allowed_signers"
+    path.write_text("".join(person.line for person in people))
+    return Signers(path)
+
+
+@pytest.fixture
+def ledger(path: Path, clock: StillClock, signers: Signers) -> Iterator[Ledger]:
+    """Its proposals are approved by one signature."""
+    with Ledger.open(path, clock, actor="test", rule=ApprovalRule(signers)) as opened:
+        yield opened
+
+
+def sign(ledger: Ledger, number: int, person: Person, text: str = "") -> ProposalRow:
+    """Give a signature over the document as it is, or over another text."""
+    signature = person.sign(text or ledger.proposals.document(number)[0].text)
+    row = ledger.proposals.row(number)
+    return ledger.proposals.approve(number, who="root", origin="tty", digest=row.digest, signature=signature)
+
+
+def first_move(ledger: Ledger, number: int) -> MoveRow:
+    """The first move of a proposal."""
+    return ledger.moves.rows(proposal_id=number)[0]
+
+
+def test_a_signature_approves(ledger: Ledger, people: Two) -> None:
+    """By the name that the file gives its key, not by the user who handed it in; its moves are trusted."""
+    row = sign(ledger, stored(ledger), people[0])
+    assert (row.state, row.decided_by) == (ProposalState.APPROVED, "anna")
+    ledger.moves.require_trust(first_move(ledger, row.id))
+    (signed,) = [each for each in ledger.audit.rows() if each.event == "proposal.signed"]
+    assert signed.facts["key"].startswith("SHA256:")
+    assert ledger.audit.verify().ok
+
+
+def test_without_a_signature_nothing_is_approved(ledger: Ledger) -> None:
+    """The error says how to get one."""
+    with pytest.raises(NotSigned, match=r"by signature only") as error:
+        approved(ledger)
+    assert "--signature" in error.value.advice
+    assert ledger.proposals.row(1).state is ProposalState.PROPOSED
+
+
+def test_a_signature_means_nothing_where_approvals_are_plain(path: Path, clock: StillClock, people: Two) -> None:
+    """It is refused, not ignored."""
+    with Ledger.open(path, clock) as plain, pytest.raises(NotSigned, match=r"approvals are plain"):
+        sign(plain, stored(plain), people[0])
+
+
+def test_what_was_struck_meanwhile_has_to_be_signed_again(ledger: Ledger, people: Two) -> None:
+    """The document says which moves remain, and what was the last that happened to them."""
+    number = stored(ledger, 3)
+    text = ledger.proposals.document(number)[0].text
+    ledger.proposals.strike(number, 2, who="carl", origin="tty", reason="")
+    assert "moves: 1 3\n" in ledger.proposals.document(number)[0].text
+    with pytest.raises(SignatureInvalid, match=r"does not fit this document"):
+        sign(ledger, number, people[0], text)
+    sign(ledger, number, people[0])
+    assert [row.state for row in ledger.moves.rows(proposal_id=number)].count(MoveState.APPROVED) == 2
+
+
+def test_a_signature_is_for_one_ledger(ledger: Ledger, path: Path, clock: StillClock, people: Two) -> None:
+    """The same proposal by the same number in another one is not approved by it."""
+    text = ledger.proposals.document(stored(ledger))[0].text
+    rule = ledger.proposals.rule
+    clock.sleep(1)
+    with Ledger.open(path.with_name("other.db"), clock, rule=rule) as other, pytest.raises(SignatureInvalid):
+        sign(other, stored(other), people[0], text)
+
+
+def test_an_approval_without_its_signature_sends_nothing(ledger: Ledger, tamper: Tamper, people: Two) -> None:
+    """A process of the same user can write an approval into the chain, but no signature of anybody."""
+    ledger.use_rule(ApprovalRule())
+    number = approved(ledger)
+    ledger.moves.require_trust(first_move(ledger, number))
+    ledger.use_rule(ApprovalRule(Signers(people[0].key)))
+    with pytest.raises(Untrusted, match=r"has 0 of the 1 signatures that it needs"):
+        ledger.moves.require_trust(first_move(ledger, number))
+
+
+def test_who_may_no_longer_sign_approves_nothing_any_more(ledger: Ledger, signers: Signers, people: Two) -> None:
+    """Each statement asks again: a key that was taken out of the file does not count."""
+    number = stored(ledger)
+    sign(ledger, number, people[0])
+    signers.path.write_text(people[1].line)
+    with pytest.raises(Untrusted, match=r"0 of the 1 signatures .* no key in"):
+        ledger.moves.require_trust(first_move(ledger, number))
+
+
+def test_two_people_with_two_keys(ledger: Ledger, signers: Signers, people: Two) -> None:
+    """The first signature approves nothing; the same key does not count twice; the second one approves."""
+    ledger.use_rule(ApprovalRule(signers, 2))
+    number = stored(ledger)
+    assert sign(ledger, number, people[0]).state is ProposalState.PROPOSED
+    with pytest.raises(NotSigned, match=r"has signed this already"):
+        sign(ledger, number, people[0])
+    row = sign(ledger, number, people[1])
+    assert (row.state, row.decided_by) == (ProposalState.APPROVED, "anna, bert")
+    ledger.moves.require_trust(first_move(ledger, number))
+    ledger.use_rule(ApprovalRule(signers, 3))
+    with pytest.raises(Untrusted, match=r"2 of the 3 signatures"):
+        ledger.moves.require_trust(first_move(ledger, number))
+
+
+def test_one_key_under_two_names_is_one_person(ledger: Ledger, signers: Signers, people: Two) -> None:
+    """Keys are counted, not names."""
+    ledger.use_rule(ApprovalRule(signers, 2))
+    number = stored(ledger)
+    sign(ledger, number, people[0])
+    signers.path.write_text(people[0].line.replace("anna ", "annette ", 1))
+    with pytest.raises(NotSigned, match=r"has signed this already"):
+        sign(ledger, number, people[0])
+
+
+def test_a_strike_between_two_signatures_makes_the_first_one_void(
+    ledger: Ledger, signers: Signers, people: Two
+) -> None:
+    """Both must have seen the same."""
+    ledger.use_rule(ApprovalRule(signers, 2))
+    number = stored(ledger, 3)
+    sign(ledger, number, people[0])
+    ledger.proposals.strike(number, 2, who="carl", origin="tty", reason="")
+    assert sign(ledger, number, people[1]).state is ProposalState.PROPOSED
+    assert sign(ledger, number, people[0]).state is ProposalState.APPROVED
+
+
+def test_who_proposed_it_is_no_second_person(ledger: Ledger, signers: Signers, people: Two) -> None:
+    """By the name under which the proposal was asked for."""
+    ledger.use_rule(ApprovalRule(signers, 2))
+    number = ledger.proposals.store(a_proposal(a_move(), asked_by="anna"))
+    with pytest.raises(NotSigned, match=r"anna proposed this"):
+        sign(ledger, number, people[0])
+
+
+def test_what_is_decided_is_not_signed(ledger: Ledger, people: Two) -> None:
+    """There is no document of it any more."""
+    number = stored(ledger)
+    ledger.proposals.reject(number, who="carl", origin="tty", reason="no")
+    with pytest.raises(WrongState):
+        ledger.proposals.document(number)
