@@ -35,6 +35,7 @@ Counts = I64 | I32 | I16  # whole numbers of 0 or more, the narrowest type in wh
 Bools = NDArray[np.bool_]
 
 NO_PARENT = -1
+REBUILT = frozenset({UnitKind.INDEX, UnitKind.INDEX_PARTITION, UnitKind.LOB})  # under another id
 NO_WIDE = -1
 
 
@@ -104,6 +105,20 @@ class UnitTable:
 
     def __len__(self) -> int:
         return len(self.physical_id)
+
+    def table_ids(self, rows: Sequence[int]) -> tuple[int, ...]:
+        """What tells each unit from another one of the same name: its own id, of indexes and LOBs that of their table.
+
+        An index gets another id when it is rebuilt, and is still the same one.
+        """
+        return tuple(
+            int(
+                self.parent[row]
+                if self.kind[row] in REBUILT and self.parent[row] != NO_PARENT
+                else self.physical_id[row]
+            )
+            for row in rows
+        )
 
     def rows_of(self, physical_id: I64) -> I64:
         """Row of each given id, or -1 where the table has no such unit. Shape ``(len(physical_id),)``."""

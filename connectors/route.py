@@ -35,6 +35,7 @@ class Bundle:
     space: str
     wide: str = ""  # the narrow way; else what moves as a whole, of UnitTable.wide_names
     homes: tuple[str, ...] = ()  # of wide_names, that each of unit_keys is to be in then; (): the connector chooses
+    table_ids: tuple[int, ...] = ()  # UnitTable.table_ids of unit_keys; (): stored before it was recorded
     container: str = ""  # what of the space is taken out or put back, its bytes stay in the space; it has no units then
 
 

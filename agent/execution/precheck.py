@@ -6,8 +6,8 @@ its turn, those before it carried out, all of them grown by what they are expect
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -31,6 +31,7 @@ class Facts:
     inspection: Inspection
     target: Space | None  # completed from configuration; None: it is gone
     head_room_ratio: float
+    table_ids: Mapping[str, int] = field(default_factory=dict)  # UnitTable.table_ids by key, of those that are there
     closed: bool = False  # the target is closed to arrivals
     seconds: float = 0.0  # that its copy is expected to take, with the safety factor
 
@@ -56,7 +57,7 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed |
         facts: of each, all of one instant.
     """
     for row, each in zip(rows, facts, strict=True):
-        for check in (_check_approval, _same_database, _still_home, _size_holds, _target_takes):
+        for check in (_check_approval, _same_database, _still_home, _same_object, _size_holds, _target_takes):
             refused = check(row, each)
             if refused is not None:
                 return refused
@@ -101,6 +102,19 @@ def _still_home(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
             return PrecheckRefusal(
                 "moved_by_others", f"{row.move.key} is not where it was: {facts.inspection.sentence}"
             )
+
+
+def _same_object(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
+    """Another table under the approved name was never approved: it was dropped and made again, or renamed."""
+    bundle = row.move.route.bundle
+    for key, approved in zip(bundle.unit_keys, bundle.table_ids, strict=False):  # none, of what was stored before
+        now = facts.table_ids.get(key, approved)
+        if now != approved:
+            return PrecheckRefusal(
+                "other_object",
+                f"{key} is another object under the approved name: its table had id {approved}, now {now}",
+            )
+    return None
 
 
 def _size_holds(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:

@@ -9,6 +9,7 @@ from agent.execution.gate import Gate
 from agent.execution.precheck import Facts
 from agent.ledger import Ledger, MoveRow
 from agent.planning.containers import without
+from agent.planning.situation import rows_of_keys
 from connectors.base import Clock, Connector
 from connectors.model import Space
 
@@ -40,7 +41,9 @@ class FactReader:
         Raises:
             ConnectorError: the engine did not answer.
         """
-        storage = self._database.resolve_spaces(self._connector.catalog())
+        catalog = self._connector.catalog()
+        storage = self._database.resolve_spaces(catalog)
+        row_of = rows_of_keys(catalog.units.key, {key for row in rows for key in row.move.route.bundle.unit_keys})
         spaces = {space.name: space for space in storage.spaces}
         closed = {each.space for each in self._ledger.arrivals.rows(self._database.name)}
         fingerprint = self._connector.identify().fingerprint
@@ -49,6 +52,11 @@ class FactReader:
                 now=self._clock.now(),
                 fingerprint=fingerprint,
                 inspection=self._connector.inspect(row.move.route),
+                table_ids={
+                    key: catalog.units.table_ids([row_of[key]])[0]
+                    for key in row.move.route.bundle.unit_keys
+                    if key in row_of
+                },
                 target=_target(row, spaces),
                 head_room_ratio=self._database.policy_settings().head_room_ratio,
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,

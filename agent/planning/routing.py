@@ -148,4 +148,5 @@ def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
         size_bytes=move.size_bytes,
         space=move.from_space,
         wide=move.wide,
+        table_ids=units.table_ids(move.rows),
     )

@@ -153,6 +153,7 @@ def _bundle_now(row: MoveRow, catalog: Catalog) -> Bundle:
         space=space,
         wide=row.move.route.bundle.wide,
         homes=row.move.route.leaves,
+        table_ids=units.table_ids(rows),
     )
 
 

@@ -25,6 +25,7 @@ def bundle_of(catalog: Catalog, key: str) -> Bundle:
         kind=UnitKind(units.kind[lead]),
         size_bytes=int(units.size_bytes[rows].sum()),
         space=catalog.spaces[int(units.space[lead])].name,
+        table_ids=units.table_ids(rows),
     )
 
 
@@ -37,6 +38,7 @@ def together(connector: Connector, *keys: str) -> Bundle:
         physical_ids=(*lead.physical_ids, *(number for each in others for number in each.physical_ids)),
         unit_keys=(*lead.unit_keys, *(key for each in others for key in each.unit_keys)),
         size_bytes=lead.size_bytes + sum(each.size_bytes for each in others),
+        table_ids=(*lead.table_ids, *(number for each in others for number in each.table_ids)),
     )
 
 

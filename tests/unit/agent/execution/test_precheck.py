@@ -69,6 +69,20 @@ def test_each_reason_has_its_code(row: dict[str, Any], facts: dict[str, Any], co
     assert len(answer.sentence) > 20
 
 
+def test_another_table_under_the_approved_name_is_skipped() -> None:
+    """By the id of the table; what was stored before ids were recorded, and what is gone, is judged by the rest."""
+    move = a_move()
+    bundle = replace(move.route.bundle, table_ids=(5,))
+    row = a_row(move=replace(move, route=replace(move.route, bundle=bundle)))
+    (key,) = bundle.unit_keys
+    assert alone(row, replace(FACTS, table_ids={key: 5})) == Allowed()
+    answer = alone(row, replace(FACTS, table_ids={key: 6}))
+    assert isinstance(answer, PrecheckRefusal)
+    assert (answer.code, "had id 5, now 6" in answer.sentence) == ("other_object", True)
+    assert alone(a_row(), replace(FACTS, table_ids={key: 6})) == Allowed()
+    assert alone(row, FACTS) == Allowed()
+
+
 def test_head_room_and_transient_space_count() -> None:
     """64 MiB into 84 MiB free of 200 fit above a head-room of 20, but not with 1 MiB of transient space more."""
     tight = replace(FACTS, target=replace(TARGET, used_bytes=116 * MIB, free_bytes=84 * MIB))
