@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, insert, select
-
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.file.database import Database
-from agent.ledger.file.schema import closed_spaces
+from agent.ledger.file.reading import where
 from agent.ledger.rows import ClosedSpaceRow
 from connectors.base import Clock
+
+_CLOSED = "SELECT * FROM closed_spaces"
 
 
 class Arrivals:
@@ -24,25 +24,23 @@ class Arrivals:
         if not who.strip():
             raise ValueError(f"who closes the space {space!r} names themselves")
         values = {"database": database, "space": space, "who": who, "reason": reason, "at": self._clock.now()}
-        with self._database.write() as connection:
-            query = select(closed_spaces).where(closed_spaces.c.database == database, closed_spaces.c.space == space)
-            if connection.execute(query).first() is not None:
+        with self._database.write() as transaction:
+            if transaction.first(_CLOSED, where("database = ?", database), where("space = ?", space)) is not None:
                 return False
-            connection.execute(insert(closed_spaces), values)
-            self._chain.append(connection, "space.closed", f"{database} {space}", who=who, reason=reason)
+            transaction.insert_all("closed_spaces", [values])
+            self._chain.append(transaction, "space.closed", f"{database} {space}", who=who, reason=reason)
             return True
 
     def open(self, database: str, space: str, *, who: str, reason: str) -> bool:
         """Open it again; False where it was not closed."""
-        with self._database.write() as connection:
-            query = delete(closed_spaces).where(closed_spaces.c.database == database, closed_spaces.c.space == space)
-            removed = bool(connection.execute(query).rowcount)
+        with self._database.write() as transaction:
+            removed = bool(transaction.delete("closed_spaces", database=database, space=space))
             if removed:
-                self._chain.append(connection, "space.opened", f"{database} {space}", who=who, reason=reason)
+                self._chain.append(transaction, "space.opened", f"{database} {space}", who=who, reason=reason)
             return removed
 
     def rows(self, database: str) -> list[ClosedSpaceRow]:
         """Those that are closed, by name."""
-        query = select(closed_spaces).where(closed_spaces.c.database == database).order_by(closed_spaces.c.space)
-        with self._database.read() as connection:
-            return [ClosedSpaceRow(**row._asdict()) for row in connection.execute(query)]
+        with self._database.read() as reading:
+            found = reading.rows(_CLOSED, where("database = ?", database), then="ORDER BY space")
+            return [ClosedSpaceRow(**row._asdict()) for row in found]

@@ -13,12 +13,14 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, Row, delete, func, insert, select, type_coerce
+from sqlalchemy import BigInteger, Row, delete, func, select, type_coerce
 
 from agent.ledger.errors import corrupt
 from agent.ledger.file.codec import Values, decode_history, encode_history, merge_history
 from agent.ledger.file.database import Database
-from agent.ledger.file.schema import EPOCH, history
+from agent.ledger.file.instants import EPOCH, instant
+from agent.ledger.file.schema import history
+from agent.ledger.file.transaction import Transaction
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings
 from connectors.model import I64
 
@@ -65,15 +67,15 @@ class History:
             "started_at": ended_at - timedelta(seconds=seconds), "ended_at": ended_at, "seconds": seconds,
             "signals": values.shape[0], "body": body,
         }  # fmt: skip
-        with self._database.write(durable=False) as connection:
-            connection.execute(insert(history), row)
+        with self._database.write(durable=False) as transaction:
+            transaction.insert_all("history", [row])
         return len(body)
 
     def read(self, database: str, since: datetime, until: datetime) -> Iterator[HistoryRow]:
         """Intervals that ended within (since, until], the oldest first, in one snapshot that lasts until the end."""
         within = history.c.ended_at > since, history.c.ended_at <= until
         query = select(history).where(history.c.database == database, *within)
-        with self._database.read() as connection:
+        with self._database.read_by_core() as connection:
             for row in connection.execute(query.order_by(history.c.ended_at, history.c.id)):
                 yield self._decode(row)
 
@@ -102,9 +104,9 @@ class History:
         some = select(history.c.id, size.label("size")).where(history.c.ended_at <= until).limit(DROPPED_AT_ONCE)
         rows, total = 0, 0
         while True:
-            with self._database.write(durable=False) as connection:
-                found = connection.execute(some).all()
-                connection.execute(delete(history).where(history.c.id.in_([row.id for row in found])))
+            with self._database.write(durable=False) as transaction:
+                found = transaction.core.execute(some).all()
+                transaction.core.execute(delete(history).where(history.c.id.in_([row.id for row in found])))
             rows, total = rows + len(found), total + sum(row.size for row in found)
             if len(found) < DROPPED_AT_ONCE:
                 return rows, total
@@ -113,10 +115,10 @@ class History:
         """Database and number of each bucket of ``coarse`` seconds that ended by then and has rows of ``fine``."""
         width = coarse * MICRO
         bucket = (type_coerce(history.c.ended_at, BigInteger) - 1) // width  # (start, end]: as intervals end
-        last = _instant((before - EPOCH) // timedelta(seconds=coarse) * width)
+        last = instant((before - EPOCH) // timedelta(seconds=coarse) * width)
         query = select(history.c.database, bucket).distinct()
         query = query.where(history.c.resolution_seconds == fine, history.c.ended_at <= last)
-        with self._database.read() as connection:
+        with self._database.read_by_core() as connection:
             return sorted((name, int(number)) for name, number in connection.execute(query))
 
     def _fold_bucket(self, name: str, fine: int, coarse: int, bucket: int) -> _Folded:
@@ -124,17 +126,19 @@ class History:
         within = (
             history.c.database == name,
             history.c.resolution_seconds == fine,
-            history.c.ended_at > _instant(bucket * width),
-            history.c.ended_at <= _instant((bucket + 1) * width),
+            history.c.ended_at > instant(bucket * width),
+            history.c.ended_at <= instant((bucket + 1) * width),
         )
-        with self._database.write(durable=False) as connection:
-            rows = connection.execute(select(history).where(*within).order_by(history.c.signals, history.c.id)).all()
+        with self._database.write(durable=False) as transaction:
+            rows = transaction.core.execute(
+                select(history).where(*within).order_by(history.c.signals, history.c.id)
+            ).all()
             by_signals = groupby(rows, key=lambda row: int(row.signals))
-            sizes = [self._insert_merged(connection, list(group), coarse) for _, group in by_signals]
-            connection.execute(delete(history).where(history.c.id.in_([row.id for row in rows])))
+            sizes = [self._insert_merged(transaction, list(group), coarse) for _, group in by_signals]
+            transaction.core.execute(delete(history).where(history.c.id.in_([row.id for row in rows])))
         return _Folded(len(rows), len(sizes), sum(len(row.body) for row in rows), sum(sizes))
 
-    def _insert_merged(self, connection: Connection, rows: list[Row[Any]], coarse: int) -> int:
+    def _insert_merged(self, transaction: Transaction, rows: list[Row[Any]], coarse: int) -> int:
         decoded = [self._decode(row) for row in rows]
         body = encode_history(*merge_history([(row.slots, row.values) for row in decoded]))
         merged = {
@@ -142,7 +146,7 @@ class History:
             "started_at": min(row.started_at for row in decoded), "ended_at": max(row.ended_at for row in decoded),
             "seconds": sum(row.seconds for row in decoded), "signals": rows[0].signals, "body": body,
         }  # fmt: skip
-        connection.execute(insert(history), merged)
+        transaction.insert_all("history", [merged])
         return len(body)
 
     def _decode(self, row: Row[Any]) -> HistoryRow:
@@ -154,7 +158,3 @@ class History:
             database=row.database, started_at=row.started_at, ended_at=row.ended_at, seconds=row.seconds,
             resolution_seconds=row.resolution_seconds, slots=slots, values=values,
         )  # fmt: skip
-
-
-def _instant(microseconds: int) -> datetime:
-    return EPOCH + timedelta(microseconds=microseconds)

@@ -19,7 +19,7 @@ from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust, require_no_ledger_before
 from agent.ledger.file.database import BUSY_SECONDS, Database
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
-from agent.ledger.file.schema import HEAD
+from agent.ledger.file.revisions import HEAD
 from agent.ledger.file.upkeep import Upkeep
 from agent.ledger.moves import Moves
 from agent.ledger.pins import Pins

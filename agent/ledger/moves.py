@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select, update
-from sqlalchemy.dialects.sqlite import insert
+from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState
-from agent.ledger.file.database import Database, in_parts, insert_row, not_by_index
-from agent.ledger.file.schema import moves, outcomes, placements, proposals, steps
+from agent.ledger.file.database import Database, in_parts
+from agent.ledger.file.reading import Condition, one_of, where
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
 from agent.ledger.state_changes import StateChanges
 from agent.ledger.stored import load_move, load_moves, load_moves_of
@@ -34,22 +31,18 @@ from agent.model.states import (
 from connectors.base import Clock
 from connectors.route import Route
 
+if TYPE_CHECKING:
+    from agent.ledger.file.transaction import Transaction
+
 AT_ONCE = 500  # moves in one statement
-_TO_DO = (  # made once
-    select(moves.c.id)
-    .join(proposals)
-    .where(
-        proposals.c.database == bindparam("of"),
-        proposals.c.state == ProposalState.APPROVED,
-        not_by_index(moves.c.state).in_(tuple(ACTIONABLE)),
-    )
-    .limit(1)
-)
-_OUTCOMES = (
-    select(outcomes, moves.c.proposal_id, proposals.c.database)
-    .join(moves, outcomes.c.move_id == moves.c.id)
-    .join(proposals, moves.c.proposal_id == proposals.c.id)
-)
+_TO_DO = "SELECT moves.id FROM moves JOIN proposals ON proposals.id = moves.proposal_id"
+_STEPS = """
+SELECT steps.* FROM steps JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
+"""
+_OUTCOMES = """
+SELECT outcomes.*, moves.proposal_id, proposals.database
+FROM outcomes JOIN moves ON moves.id = outcomes.move_id JOIN proposals ON proposals.id = moves.proposal_id
+"""
 
 
 class Moves:
@@ -77,18 +70,19 @@ class Moves:
         Raises:
             ProposalTampered: the proposal of one of them is not what was stored.
         """
-        with self._database.read() as connection:
-            return load_moves(connection, _conditions(database, proposal_id, states, since))
+        with self._database.read() as reading:
+            return load_moves(reading, *_conditions(database, proposal_id, states, since))
 
     def of(self, proposals_: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
         """The moves of some proposals in the order of execution, by proposal."""
-        with self._database.read() as connection:
-            return load_moves_of(connection, proposals_)
+        with self._database.read() as reading:
+            return load_moves_of(reading, proposals_)
 
     def to_do(self, database: str) -> bool:
         """Whether a move of a database is approved or has begun and not ended; asked once a second."""
-        with self._database.read() as connection:
-            return connection.execute(_TO_DO, {"of": database}).first() is not None
+        with self._database.read() as reading:
+            approved = where("proposals.database = ?", database), where("proposals.state = ?", ProposalState.APPROVED)
+            return reading.first(_TO_DO, *approved, one_of("+moves.state", ACTIONABLE), then="LIMIT 1") is not None
 
     def latest(self, database: str, limit: int) -> list[MoveRow]:
         """The moves whose state changed last, the newest first.
@@ -96,8 +90,8 @@ class Moves:
         Raises:
             ProposalTampered: the proposal of one of them is not what was stored.
         """
-        with self._database.read() as connection:
-            return load_moves(connection, [not_by_index(proposals.c.database) == database], newest=limit)
+        with self._database.read() as reading:
+            return load_moves(reading, where("+proposals.database = ?", database), newest=limit)
 
     def taking_back(self, row: MoveRow) -> list[MoveRow]:
         """The moves of later proposals that take a move back, or would.
@@ -105,13 +99,10 @@ class Moves:
         Raises:
             ProposalTampered: one of those proposals is not what was stored.
         """
-        later = proposals.c.id > row.proposal_id
-        named = (
-            func.instr(proposals.c.body, f'"undoes":{row.id},') > 0
-        )  # in canonical text; what follows is another key
-        of_it = not_by_index(proposals.c.database) == row.database
-        with self._database.read() as connection:
-            return [each for each in load_moves(connection, [later, of_it, named]) if each.move.undoes == row.id]
+        later = where("proposals.id > ?", row.proposal_id), where("+proposals.database = ?", row.database)
+        named = where("instr(proposals.body, ?) > 0", f'"undoes":{row.id},')  # in canonical text; another key follows
+        with self._database.read() as reading:
+            return [each for each in load_moves(reading, *later, named) if each.move.undoes == row.id]
 
     def row(self, move_id: int) -> MoveRow:
         """One move.
@@ -120,8 +111,8 @@ class Moves:
             NotFound: there is none by that number.
             ProposalTampered: its proposal is not what was stored.
         """
-        with self._database.read() as connection:
-            return load_move(connection, move_id)
+        with self._database.read() as reading:
+            return load_move(reading, move_id)
 
     def transition(self, move_id: int, to: MoveState, reason: str) -> MoveRow:
         """Bring a move into another state, checked against the stored one within the transaction.
@@ -133,21 +124,21 @@ class Moves:
             IllegalTransition: ``TRANSITIONS`` does not hold it, or it would approve without a digest.
             NotApproved: the move would begin without an approval.
         """
-        with self._database.write() as connection:
-            row = load_move(connection, move_id)
+        with self._database.write() as transaction:
+            row = load_move(transaction, move_id)
             _check(row, to)
             started = row.state is MoveState.PRECHECK and to is MoveState.RUNNING
             now = self._clock.now()
             values = {"state": to, "reason": reason, "updated_at": now, "attempts": row.attempts + started}
-            connection.execute(update(moves).where(moves.c.id == move_id).values(values))
+            transaction.update("moves", [move_id], values)
             if to in HOME_CHANGES:
-                _note_arrival(connection, row, now)
+                _note_arrival(transaction, row, now)
             self._chain.append(
-                connection, f"move.{to}", subject_of("move", move_id),
+                transaction, f"move.{to}", subject_of("move", move_id),
                 was=row.state, reason=reason, digest=row.digest,
             )  # fmt: skip
-            self._changes.finish_if_ended(connection, row.proposal_id)
-            return load_move(connection, move_id)
+            self._changes.finish_if_ended(transaction, row.proposal_id)
+            return load_move(transaction, move_id)
 
     def require_trust(self, row: MoveRow) -> None:
         """Check that chain, anchors and tables agree about a move, before it begins.
@@ -155,14 +146,14 @@ class Moves:
         Raises:
             Untrusted: they do not.
         """
-        with self._database.read() as connection:
-            self._trust.require(connection, row)
+        with self._database.read() as reading:
+            self._trust.require(reading, row)
 
     def last_moved(self, database: str) -> dict[str, datetime]:
         """Unit key -> when it last arrived in a new home, for every unit of every bundle that was moved."""
-        query = select(placements.c.unit_key, placements.c.placed_at).where(placements.c.database == database)
-        with self._database.read() as connection:
-            return {row.unit_key: row.placed_at for row in connection.execute(query)}
+        with self._database.read() as reading:
+            found = reading.rows("SELECT unit_key, placed_at FROM placements", where("database = ?", database))
+            return {row.unit_key: row.placed_at for row in found}
 
     # -- the journal ---------------------------------------------------------------------------------------------
 
@@ -175,17 +166,17 @@ class Moves:
             WrongState: the move does not run.
             Untrusted: chain, anchors and tables do not agree about it.
         """
-        with self._database.write() as connection:
-            row = load_move(connection, move_id)
+        with self._database.write() as transaction:
+            row = load_move(transaction, move_id)
             _check_covered(row, sql)
-            self._trust.require(connection, row)
+            self._trust.require(transaction, row)
             values = {
                 "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
                 "intended_at": self._clock.now(),
             }  # fmt: skip
-            number = insert_row(connection, steps, values)
+            number = transaction.insert("steps", values)
             self._chain.append(
-                connection, "step.intended", subject_of("step", number),
+                transaction, "step.intended", subject_of("step", number),
                 move=move_id, ordinal=ordinal, sql=sql, digest=row.digest,
             )  # fmt: skip
             return number
@@ -199,15 +190,15 @@ class Moves:
         """
         if state is StepState.INTENDED:
             raise ValueError(f"step {step_id}: a result is done, failed or unknown, not {state}")
-        with self._database.write() as connection:
-            before = connection.execute(select(steps.c.state).where(steps.c.id == step_id)).scalar()
+        with self._database.write() as transaction:
+            before = transaction.scalar("SELECT state FROM steps", where("id = ?", step_id))
             if before is None:
                 raise NotFound(f"there is no step {step_id}")
             if before != StepState.INTENDED:
                 raise WrongState(f"step {step_id} already ended: {before}")
             values = {"state": state, "detail": detail, "ended_at": self._clock.now()}
-            connection.execute(update(steps).where(steps.c.id == step_id).values(values))
-            self._chain.append(connection, f"step.{state}", subject_of("step", step_id), detail=detail)
+            transaction.update("steps", [step_id], values)
+            self._chain.append(transaction, f"step.{state}", subject_of("step", step_id), detail=detail)
 
     def steps(self, move_id: int) -> list[StepRow]:
         """Every statement of a move that was sent or about to be, in order."""
@@ -216,24 +207,23 @@ class Moves:
     def steps_of(self, move_ids: Collection[int]) -> dict[int, list[StepRow]]:
         """The same of several moves, by their numbers."""
         found: dict[int, list[StepRow]] = {number: [] for number in move_ids}
-        with self._database.read() as connection:
+        with self._database.read() as reading:
             for some in in_parts(move_ids, AT_ONCE):
-                for row in connection.execute(select(steps).where(steps.c.move_id.in_(some)).order_by(steps.c.id)):
+                for row in reading.rows("SELECT * FROM steps", one_of("move_id", some), then="ORDER BY id"):
                     found[row.move_id].append(StepRow(**{**row._asdict(), "state": StepState(row.state)}))
         return found
 
     def sent_statements(self, database: str, since: datetime) -> list[SentRow]:
         """Every statement of a database that had not ended before ``since``, in the order they were sent."""
-        late = or_(steps.c.ended_at.is_(None), steps.c.ended_at > since)
-        here = not_by_index(proposals.c.database) == database
-        query = select(steps).join(moves, steps.c.move_id == moves.c.id).join(proposals).where(late, here)
-        with self._database.read() as connection:
-            found = sorted(connection.execute(query), key=lambda row: int(row.id))
+        late = where("(steps.ended_at IS NULL OR steps.ended_at > ?)", since)
+        here = where("+proposals.database = ?", database)
+        with self._database.read() as reading:
+            found = sorted(reading.rows(_STEPS, late, here), key=lambda row: int(row.id))
             wanted = dict.fromkeys(row.move_id for row in found)
             rows = {
                 row.id: row
                 for some in in_parts(wanted, AT_ONCE)
-                for row in load_moves(connection, [moves.c.id.in_(some)])
+                for row in load_moves(reading, one_of("moves.id", some))
             }
         return [
             SentRow(
@@ -253,21 +243,21 @@ class Moves:
             NotFound, ProposalTampered: as ``row``.
         """
         plain = outcome_json(outcome)
-        with self._database.write() as connection:
-            row = load_move(connection, move_id)
+        with self._database.write() as transaction:
+            row = load_move(transaction, move_id)
             values = {"move_id": move_id, "at": self._clock.now(), "body": json.dumps(plain, ensure_ascii=False)}
-            number = insert_row(connection, outcomes, values)
+            number = transaction.insert("outcomes", values)
             self._chain.append(
-                connection, "outcome.recorded", subject_of("move", move_id), proposal=row.proposal_id, **plain
+                transaction, "outcome.recorded", subject_of("move", move_id), proposal=row.proposal_id, **plain
             )
             return number
 
     def outcomes(self, *, database: str, limit: int) -> list[OutcomeRow]:
         """The newest outcome of each of the proposals that were measured last, the newest first."""
-        query = _OUTCOMES.where(not_by_index(proposals.c.database) == database).order_by(outcomes.c.id.desc())
+        of_it = where("+proposals.database = ?", database)
         newest: dict[int, OutcomeRow] = {}
-        with self._database.read() as connection:
-            for row in connection.execute(query):
+        with self._database.read() as reading:
+            for row in reading.rows(_OUTCOMES, of_it, then="ORDER BY outcomes.id DESC"):
                 if len(newest) == limit and row.proposal_id not in newest:
                     break
                 if row.proposal_id not in newest:
@@ -276,32 +266,31 @@ class Moves:
 
     def outcomes_of(self, move_ids: Collection[int]) -> dict[int, OutcomeRow]:
         """What was measured for those moves, by their numbers; what was not measured is left out."""
-        with self._database.read() as connection:
+        with self._database.read() as reading:
             return {
                 row.move_id: _outcome_row(row._asdict())
                 for some in in_parts(move_ids, AT_ONCE)
-                for row in connection.execute(_OUTCOMES.where(outcomes.c.move_id.in_(some)).order_by(outcomes.c.id))
+                for row in reading.rows(_OUTCOMES, one_of("outcomes.move_id", some), then="ORDER BY outcomes.id")
             }
 
 
 def _conditions(
     database: str | None, proposal_id: int | None, states: Collection[MoveState] | None, since: datetime | None
-) -> list[ColumnElement[bool]]:
+) -> list[Condition]:
     """What is asked for, said so that SQLite begins with what is rare: not with all that ever was."""
     rare = proposal_id is not None or states is not None or since is not None
-    conditions: list[ColumnElement[bool]] = []
+    conditions: list[Condition] = []
     if states is not None and set(states) <= ONLY_IN_APPROVED:
-        conditions.append(proposals.c.state == ProposalState.APPROVED)
+        conditions.append(where("proposals.state = ?", ProposalState.APPROVED))
         rare = False  # few of a database are, and an index holds both
     if database is not None:
-        conditions.append((not_by_index(proposals.c.database) if rare else proposals.c.database) == database)
+        conditions.append(where(f"{'+' if rare else ''}proposals.database = ?", database))
     if proposal_id is not None:
-        conditions.append(moves.c.proposal_id == proposal_id)
+        conditions.append(where("moves.proposal_id = ?", proposal_id))
     if states is not None:
-        one_of = moves.c.state if proposal_id is None and since is None else not_by_index(moves.c.state)
-        conditions.append(one_of.in_(tuple(states)))
+        conditions.append(one_of("moves.state" if proposal_id is None and since is None else "+moves.state", states))
     if since is not None:
-        conditions.append(moves.c.updated_at >= since)
+        conditions.append(where("moves.updated_at >= ?", since))
     return conditions
 
 
@@ -336,11 +325,9 @@ def _statements(route: Route) -> set[str]:
     return whole | around - {""}
 
 
-def _note_arrival(connection: Connection, row: MoveRow, now: datetime) -> None:
+def _note_arrival(transaction: Transaction, row: MoveRow, now: datetime) -> None:
     keys = dict.fromkeys((row.move.key, *row.move.route.bundle.unit_keys))
-    arrived = [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys]
-    query = insert(placements)
-    connection.execute(query.on_conflict_do_update(set_={"placed_at": query.excluded.placed_at}), arrived)
+    transaction.put("placements", [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys])
 
 
 def _outcome_row(values: dict[str, Any]) -> OutcomeRow:

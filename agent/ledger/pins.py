@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import delete, or_, select
-
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.errors import Refused
-from agent.ledger.file.database import Database, insert_row
-from agent.ledger.file.schema import pins
+from agent.ledger.file.database import Database
+from agent.ledger.file.reading import where
 from agent.ledger.rows import PinRow
 from connectors.base import Clock
 from policies.model.settings import Pin
@@ -41,11 +39,11 @@ class Pins:
             "database": database, "pattern": pattern, "pin": int(pin), "who": who, "reason": reason,
             "created_at": now, "until": until,
         }  # fmt: skip
-        with self._database.write() as connection:
-            connection.execute(delete(pins).where(pins.c.database == database, pins.c.pattern == pattern))
-            number = insert_row(connection, pins, values)
+        with self._database.write() as transaction:
+            transaction.delete("pins", database=database, pattern=pattern)
+            number = transaction.insert("pins", values)
             self._chain.append(
-                connection, "pin.set", f"{database} {pattern}",
+                transaction, "pin.set", f"{database} {pattern}",
                 pin=pin.name.lower(), who=who, reason=reason, until=None if until is None else until.isoformat(),
             )  # fmt: skip
         return PinRow(
@@ -54,16 +52,15 @@ class Pins:
 
     def unpin(self, database: str, pattern: str, *, who: str, reason: str = "") -> int:
         """Remove the pin of exactly that pattern; returns how many there were, 0 or 1."""
-        with self._database.write() as connection:
-            query = delete(pins).where(pins.c.database == database, pins.c.pattern == pattern)
-            removed = connection.execute(query).rowcount
+        with self._database.write() as transaction:
+            removed = transaction.delete("pins", database=database, pattern=pattern)
             if removed:
-                self._chain.append(connection, "pin.removed", f"{database} {pattern}", who=who, reason=reason)
+                self._chain.append(transaction, "pin.removed", f"{database} {pattern}", who=who, reason=reason)
             return removed
 
     def rows(self, database: str, now: datetime) -> list[PinRow]:
         """Pins in force, the oldest first: where two match a unit, the later one counts."""
-        in_force = or_(pins.c.until.is_(None), pins.c.until > now)
-        query = select(pins).where(pins.c.database == database, in_force).order_by(pins.c.id)
-        with self._database.read() as connection:
-            return [PinRow(**{**row._asdict(), "pin": Pin(row.pin)}) for row in connection.execute(query)]
+        in_force = where("database = ?", database), where("(until IS NULL OR until > ?)", now)
+        with self._database.read() as reading:
+            found = reading.rows("SELECT * FROM pins", *in_force, then="ORDER BY id")
+            return [PinRow(**{**row._asdict(), "pin": Pin(row.pin)}) for row in found]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
-
-from sqlalchemy import Connection, insert, select, update
+from typing import TYPE_CHECKING
 
 from agent.keys import ApprovalDocument
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, STORED, subject_of
 from agent.ledger.chain.signed import SIGNED, ApprovalRule, Given, check_signature, document_of, given_for
 from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
-from agent.ledger.file.database import Database, insert_row, not_by_index
-from agent.ledger.file.schema import moves, proposals
+from agent.ledger.file.database import Database
+from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.same_work import digest_of_work, makes_unnecessary
 from agent.ledger.state_changes import StateChanges
@@ -21,6 +20,9 @@ from agent.ledger.stored import load_moves, load_proposal, load_proposals
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
 from agent.model.states import OPEN_PROPOSALS, STATE_WHEN_DROPPED, MoveState, ProposalState
 from connectors.base import Clock
+
+if TYPE_CHECKING:
+    from agent.ledger.file.transaction import Transaction
 
 
 class Proposals:
@@ -50,16 +52,16 @@ class Proposals:
         text = _checked_text(proposal)
         # Not the digest: sizes and gains differ a little in each plan, and each would supersede the one under review.
         same_work = digest_of_work(proposal)
-        with self._database.write() as connection:
-            self._changes.expire_due(connection)
-            live = proposals.c.database == proposal.database, proposals.c.state.in_(OPEN_PROPOSALS)
-            query = select(proposals).where(*live, proposals.c.same_work == same_work).order_by(proposals.c.id.desc())
-            same = list(load_proposals(connection, query))
+        with self._database.write() as transaction:
+            self._changes.expire_due(transaction)
+            live = where("database = ?", proposal.database), one_of("state", OPEN_PROPOSALS)
+            same_text = where("same_work = ?", same_work)
+            same = list(load_proposals(transaction, *live, same_text, then="ORDER BY id DESC"))
             known = next((row.id for row in same if makes_unnecessary(row, proposal)), None)
-            number = self._insert(connection, proposal, text, same_work) if known is None else known
+            number = self._insert(transaction, proposal, text, same_work) if known is None else known
             if known is None:
-                self._changes.supersede_older(connection, proposal, number, {row.id for row in same})
-            self._await_undo(connection, proposal, number)
+                self._changes.supersede_older(transaction, proposal, number, {row.id for row in same})
+            self._await_undo(transaction, proposal, number)
             return number
 
     def end(self, number: int, reason: str) -> None:
@@ -68,9 +70,9 @@ class Proposals:
         Raises:
             NotFound, ProposalTampered: as ``row``.
         """
-        with self._database.write() as connection:
-            if load_proposal(connection, number).state is ProposalState.PROPOSED:
-                self._changes.supersede(connection, number, reason)
+        with self._database.write() as transaction:
+            if load_proposal(transaction, number).state is ProposalState.PROPOSED:
+                self._changes.supersede(transaction, number, reason)
 
     def rows(
         self,
@@ -100,16 +102,16 @@ class Proposals:
         Raises:
             ProposalTampered: one of them is not what was stored.
         """
-        query = select(proposals)
-        by_time = [] if since is None else [proposals.c.created_at >= since]
-        by_time += [] if until is None else [proposals.c.created_at <= until]
+        conditions = [] if since is None else [where("created_at >= ?", since)]
+        conditions += [] if until is None else [where("created_at <= ?", until)]
+        by_time = bool(conditions)
         if database is not None:
-            query = query.where((not_by_index(proposals.c.database) if by_time else proposals.c.database) == database)
+            conditions.append(where("+database = ?" if by_time else "database = ?", database))
         if states is not None:
-            query = query.where(proposals.c.state.in_(tuple(states)))
-        with self._database.read() as connection:
-            newest = (proposals.c.created_at.desc(), proposals.c.id.desc()) if by_time else (proposals.c.id.desc(),)
-            yield from load_proposals(connection, query.where(*by_time).order_by(*newest))
+            conditions.append(one_of("state", states))
+        with self._database.read() as reading:
+            newest = "ORDER BY created_at DESC, id DESC" if by_time else "ORDER BY id DESC"
+            yield from load_proposals(reading, *conditions, then=newest)
 
     def row(self, number: int) -> ProposalRow:
         """One proposal.
@@ -118,8 +120,8 @@ class Proposals:
             NotFound: there is none by that number.
             ProposalTampered: its text no longer has its digest.
         """
-        with self._database.read() as connection:
-            return load_proposal(connection, number)
+        with self._database.read() as reading:
+            return load_proposal(reading, number)
 
     def document(self, number: int) -> tuple[ApprovalDocument, list[Given]]:
         """What is to be signed to approve a proposal as it is now, and the signatures over just that.
@@ -129,11 +131,11 @@ class Proposals:
             ProposalExpired, WrongState: as ``approve``.
         """
         self.expire_due()
-        with self._database.read() as connection:
-            row = load_proposal(connection, number)
+        with self._database.read() as reading:
+            row = load_proposal(reading, number)
             _require_decidable(row)
-            document = document_of(connection, row)
-            return document, [given for given in given_for(connection, document) if given.document == document]
+            document = document_of(reading, row)
+            return document, [given for given in given_for(reading, document) if given.document == document]
 
     def approve(
         self, number: int, *, who: str, origin: str, digest: str, reason: str = "", signature: str = ""
@@ -160,22 +162,21 @@ class Proposals:
         """
         _require_name(who, origin)
         self.expire_due()  # in a transaction of its own: it holds although the approval is refused
-        with self._database.write() as connection:
-            row = load_proposal(connection, number)
+        with self._database.write() as transaction:
+            row = load_proposal(transaction, number)
             _require_decidable(row)
             _check_digest(row, digest)
             if signature or self.rule.signers is not None:
-                who, missing = self._take_in(connection, row, signature, origin)
+                who, missing = self._take_in(transaction, row, signature, origin)
                 if missing:
                     return row
-            changed = self._decide(connection, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
-            query = update(proposals).where(proposals.c.id == number)
-            connection.execute(query.values(approved_digest=row.digest))
+            changed = self._decide(transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
+            transaction.update("proposals", [number], {"approved_digest": row.digest})
             self._chain.append(
-                connection, APPROVED, subject_of("proposal", number),
+                transaction, APPROVED, subject_of("proposal", number),
                 who=who, origin=origin, digest=row.digest, reason=reason, moves=changed,
             )  # fmt: skip
-            return load_proposal(connection, number)
+            return load_proposal(transaction, number)
 
     def reject(self, number: int, *, who: str, origin: str, reason: str) -> ProposalRow:
         """Reject a proposal that waits for a decision.
@@ -185,22 +186,22 @@ class Proposals:
             WrongState: it does not wait for a decision.
         """
         _require_name(who, origin)
-        with self._database.write() as connection:
-            row = load_proposal(connection, number)
+        with self._database.write() as transaction:
+            row = load_proposal(transaction, number)
             _require(row, ProposalState.PROPOSED, "rejected")
-            changed = self._decide(connection, row, ProposalState.REJECTED, MoveState.REJECTED, who, origin, reason)
+            changed = self._decide(transaction, row, ProposalState.REJECTED, MoveState.REJECTED, who, origin, reason)
             self._chain.append(
-                connection, "proposal.rejected", subject_of("proposal", number),
+                transaction, "proposal.rejected", subject_of("proposal", number),
                 who=who, origin=origin, digest=row.digest, reason=reason, moves=changed,
             )  # fmt: skip
-            return load_proposal(connection, number)
+            return load_proposal(transaction, number)
 
     def was_rejected(self, proposal: Proposal, since: datetime) -> bool:
         """Whether a proposal with the same statements for the same bundles was rejected after that instant."""
-        same = proposals.c.database == proposal.database, proposals.c.same_work == digest_of_work(proposal)
-        rejected = proposals.c.state == ProposalState.REJECTED, proposals.c.decided_at > since
-        with self._database.read() as connection:
-            return connection.execute(select(proposals.c.id).where(*same, *rejected).limit(1)).first() is not None
+        same = where("database = ?", proposal.database), where("same_work = ?", digest_of_work(proposal))
+        rejected = where("state = ?", ProposalState.REJECTED), where("decided_at > ?", since)
+        with self._database.read() as reading:
+            return reading.first("SELECT id FROM proposals", *same, *rejected, then="LIMIT 1") is not None
 
     def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> list[MoveRow]:
         """Drop one move that has not begun, before or after the approval. The digest of the proposal stays the same.
@@ -216,66 +217,67 @@ class Proposals:
             WrongState: the move has begun or ended.
         """
         _require_name(who, origin)
-        with self._database.write() as connection:
-            row = load_proposal(connection, number)
-            move = _by_ordinal(connection, row, ordinal)
+        with self._database.write() as transaction:
+            row = load_proposal(transaction, number)
+            move = _by_ordinal(transaction, row, ordinal)
             if move.state not in STATE_WHEN_DROPPED:
                 raise WrongState(
                     f"move {ordinal} of proposal {number} is {move.state} and can no longer be struck",
                     advice="Only a move that has not begun can be dropped.",
                 )
-            dropped = self._changes.drop(connection, move, reason, who=who, origin=origin, event="move.struck")
-            return [_by_ordinal(connection, row, each.move.ordinal) for each in dropped]
+            dropped = self._changes.drop(transaction, move, reason, who=who, origin=origin, event="move.struck")
+            return [_by_ordinal(transaction, row, each.move.ordinal) for each in dropped]
 
     def expire_due(self) -> int:
         """Expire proposals that were not decided in time and approved moves that were not begun; returns the moves."""
-        with self._database.read() as connection:
-            if not self._changes.overdue(connection):
+        with self._database.read() as reading:
+            if not self._changes.overdue(reading):
                 return 0  # the usual case takes no write lock
-        with self._database.write() as connection:
-            return self._changes.expire_due(connection)
+        with self._database.write() as transaction:
+            return self._changes.expire_due(transaction)
 
     # -- parts of one transaction --------------------------------------------------------------------------------
 
-    def _insert(self, connection: Connection, proposal: Proposal, text: str, same_work: str) -> int:
+    def _insert(self, transaction: Transaction, proposal: Proposal, text: str, same_work: str) -> int:
         values = {
             "database": proposal.database, "fingerprint": proposal.fingerprint, "digest": proposal.digest,
             "same_work": same_work, "body": text, "state": ProposalState.PROPOSED, "reason": "",
             "created_at": proposal.created_at, "expires_at": proposal.expires_at,
             "decided_by": "", "decided_from": "",
         }  # fmt: skip
-        number = insert_row(connection, proposals, values)
+        number = transaction.insert("proposals", values)
         now = self._clock.now()
         start = {"state": MoveState.PROPOSED, "reason": "", "attempts": 0, "updated_at": now}
-        connection.execute(
-            insert(moves), [{"proposal_id": number, "ordinal": move.ordinal, **start} for move in proposal.moves]
+        transaction.insert_all(
+            "moves", [{"proposal_id": number, "ordinal": move.ordinal, **start} for move in proposal.moves]
         )
         self._chain.append(
-            connection, STORED, subject_of("proposal", number),
+            transaction, STORED, subject_of("proposal", number),
             database=proposal.database, digest=proposal.digest, moves=len(proposal.moves),
         )  # fmt: skip
         return number
 
-    def _await_undo(self, connection: Connection, proposal: Proposal, number: int) -> None:
+    def _await_undo(self, transaction: Transaction, proposal: Proposal, number: int) -> None:
         """Mark the moves that the proposal would take back UNDO_PROPOSED, in the transaction that stores it."""
         taken_back = [move.undoes for move in proposal.moves if move.undoes is not None]
         if not taken_back:
             return
         reason = f"proposal {number} would take it back"
-        for row in load_moves(connection, [moves.c.id.in_(taken_back), moves.c.state != MoveState.UNDO_PROPOSED]):
-            self._changes.set_moves(connection, [row], MoveState.UNDO_PROPOSED, reason)
+        others = where("moves.state != ?", MoveState.UNDO_PROPOSED)
+        for row in load_moves(transaction, one_of("moves.id", taken_back), others):
+            self._changes.set_moves(transaction, [row], MoveState.UNDO_PROPOSED, reason)
             self._chain.append(
-                connection, f"move.{MoveState.UNDO_PROPOSED}", subject_of("move", row.id),
+                transaction, f"move.{MoveState.UNDO_PROPOSED}", subject_of("move", row.id),
                 was=row.state, reason=reason, digest=row.digest,
             )  # fmt: skip
 
-    def _take_in(self, connection: Connection, row: ProposalRow, armored: str, origin: str) -> tuple[str, int]:
+    def _take_in(self, transaction: Transaction, row: ProposalRow, armored: str, origin: str) -> tuple[str, int]:
         """Store a signature that counts; returns everybody who has signed, and how many signatures are missing."""
-        document = document_of(connection, row)
-        before = [given for given in given_for(connection, document) if given.document == document]
+        document = document_of(transaction, row)
+        before = [given for given in given_for(transaction, document) if given.document == document]
         signature = check_signature(self.rule, document, armored, before, row.proposal.asked_by)
         self._chain.append(
-            connection, SIGNED, subject_of("proposal", row.id),
+            transaction, SIGNED, subject_of("proposal", row.id),
             who=signature.who, origin=origin, key=signature.key, digest=row.digest, moves=document.moves,
             sequence=document.sequence, signature=signature.armored,
         )  # fmt: skip
@@ -283,7 +285,7 @@ class Proposals:
         return ", ".join(names), self.rule.needed - len(before) - 1
 
     def _decide(
-        self, connection: Connection, row: ProposalRow, to: ProposalState, moves_to: MoveState,
+        self, transaction: Transaction, row: ProposalRow, to: ProposalState, moves_to: MoveState,
         who: str, origin: str, reason: str,
     ) -> list[int]:  # fmt: skip
         """Set a proposal and its undecided moves; returns the ordinals of the moves that changed."""
@@ -291,9 +293,10 @@ class Proposals:
             "state": to, "reason": reason,
             "decided_at": self._clock.now(), "decided_by": who, "decided_from": origin,
         }  # fmt: skip
-        connection.execute(update(proposals).where(proposals.c.id == row.id).values(values))
-        pending = load_moves(connection, [moves.c.proposal_id == row.id, moves.c.state == MoveState.PROPOSED])
-        self._changes.set_moves(connection, pending, moves_to, reason)
+        transaction.update("proposals", [row.id], values)
+        undecided = where("moves.proposal_id = ?", row.id), where("moves.state = ?", MoveState.PROPOSED)
+        pending = load_moves(transaction, *undecided)
+        self._changes.set_moves(transaction, pending, moves_to, reason)
         return [move.move.ordinal for move in pending]
 
 
@@ -340,8 +343,8 @@ def _check_digest(row: ProposalRow, digest: str) -> None:
         )
 
 
-def _by_ordinal(connection: Connection, row: ProposalRow, ordinal: int) -> MoveRow:
-    found = load_moves(connection, [moves.c.proposal_id == row.id, moves.c.ordinal == ordinal])
+def _by_ordinal(reading: Reading, row: ProposalRow, ordinal: int) -> MoveRow:
+    found = load_moves(reading, where("moves.proposal_id = ?", row.id), where("moves.ordinal = ?", ordinal))
     if not found:
         raise NotFound(
             f"proposal {row.id} has no move {ordinal}", advice=f"It has moves 1 to {len(row.proposal.moves)}."

@@ -5,15 +5,13 @@ The newest request for a move is in force until a newer one replaces it. Its ans
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Connection, bindparam, exists, select, update
+from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import subject_of
 from agent.ledger.errors import NotFound, WrongState
-from agent.ledger.file.database import Database, insert_row, not_by_index
-from agent.ledger.file.schema import asks, moves, proposals
+from agent.ledger.file.database import Database
+from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_changes import StateChanges
@@ -21,18 +19,13 @@ from agent.ledger.stored import load_move, load_moves
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.base import Clock
 
-_NEWER = asks.alias("newer")
-_IN_FORCE = (  # built once: it runs twice a second while a move runs
-    select(asks)
-    .join(moves, asks.c.move_id == moves.c.id)
-    .join(proposals, moves.c.proposal_id == proposals.c.id)
-    .where(
-        proposals.c.database == bindparam("of"),
-        proposals.c.state == ProposalState.APPROVED,
-        not_by_index(moves.c.state).in_(tuple(ACTIONABLE)),
-        ~exists().where(_NEWER.c.move_id == asks.c.move_id, _NEWER.c.id > asks.c.id),
-    )
-)
+if TYPE_CHECKING:
+    from agent.ledger.file.transaction import Transaction
+
+_ASKS = """
+SELECT asks.* FROM asks JOIN moves ON moves.id = asks.move_id JOIN proposals ON proposals.id = moves.proposal_id
+"""
+_IS_NEWEST = "NOT EXISTS (SELECT 1 FROM asks AS newer WHERE newer.move_id = asks.move_id AND newer.id > asks.id)"
 
 
 class Requests:
@@ -56,19 +49,19 @@ class Requests:
         """
         if not who.strip() or not origin.strip():
             raise ValueError(f"who asks something of a move names themselves ({who!r}) and from where ({origin!r})")
-        with self._database.write() as connection:
+        with self._database.write() as transaction:
             # In the transaction that stores the request: two operators, or the daemon, may act at the same moment.
-            row = load_move(connection, move_id)
-            _check(row, kind, self._newest(connection, move_id))
+            row = load_move(transaction, move_id)
+            _check(row, kind, self._newest(transaction, move_id))
             answer = ""
             if kind is RequestKind.CANCEL and row.state is MoveState.APPROVED:
                 because = f"cancelled by {who}{': ' if reason else ''}{reason}"
-                answer = self._cancel(connection, row, because, who=who, origin=origin)
-            return self._store(connection, row, kind, who=who, origin=origin, reason=reason, answer=answer)
+                answer = self._cancel(transaction, row, because, who=who, origin=origin)
+            return self._store(transaction, row, kind, who=who, origin=origin, reason=reason, answer=answer)
 
     def _store(
         self,
-        connection: Connection,
+        transaction: Transaction,
         row: MoveRow,
         kind: RequestKind,
         *,
@@ -81,9 +74,9 @@ class Requests:
             "move_id": row.id, "kind": kind, "who": who, "origin": origin, "reason": reason,
             "at": self._clock.now(), "answer": answer,
         }  # fmt: skip
-        number = insert_row(connection, asks, values)
+        number = transaction.insert("asks", values)
         self._chain.append(
-            connection, f"move.asked.{kind}", subject_of("move", row.id),
+            transaction, f"move.asked.{kind}", subject_of("move", row.id),
             who=who, origin=origin, reason=reason, digest=row.digest, state=row.state,
         )  # fmt: skip
         return OperatorRequestRow(id=number, **values)
@@ -94,44 +87,45 @@ class Requests:
         Raises:
             NotFound: no request has that number.
         """
-        with self._database.write() as connection:
-            found = connection.execute(update(asks).where(asks.c.id == request_id).values(answer=sentence))
-            if not found.rowcount:
+        with self._database.write() as transaction:
+            if not transaction.update("asks", [request_id], {"answer": sentence}):
                 raise NotFound(f"there is no request {request_id}")
-            self._chain.append(connection, "ask.answered", subject_of("ask", request_id), answer=sentence)
+            self._chain.append(transaction, "ask.answered", subject_of("ask", request_id), answer=sentence)
 
     def in_force(self, database: str) -> dict[int, OperatorRequestRow]:
         """The newest request for every move of the database that has not ended, by the move's number."""
-        with self._database.read() as connection:
-            return {row.move_id: _row(row._asdict()) for row in connection.execute(_IN_FORCE, {"of": database})}
+        of_it = where("proposals.database = ?", database), where("proposals.state = ?", ProposalState.APPROVED)
+        with self._database.read() as reading:
+            found = reading.rows(_ASKS, *of_it, one_of("+moves.state", ACTIONABLE), where(_IS_NEWEST))
+            return {row.move_id: _row(row._asdict()) for row in found}
 
     def of_move(self, move_id: int) -> list[OperatorRequestRow]:
         """Every request for one move, the oldest first."""
-        with self._database.read() as connection:
-            found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id))
+        with self._database.read() as reading:
+            found = reading.rows("SELECT * FROM asks", where("move_id = ?", move_id), then="ORDER BY id")
             return [_row(row._asdict()) for row in found]
 
-    def _newest(self, connection: Connection, move_id: int) -> OperatorRequestRow | None:
-        found = connection.execute(select(asks).where(asks.c.move_id == move_id).order_by(asks.c.id.desc()).limit(1))
-        return next((_row(row._asdict()) for row in found), None)
+    def _newest(self, reading: Reading, move_id: int) -> OperatorRequestRow | None:
+        row = reading.first("SELECT * FROM asks", where("move_id = ?", move_id), then="ORDER BY id DESC LIMIT 1")
+        return None if row is None else _row(row._asdict())
 
-    def _is_being_cancelled(self, connection: Connection, row: MoveRow) -> bool:
+    def _is_being_cancelled(self, reading: Reading, row: MoveRow) -> bool:
         """Whether a request to cancel the move waits for its answer: only the newest request is answered."""
-        newest = self._newest(connection, row.id)
+        newest = self._newest(reading, row.id)
         return newest is not None and newest.kind is RequestKind.CANCEL and not newest.answer
 
-    def _cancel(self, connection: Connection, row: MoveRow, reason: str, *, who: str, origin: str) -> str:
+    def _cancel(self, transaction: Transaction, row: MoveRow, reason: str, *, who: str, origin: str) -> str:
         """Cancel what has not begun, and have what runs of its group cancelled too; the answer says what."""
         others = self._changes.drop(
-            connection, row, reason, who=who, origin=origin, event=f"move.{MoveState.CANCELLED}"
+            transaction, row, reason, who=who, origin=origin, event=f"move.{MoveState.CANCELLED}"
         )[1:]
-        group = group_of(load_moves(connection, [moves.c.proposal_id == row.proposal_id]), row)
+        group = group_of(load_moves(transaction, where("moves.proposal_id = ?", row.proposal_id)), row)
         under_way = [each for each in group if each.state in UNFINISHED]
         # What runs cannot be dropped like the rest: only the daemon, in its own process, can stop the statement.
         for each in under_way:
-            if not self._is_being_cancelled(connection, each):
+            if not self._is_being_cancelled(transaction, each):
                 why = f"move {row.move.ordinal} of its group was {reason}"
-                self._store(connection, each, RequestKind.CANCEL, who=who, origin=origin, reason=why)
+                self._store(transaction, each, RequestKind.CANCEL, who=who, origin=origin, reason=why)
         with_it = ", ".join(str(each.move.ordinal) for each in sorted(
             (*others, *under_way), key=lambda each: each.move.ordinal
         ))  # fmt: skip

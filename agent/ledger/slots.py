@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 
 from agent.ledger.file.database import Database
 from agent.ledger.file.key_index import KeyIndex
@@ -46,19 +46,19 @@ class Slots:
             return slots
 
     def _learnt(self, database: str, known: KeyIndex) -> KeyIndex:
-        with self._database.read() as connection:
+        with self._database.read_by_core() as connection:
             return _with_newer(connection, database, known)
 
     def _assign(self, database: str, known: KeyIndex, wanted: StringColumn) -> KeyIndex:
         """Give slots under the write lock, after a look at what another process has given meanwhile."""
-        with self._database.write(durable=False) as connection:
-            known = _with_newer(connection, database, known)
+        with self._database.write(durable=False) as transaction:
+            known = _with_newer(transaction.core, database, known)
             missing = wanted.take(np.flatnonzero(known.rows(wanted) < 0))
             fresh = missing.take(np.flatnonzero(KeyIndex(missing).rows(missing) == np.arange(len(missing))))
             for start in range(0, len(fresh), ROWS_AT_ONCE):
                 part = enumerate(fresh[start : start + ROWS_AT_ONCE], start=len(known) + start)
                 rows = [{"database": database, "slot": slot, "unit_key": key} for slot, key in part]
-                connection.execute(insert(unit_slots), rows)
+                transaction.insert_all("unit_slots", rows)
         return KeyIndex(known.keys.followed_by(fresh))
 
 

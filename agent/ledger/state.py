@@ -10,11 +10,9 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, Table, delete, insert, select
-
 from agent.ledger.errors import corrupt
 from agent.ledger.file.database import Database
-from agent.ledger.file.schema import arrays, documents
+from agent.ledger.file.reading import where
 from connectors.base import Clock
 
 # What packs arrays is imported where one is packed: a command that reads a document does not wait for numpy.
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from agent.ledger.file.codec import Column
+    from agent.ledger.file.transaction import Transaction
 
 
 class SmallState:
@@ -40,7 +39,7 @@ class SmallState:
         from agent.ledger.file.codec import encode_arrays
 
         body = encode_arrays(columns)
-        self._replace(arrays, database, name, at, body)
+        self._replace("arrays", database, name, at, body)
         return len(body)
 
     def share_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> int:
@@ -55,23 +54,26 @@ class SmallState:
         from agent.ledger.shared_columns import Packed, save_columns
 
         packed = Packed(columns)
-        with self._database.read() as connection:
+        with self._database.read_by_core() as connection:
             for column in packed.missing(connection):
                 packed.body(column)  # packed now, and not while others wait for the lock
-        with self._database.write(durable=False) as connection:
+        with self._database.write(durable=False) as transaction:
             kept = {"database": database, "name": name, "at": at, "body": encode_arrays({})}
-            size = save_columns(connection, database, name, packed)
-            self._put(connection, arrays, kept)
+            size = save_columns(transaction.core, database, name, packed)
+            self._put(transaction, "arrays", kept)
             return size
 
     def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
         """The arrays of that name and when they were saved."""
+        from sqlalchemy import select
+
         from agent.ledger.file.codec import decode_arrays
+        from agent.ledger.file.schema import arrays
         from agent.ledger.shared_columns import load_columns
 
-        query = select(arrays).where(arrays.c.database == database, arrays.c.name == name)
         try:
-            with self._database.read() as connection:
+            with self._database.read_by_core() as connection:
+                query = select(arrays).where(arrays.c.database == database, arrays.c.name == name)
                 row = connection.execute(query).one_or_none()
                 if row is None:
                     return None
@@ -83,13 +85,13 @@ class SmallState:
         """Drop arrays of names that begin so and were saved before then, but for some (database, name); how many."""
         from agent.ledger.shared_columns import drop_columns
 
-        old = arrays.c.name.startswith(prefix, autoescape=True), arrays.c.at < before
-        with self._database.write(durable=False) as connection:
-            found = connection.execute(select(arrays.c.database, arrays.c.name).where(*old)).all()
+        old = where("substr(name, 1, ?) = ?", len(prefix), prefix), where("at < ?", before)
+        with self._database.write(durable=False) as transaction:
+            found = list(transaction.rows("SELECT database, name FROM arrays", *old))
             names = [(row.database, row.name) for row in found if (row.database, row.name) not in but]
-            drop_columns(connection, names)
+            drop_columns(transaction.core, names)
             for database, name in names:
-                connection.execute(delete(arrays).where(arrays.c.database == database, arrays.c.name == name))
+                transaction.delete("arrays", database=database, name=name)
         return len(names)
 
     def save_document(self, database: str, name: str, document: Any) -> None:  # noqa: ANN401  # JSON values
@@ -99,27 +101,23 @@ class SmallState:
             ValueError, TypeError: it is not JSON (which knows no NaN).
         """
         body = json.dumps(document, ensure_ascii=False, allow_nan=False)
-        self._replace(documents, database, name, self._clock.now(), body)
+        self._replace("documents", database, name, self._clock.now(), body)
 
     def load_document(self, database: str, name: str) -> tuple[datetime, Any] | None:
         """The document of that name and when it was saved."""
-        row = self._row(documents, database, name)
+        of_it = where("database = ?", database), where("name = ?", name)
+        with self._database.read() as reading:
+            row = reading.first("SELECT at, body FROM documents", *of_it)
         return None if row is None else (row.at, json.loads(row.body))
 
-    def _replace(self, table: Table, database: str, name: str, at: datetime, body: str | bytes) -> None:
-        with self._database.write(durable=False) as connection:
-            if table is arrays:
+    def _replace(self, table: str, database: str, name: str, at: datetime, body: str | bytes) -> None:
+        with self._database.write(durable=False) as transaction:
+            if table == "arrays":
                 from agent.ledger.shared_columns import drop_columns
 
-                drop_columns(connection, [(database, name)])
-            self._put(connection, table, {"database": database, "name": name, "at": at, "body": body})
+                drop_columns(transaction.core, [(database, name)])
+            self._put(transaction, table, {"database": database, "name": name, "at": at, "body": body})
 
-    def _put(self, connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
-        of_it = table.c.database == row["database"], table.c.name == row["name"]
-        connection.execute(delete(table).where(*of_it))
-        connection.execute(insert(table), row)  # not values(): SQLAlchemy keeps a statement, and its body with it
-
-    def _row(self, table: Table, database: str, name: str) -> Row[Any] | None:
-        with self._database.read() as connection:
-            query = select(table).where(table.c.database == database, table.c.name == name)
-            return connection.execute(query).one_or_none()
+    def _put(self, transaction: Transaction, table: str, row: Mapping[str, Any]) -> None:
+        transaction.delete(table, database=row["database"], name=row["name"])
+        transaction.insert_all(table, [row])

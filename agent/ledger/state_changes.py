@@ -6,14 +6,11 @@ Each method is part of a transaction that the caller holds, and appends its rows
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
-
-from sqlalchemy import Connection, Row, select, update
+from typing import TYPE_CHECKING
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import subject_of
-from agent.ledger.file.database import in_parts
-from agent.ledger.file.schema import moves, proposals
+from agent.ledger.file.reading import Reading, Row, one_of, where
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow
 from agent.ledger.same_work import is_superseded_by
@@ -30,7 +27,13 @@ from agent.model.states import (
 )
 from connectors.base import Clock
 
-AT_ONCE = 500  # moves in one statement
+if TYPE_CHECKING:
+    from agent.ledger.file.transaction import Transaction
+
+_MOVES = """
+SELECT moves.id, moves.proposal_id FROM moves JOIN proposals ON proposals.id = moves.proposal_id
+"""
+_STATE = "SELECT state FROM proposals"
 
 
 class StateChanges:
@@ -41,87 +44,88 @@ class StateChanges:
         self._clock = clock
 
     def drop(
-        self, connection: Connection, move: MoveRow, reason: str, *, who: str, origin: str, event: str
+        self, transaction: Transaction, move: MoveRow, reason: str, *, who: str, origin: str, event: str
     ) -> list[MoveRow]:
         """Drop a move that has not begun, together with the moves of its group that have not begun.
 
         Returns:
             The rows as they were, the move itself first.
         """
-        group = group_of(load_moves(connection, [moves.c.proposal_id == move.proposal_id]), move)
+        group = group_of(load_moves(transaction, where("moves.proposal_id = ?", move.proposal_id)), move)
         others = [row for row in group if row.id != move.id and row.state in STATE_WHEN_DROPPED]
         because = f"dropped with move {move.move.ordinal} ({move.move.key}), which is in the same group"
         for row in (move, *others):
             why = reason if row.id == move.id else ": ".join(filter(None, (because, reason)))
             to = STATE_WHEN_DROPPED[row.state]
-            self.set_moves(connection, [row], to, why)
+            self.set_moves(transaction, [row], to, why)
             self._chain.append(
-                connection, event, subject_of("move", row.id),
+                transaction, event, subject_of("move", row.id),
                 who=who, origin=origin, digest=row.digest, reason=why, was=row.state, to=to,
             )  # fmt: skip
-        self.finish_if_ended(connection, move.proposal_id)
+        self.finish_if_ended(transaction, move.proposal_id)
         return [move, *others]
 
     def supersede_older(
-        self, connection: Connection, proposal: Proposal, number: int, same_work: Collection[int]
+        self, transaction: Transaction, proposal: Proposal, number: int, same_work: Collection[int]
     ) -> None:
         """Supersede older undecided proposals that a new one replaces, or that would send the same statements.
 
         Args:
-            connection: of the transaction.
+            transaction: the new one is stored in it.
             proposal: the new one.
             number: its number.
             same_work: numbers of older proposals with the same statements.
         """
-        older = select(proposals).where(
-            proposals.c.database == proposal.database,
-            proposals.c.state == ProposalState.PROPOSED,
-            proposals.c.id < number,
+        older = (
+            where("database = ?", proposal.database),
+            where("state = ?", ProposalState.PROPOSED),
+            where("id < ?", number),
         )
-        for row in list(load_proposals(connection, older.order_by(proposals.c.id))):
+        for row in list(load_proposals(transaction, *older, then="ORDER BY id")):
             if row.id in same_work or is_superseded_by(row.proposal, proposal):
-                self.supersede(connection, row.id, f"proposal {number} takes its place")
+                self.supersede(transaction, row.id, f"proposal {number} takes its place")
 
-    def supersede(self, connection: Connection, number: int, reason: str) -> None:
+    def supersede(self, transaction: Transaction, number: int, reason: str) -> None:
         """Supersede a proposal and its undecided moves."""
-        pending = load_moves(connection, [moves.c.proposal_id == number, moves.c.state == MoveState.PROPOSED])
-        self.set_moves(connection, pending, MoveState.SUPERSEDED, reason)
-        self.set_proposal(connection, number, ProposalState.SUPERSEDED, reason)
+        pending = load_moves(
+            transaction, where("moves.proposal_id = ?", number), where("moves.state = ?", MoveState.PROPOSED)
+        )
+        self.set_moves(transaction, pending, MoveState.SUPERSEDED, reason)
+        self.set_proposal(transaction, number, ProposalState.SUPERSEDED, reason)
 
-    def overdue(self, connection: Connection) -> list[Row[Any]]:
+    def overdue(self, reading: Reading) -> list[Row]:
         """Number and proposal of each move that has not begun although its proposal has expired."""
-        waiting = moves.c.state.in_(tuple(EXPIRABLE))
-        late = proposals.c.expires_at <= self._clock.now()
-        query = select(moves.c.id, moves.c.proposal_id).join(proposals).where(waiting, late)
-        return list(connection.execute(query))
+        late = one_of("moves.state", EXPIRABLE), where("proposals.expires_at <= ?", self._clock.now())
+        return list(reading.rows(_MOVES, *late))
 
-    def expire_due(self, connection: Connection) -> int:
+    def expire_due(self, transaction: Transaction) -> int:
         """Expire proposals that were not decided in time and approved moves that were not begun; returns the moves."""
-        overdue = self.overdue(connection)
+        overdue = self.overdue(transaction)
         for number in sorted({row.proposal_id for row in overdue}):
             ids = [row.id for row in overdue if row.proposal_id == number]
             # Not through load_moves: a proposal whose text was tampered with expires like any other.
             values = {"state": MoveState.EXPIRED, "reason": "not begun in time", "updated_at": self._clock.now()}
-            connection.execute(update(moves).where(moves.c.id.in_(ids)).values(values))
-            self._chain.append(connection, "moves.expired", subject_of("proposal", number), moves=ids)
-            state = connection.execute(select(proposals.c.state).where(proposals.c.id == number)).scalar_one()
+            transaction.update("moves", ids, values)
+            self._chain.append(transaction, "moves.expired", subject_of("proposal", number), moves=ids)
+            state = transaction.scalar(_STATE, where("id = ?", number))
             if state == ProposalState.PROPOSED:
-                self.set_proposal(connection, number, ProposalState.EXPIRED, "not decided in time")
-            self.finish_if_ended(connection, number)
+                self.set_proposal(transaction, number, ProposalState.EXPIRED, "not decided in time")
+            self.finish_if_ended(transaction, number)
         return len(overdue)
 
-    def finish_if_ended(self, connection: Connection, number: int) -> None:
+    def finish_if_ended(self, transaction: Transaction, number: int) -> None:
         """Close a proposal if all its moves have ended."""
-        states = set(connection.execute(select(moves.c.state).where(moves.c.proposal_id == number)).scalars())
-        state = connection.execute(select(proposals.c.state).where(proposals.c.id == number)).scalar_one()
+        found = transaction.rows("SELECT state FROM moves", where("proposal_id = ?", number))
+        states = {row.state for row in found}
+        state = transaction.scalar(_STATE, where("id = ?", number))
         if state not in OPEN_PROPOSALS or not states <= ENDED:
             return
         if state == ProposalState.APPROVED:
-            self.set_proposal(connection, number, ProposalState.FINISHED, "every move has ended")
+            self.set_proposal(transaction, number, ProposalState.FINISHED, "every move has ended")
         else:
-            self.set_proposal(connection, number, ProposalState.REJECTED, "all struck")
+            self.set_proposal(transaction, number, ProposalState.REJECTED, "all struck")
 
-    def set_moves(self, connection: Connection, rows: Iterable[MoveRow], to: MoveState, reason: str) -> None:
+    def set_moves(self, transaction: Transaction, rows: Iterable[MoveRow], to: MoveState, reason: str) -> None:
         """Bring moves into a state; the caller appends to the audit chain.
 
         Raises:
@@ -131,10 +135,9 @@ class StateChanges:
         for row in rows:
             check_transition(row.state, to)
         values = {"state": to, "reason": reason, "updated_at": self._clock.now()}
-        for some in in_parts((row.id for row in rows), AT_ONCE):
-            connection.execute(update(moves).where(moves.c.id.in_(some)).values(values))
+        transaction.update("moves", [row.id for row in rows], values)
 
-    def set_proposal(self, connection: Connection, number: int, to: ProposalState, reason: str) -> None:
+    def set_proposal(self, transaction: Transaction, number: int, to: ProposalState, reason: str) -> None:
         """Bring a proposal into a state."""
-        connection.execute(update(proposals).where(proposals.c.id == number).values(state=to, reason=reason))
-        self._chain.append(connection, f"proposal.{to}", subject_of("proposal", number), reason=reason)
+        transaction.update("proposals", [number], {"state": to, "reason": reason})
+        self._chain.append(transaction, f"proposal.{to}", subject_of("proposal", number), reason=reason)

@@ -5,92 +5,89 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from typing import Any
-
-from sqlalchemy import ColumnElement, Connection, Row, Select, select
 
 from agent.ledger.errors import NotFound, ProposalTampered
 from agent.ledger.file.database import in_parts
-from agent.ledger.file.schema import moves, proposals
+from agent.ledger.file.reading import Condition, Reading, Row, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
 from agent.model.states import MoveState, ProposalState
 
 PARSED_HELD = 8  # proposals kept in memory, each with its text and all its statements: up to megabytes
 READ_AT_ONCE = 50  # proposals
+_PROPOSALS = "SELECT * FROM proposals"
+_MOVES = "SELECT moves.*, proposals.approved_digest FROM moves JOIN proposals ON proposals.id = moves.proposal_id"
 
 
-def load_proposals(connection: Connection, query: Select[Any]) -> Iterator[ProposalRow]:
-    """The proposals that the query (over all columns of the table) finds, in its order, read as they are asked for.
+def load_proposals(reading: Reading, *conditions: Condition, then: str) -> Iterator[ProposalRow]:
+    """The proposals that fulfil all conditions, in the order that ``then`` says, read as they are asked for.
 
     Raises:
         ProposalTampered: one of them is not what was stored.
     """
-    return map(_proposal_row, connection.execute(query, execution_options={"yield_per": READ_AT_ONCE}))
+    return map(_proposal_row, reading.rows(_PROPOSALS, *conditions, then=then))
 
 
-def load_proposal(connection: Connection, number: int) -> ProposalRow:
+def load_proposal(reading: Reading, number: int) -> ProposalRow:
     """One proposal.
 
     Raises:
         NotFound: there is none by that number.
         ProposalTampered: it is not what was stored.
     """
-    row = connection.execute(select(proposals).where(proposals.c.id == number)).one_or_none()
+    row = reading.first(_PROPOSALS, where("id = ?", number))
     if row is None:
         raise NotFound(f"there is no proposal {number}", advice="hotplace proposals lists those there are.")
     return _proposal_row(row)
 
 
-def load_moves(
-    connection: Connection, conditions: Iterable[ColumnElement[bool]], *, newest: int | None = None
-) -> list[MoveRow]:
+def load_moves(reading: Reading, *conditions: Condition, newest: int | None = None) -> list[MoveRow]:
     """The moves that fulfil all conditions (over moves and proposals), in the order of execution.
 
     Args:
-        connection: within a transaction.
+        reading: a snapshot or a transaction.
         conditions: over moves and proposals.
         newest: only so many, those first whose state changed last.
 
     Raises:
         ProposalTampered: the proposal of one of them is not what was stored.
     """
-    query = select(moves).join(proposals).where(*conditions)
     if newest is None:  # asked to sort, SQLite would rather walk all moves in their order than sort a few
-        found = sorted(connection.execute(query), key=lambda row: (row.proposal_id, row.ordinal))
+        found = sorted(reading.rows(_MOVES, *conditions), key=lambda row: (row.proposal_id, row.ordinal))
     else:
-        found = list(connection.execute(query.order_by(moves.c.updated_at.desc(), moves.c.id.desc()).limit(newest)))
-    stored = _stored(connection, dict.fromkeys(row.proposal_id for row in found))
+        order = f"ORDER BY moves.updated_at DESC, moves.id DESC LIMIT {newest:d}"
+        found = list(reading.rows(_MOVES, *conditions, then=order))
+    stored = _stored(reading, dict.fromkeys(row.proposal_id for row in found))
     return [stored[row.proposal_id].move_row(row) for row in found]
 
 
-def load_moves_of(connection: Connection, rows: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
+def load_moves_of(reading: Reading, rows: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
     """The moves of proposals that are read and checked already, in the order of execution, by proposal."""
     known = {row.id: row for row in rows}
-    query = select(moves, proposals.c.approved_digest).join(proposals).order_by(moves.c.proposal_id, moves.c.ordinal)
     found: dict[int, list[MoveRow]] = {number: [] for number in known}
     for some in in_parts(known, READ_AT_ONCE):
         by_ordinal = {number: {move.ordinal: move for move in known[number].proposal.moves} for number in some}
-        for row in connection.execute(query.where(moves.c.proposal_id.in_(some))):
+        order = "ORDER BY moves.proposal_id, moves.ordinal"
+        for row in reading.rows(_MOVES, one_of("moves.proposal_id", some), then=order):
             of, move = known[row.proposal_id], by_ordinal[row.proposal_id][row.ordinal]
             found[of.id].append(_move_row(row, of.proposal, move, of.digest, approved=row.approved_digest == of.digest))
     return found
 
 
-def load_move(connection: Connection, number: int) -> MoveRow:
+def load_move(reading: Reading, number: int) -> MoveRow:
     """One move.
 
     Raises:
         NotFound: there is none by that number.
         ProposalTampered: its proposal is not what was stored.
     """
-    found = load_moves(connection, [moves.c.id == number])
+    found = load_moves(reading, where("moves.id = ?", number))
     if not found:
         raise NotFound(f"there is no move {number}", advice="hotplace show PROPOSAL lists its moves.")
     return found[0]
 
 
-def _proposal_row(row: Row[Any]) -> ProposalRow:
+def _proposal_row(row: Row) -> ProposalRow:
     return ProposalRow(
         id=row.id,
         proposal=_verify(row),
@@ -106,17 +103,17 @@ def _proposal_row(row: Row[Any]) -> ProposalRow:
 class _Stored:
     """A proposal as its moves need it, checked against its digest once for all of them."""
 
-    def __init__(self, row: Row[Any]) -> None:
+    def __init__(self, row: Row) -> None:
         self._proposal = _verify(row)
         self._digest, self._approved = row.digest, row.approved_digest == row.digest
         self._by_ordinal = {move.ordinal: move for move in self._proposal.moves}
 
-    def move_row(self, row: Row[Any]) -> MoveRow:
+    def move_row(self, row: Row) -> MoveRow:
         """One of its moves."""
         return _move_row(row, self._proposal, self._by_ordinal[row.ordinal], self._digest, approved=self._approved)
 
 
-def _move_row(row: Row[Any], proposal: Proposal, move: ProposedMove, digest: str, *, approved: bool) -> MoveRow:
+def _move_row(row: Row, proposal: Proposal, move: ProposedMove, digest: str, *, approved: bool) -> MoveRow:
     return MoveRow(
         id=row.id,
         proposal_id=row.proposal_id,
@@ -134,16 +131,16 @@ def _move_row(row: Row[Any], proposal: Proposal, move: ProposedMove, digest: str
     )
 
 
-def _stored(connection: Connection, numbers: Iterable[int]) -> dict[int, _Stored]:
+def _stored(reading: Reading, numbers: Iterable[int]) -> dict[int, _Stored]:
     """The proposals of those numbers, some read at a time: their texts are long."""
     return {
         row.id: _Stored(row)
         for some in in_parts(numbers, READ_AT_ONCE)
-        for row in connection.execute(select(proposals).where(proposals.c.id.in_(some)))
+        for row in reading.rows(_PROPOSALS, one_of("id", some))
     }
 
 
-def _verify(row: Row[Any]) -> Proposal:
+def _verify(row: Row) -> Proposal:
     """The proposal in a row; its columns only serve queries, the text is what counts."""
     if hashlib.sha256(row.body.encode()).hexdigest() != row.digest:
         raise ProposalTampered(

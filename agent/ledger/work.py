@@ -9,7 +9,7 @@ import json
 from dataclasses import asdict, fields
 from datetime import datetime
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, select
 
 from agent.ledger.file.database import Database
 from agent.ledger.file.schema import work
@@ -40,20 +40,20 @@ class WorkHistory:
         if not seconds > 0:
             raise ValueError(f"an interval lasts {seconds} s")
         row = {"database": database, "ended_at": ended_at, "seconds": seconds, "body": rates_text(demand)}
-        with self._database.write(durable=False) as connection:
-            connection.execute(insert(work), row)
+        with self._database.write(durable=False) as transaction:
+            transaction.insert_all("work", [row])
 
     def since(self, database: str, since: datetime) -> list[WorkInterval]:
         """Intervals that have ended since then, the oldest first."""
         query = select(work.c.seconds, work.c.body).where(work.c.database == database, work.c.ended_at > since)
-        with self._database.read() as connection:
+        with self._database.read_by_core() as connection:
             rows = connection.execute(query.order_by(work.c.ended_at, work.c.id)).all()
         return [WorkInterval(seconds=row.seconds, demand=rates_of_text(row.body)) for row in rows]
 
     def drop(self, before: datetime) -> int:
         """Drop intervals that ended before then; how many."""
-        with self._database.write(durable=False) as connection:
-            return int(connection.execute(delete(work).where(work.c.ended_at < before)).rowcount)
+        with self._database.write(durable=False) as transaction:
+            return int(transaction.core.execute(delete(work).where(work.c.ended_at < before)).rowcount)
 
 
 def rates_text(demand: DatabaseDemand) -> str:

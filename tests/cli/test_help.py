@@ -138,7 +138,7 @@ def test_what_names_no_command_imports_none(arguments: list[str], environment: d
 READS_THE_LEDGER = ("history", "outcomes", "proposals", "show 1", "pins", "status", "audit list")
 NOT_FOR_READING = (
     "agent.demo", "agent.report", "agent.service.daemon", "agent.service.watch", "apscheduler", "alembic", "jinja2",
-    "psycopg", "pyodbc", "pytds", "oracledb", "ibm_db", "numpy", "zstandard", "connectors.model",
+    "sqlalchemy", "psycopg", "pyodbc", "pytds", "oracledb", "ibm_db", "numpy", "zstandard", "connectors.model",
 )  # fmt: skip
 FOR_SETTINGS = {  # without arrays: what the configuration is checked by, and the words that are stored with a move
     "policies", "policies.calendar", "policies.model", "policies.model.moves", "policies.model.settings",

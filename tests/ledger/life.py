@@ -15,14 +15,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
-
 from agent.ledger import Ledger, StepState
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.links import link_hash
 from agent.ledger.file.database import Database
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
-from agent.ledger.file.schema import audit, audit_head, moves, outcomes, proposals, steps
+from agent.ledger.file.reading import Reading, where
+from agent.ledger.file.transaction import Transaction
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_json
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import MoveState, ProposalState
@@ -69,35 +68,35 @@ class Life:
 class OneTransaction(Database):
     """A ledger's file with one transaction for everything, committed when it is left."""
 
-    _connection: Connection | None = None
+    _transaction: Transaction | None = None
 
     @contextmanager
     def all_at_once(self) -> Iterator[None]:
         """Every transaction within is part of this one."""
-        with super().write(durable=False) as connection:
-            self._connection = connection
+        with super().write(durable=False) as transaction:
+            self._transaction = transaction
             try:
                 yield
             finally:
-                self._connection = None
+                self._transaction = None
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> Iterator[Reading]:
         """The one transaction, or one's own outside of it."""
-        if self._connection is not None:
-            yield self._connection
+        if self._transaction is not None:
+            yield self._transaction
             return
-        with super().read() as connection:
-            yield connection
+        with super().read() as reading:
+            yield reading
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[Transaction]:
         """The one transaction, or one's own outside of it."""
-        if self._connection is not None:
-            yield self._connection
+        if self._transaction is not None:
+            yield self._transaction
             return
-        with super().write(durable=durable) as connection:
-            yield connection
+        with super().write(durable=durable) as transaction:
+            yield transaction
 
 
 def live(path: Path, life: Life) -> None:
@@ -140,17 +139,17 @@ def _carry_out(ledger: Ledger, database: Database, clock: StillClock, number: in
     digest = ledger.proposals.row(number).digest
     clock.at += timedelta(minutes=5)
     ledger.proposals.approve(number, who=WHO, origin=ORIGIN, digest=digest)
-    with database.write() as connection:
-        journal = _Journal(connection, clock)
-        rows = connection.execute(select(moves).where(moves.c.proposal_id == number).order_by(moves.c.ordinal)).all()
+    with database.write() as transaction:
+        journal = _Journal(transaction, clock)
+        of_it = where("proposal_id = ?", number)
+        rows = list(transaction.rows("SELECT id, ordinal FROM moves", of_it, then="ORDER BY ordinal"))
         proposal = ledger.proposals.row(number).proposal
         for row, move in zip(rows, proposal.moves, strict=True):
             journal.move(row.id, digest, move, number, statements=2 if row.ordinal <= second_steps else 1)
         kept = {"state": MoveState.KEPT, "reason": "helped", "attempts": 1, "updated_at": clock.at}
-        connection.execute(update(moves).where(moves.c.proposal_id == number).values(kept))
+        transaction.update("moves", [row.id for row in rows], kept)
         reason = "every move has ended"
-        done = update(proposals).where(proposals.c.id == number)
-        connection.execute(done.values(state=ProposalState.FINISHED, reason=reason))
+        transaction.update("proposals", [number], {"state": ProposalState.FINISHED, "reason": reason})
         journal.event("proposal.finished", f"proposal {number}", reason=reason)
         journal.write()
     return min(second_steps, len(rows))
@@ -159,14 +158,14 @@ def _carry_out(ledger: Ledger, database: Database, clock: StillClock, number: in
 class _Journal:
     """What happens to approved moves, gathered and written at once."""
 
-    def __init__(self, connection: Connection, clock: StillClock) -> None:
-        self._connection, self._clock = connection, clock
-        head = connection.execute(select(audit_head)).one()
+    def __init__(self, transaction: Transaction, clock: StillClock) -> None:
+        self._transaction, self._clock = transaction, clock
+        head = transaction.first("SELECT * FROM audit_head")
         self._last, self._previous = head.last_id, head.hash
         self._audit: list[dict[str, Any]] = []
         self._steps: list[dict[str, Any]] = []
         self._outcomes: list[dict[str, Any]] = []
-        self._step = connection.execute(select(steps.c.id).order_by(steps.c.id.desc()).limit(1)).scalar() or 0
+        self._step = transaction.scalar("SELECT max(id) FROM steps") or 0
 
     def event(self, event: str, subject: str, **facts: Any) -> None:
         """One link of the chain, now."""
@@ -194,9 +193,9 @@ class _Journal:
 
     def write(self) -> None:
         """All of it."""
-        for table, rows in ((audit, self._audit), (steps, self._steps), (outcomes, self._outcomes)):
-            self._connection.execute(insert(table), rows)
-        self._connection.execute(update(audit_head).values(last_id=self._last, hash=self._previous))
+        for table, rows in (("audit", self._audit), ("steps", self._steps), ("outcomes", self._outcomes)):
+            self._transaction.insert_all(table, rows)
+        self._transaction.update("audit_head", [1], {"last_id": self._last, "hash": self._previous})
 
     def _to(self, number: int, digest: str, was: MoveState, to: MoveState) -> None:
         self.event(f"move.{to}", f"move {number}", was=was, reason="as planned", digest=digest)

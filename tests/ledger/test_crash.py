@@ -128,14 +128,20 @@ def test_a_writer_that_never_ends_is_waited_for_only_so_long(ledger: Ledger, pat
         assert other.audit.verify().ok
 
 
+def _limit_pages(ledger: Ledger, pages: int) -> None:
+    """For the connection that writes."""
+    with ledger._database.write() as transaction:
+        assert transaction.scalar(f"PRAGMA max_page_count={pages}") == pages
+
+
 def test_a_full_disk_costs_that_write_only(ledger: Ledger, path: Path) -> None:
     """SQLite's own page limit stands for the disk: the error names the file, and what was there stays whole."""
     number = stored(ledger)
     pages = int(ledger._database.pragma("page_count"))
-    ledger._database.pragma(f"max_page_count={pages}")
+    _limit_pages(ledger, pages)
     with pytest.raises(LedgerFull, match=str(path)):
         ledger.audit.record("test", "fills the file", text="x" * 100_000)
-    ledger._database.pragma("max_page_count=100000")
+    _limit_pages(ledger, 100_000)
     assert ledger.proposals.row(number).id == number
     ledger.audit.record("test", "room again")
     assert ledger.audit.verify().ok

@@ -110,8 +110,8 @@ def test_folding_conserves_counts_and_seconds(
     ledger: Ledger, samples: list[tuple[int, float, dict[int, int], str]], later: list[int]
 ) -> None:
     """Whatever intervals there were and whenever folding runs, in whatever order of ages."""
-    with ledger._database.write() as connection:
-        connection.exec_driver_sql("DELETE FROM history")
+    with ledger._database.write() as transaction:
+        transaction.delete("history")
     keep = HistorySettings(history_seconds=1000 * 86400.0)
     for before, seconds, counts, database in samples:
         _append(ledger, MADE_AT - timedelta(microseconds=before), counts, seconds, database)

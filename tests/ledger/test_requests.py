@@ -13,7 +13,7 @@ from alembic.config import Config
 from agent.ledger import Ledger, NotFound, RequestKind, WrongState
 from agent.ledger.file.database import Database
 from agent.ledger.file.opening import prepare_file
-from agent.ledger.file.schema import APPLICATION_ID, HEAD
+from agent.ledger.file.revisions import APPLICATION_ID, HEAD
 from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import approved, stored
@@ -105,9 +105,9 @@ def test_a_ledger_of_the_first_version_is_migrated(path: Path, clock: StillClock
     """Opened by this version it gets the new tables, says so in its audit chain, and works."""
     prepare_file(path, create=True)
     database = Database(path)
-    with database.write() as connection:
-        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
-        config = Config(attributes={"connection": connection})
+    with database.write() as transaction:
+        transaction.core.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+        config = Config(attributes={"connection": transaction.core})
         config.set_main_option("script_location", "agent.ledger:migrations")
         command.upgrade(config, "v0001")
     database.close()

@@ -17,8 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ledger import Ledger
-from agent.ledger.file.opening import VERSION_TABLE, _migrate
-from agent.ledger.file.schema import APPLICATION_ID, EPOCH, HEAD, REVISIONS, Moment, metadata, microseconds
+from agent.ledger.file.instants import EPOCH, microseconds
+from agent.ledger.file.opening import _migrate
+from agent.ledger.file.reading import INSTANTS
+from agent.ledger.file.revisions import APPLICATION_ID, HEAD, REVISIONS, VERSION_TABLE
+from agent.ledger.file.schema import Moment, metadata
 
 
 def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
@@ -42,8 +45,15 @@ def test_migrations_make_exactly_the_tables_of_a_new_ledger(ledger: Ledger, path
 
 def test_alembic_sees_nothing_left_to_migrate(ledger: Ledger) -> None:
     """Alembic's own comparison agrees."""
-    with ledger._database.read() as connection:
+    with ledger._database.read_by_core() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_columns_of_instants_are_read_as_instants() -> None:
+    """What reads without the tables knows such a column by its name: those names and no others are instants."""
+    columns = [column for table in metadata.tables.values() for column in table.columns]
+    assert {column.name for column in columns if isinstance(column.type, Moment)} == INSTANTS
+    assert not [column for column in columns if column.name in INSTANTS and not isinstance(column.type, Moment)]
 
 
 def test_every_revision_is_named() -> None:
@@ -66,8 +76,8 @@ def test_the_file_says_what_it_is(ledger: Ledger) -> None:
 def test_decisions_are_synced_and_samples_are_not(ledger: Ledger, durable: bool, level: int) -> None:
     """FULL for what must survive a power cut, NORMAL for samples, on the same pooled connection."""
     for _ in range(2):
-        with ledger._database.write(durable=durable) as connection:
-            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
+        with ledger._database.write(durable=durable) as transaction:
+            assert transaction.scalar("PRAGMA synchronous") == level
 
 
 @given(st.datetimes(min_value=datetime(1960, 1, 1), max_value=datetime(2300, 1, 1)), st.integers(-14, 14))  # noqa: DTZ001  # bounds have no zone

@@ -20,8 +20,8 @@ def sets_of(heat: float) -> dict[str, NDArray[np.generic]]:
 
 def columns_kept(ledger: Ledger) -> int:
     """How many columns the ledger holds."""
-    with ledger._database.read() as connection:
-        return int(connection.exec_driver_sql("SELECT count(*) FROM shared_columns").scalar() or 0)
+    with ledger._database.read() as reading:
+        return int(reading.scalar("SELECT count(*) FROM shared_columns"))
 
 
 def test_what_did_not_change_is_kept_once(ledger: Ledger, clock: StillClock) -> None:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sqlalchemy
 
 from agent.ledger import HistorySettings, Ledger
 from agent.ledger.file import upkeep
-from agent.ledger.file.schema import APPLICATION_ID
+from agent.ledger.file.reading import where
+from agent.ledger.file.revisions import APPLICATION_ID
 from agent.model.clock import SystemClock
 from connectors.model import I64
 from tests.ledger.clock import StillClock
@@ -169,7 +169,6 @@ def test_statements_do_not_hold_the_values_they_were_given_last(ledger: Ledger) 
     sqlite.sqlite3_memory_used.restype = ctypes.c_int64
     before = sqlite.sqlite3_memory_used()
     for number in range(40):
-        with ledger._database.read() as connection:
-            statement = sqlalchemy.text(f"SELECT length(:value), {number}")
-            assert connection.execute(statement, {"value": "x" * 2**20}).one() == (2**20, number)
+        with ledger._database.read() as reading:
+            assert tuple(reading.first(f"SELECT 1, {number}", where("length(?) > 0", "x" * 2**20))) == (1, number)
     assert sqlite.sqlite3_memory_used() - before < 8 * 2**20

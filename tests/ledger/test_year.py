@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
 
 from agent.ledger import Ledger
-from agent.ledger.file.schema import HEAD
+from agent.ledger.file.revisions import HEAD
 from agent.ledger.stored import PARSED_HELD, _parse
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
@@ -62,16 +61,14 @@ class Effort:
 
     def __init__(self, ledger: Ledger) -> None:
         self.instructions = 0
-        event.listen(ledger._database._engine, "checkout", self._watch)
+        for driver in ledger._database._free:  # one: a single thread reads with the same one again and again
+            driver.set_progress_handler(self._count, 1)
 
     def of(self, ask: Callable[[], object]) -> int:
         """How many one question takes."""
         before = self.instructions
         ask()
         return self.instructions - before
-
-    def _watch(self, connection: sqlite3.Connection, *_: object) -> None:
-        connection.set_progress_handler(self._count, 1)
 
     def _count(self) -> int:
         self.instructions += 1

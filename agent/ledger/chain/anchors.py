@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import Connection
-
 from agent.ledger.chain.links import hash_of_row
+from agent.ledger.file.reading import Reading
 
 WORD = "hotplace-anchor"
 LINE = re.compile(rf"{WORD} ledger=([0-9a-f]{{64}}) row=([1-9][0-9]{{0,17}}) hash=([0-9a-f]{{64}})(?![0-9a-f])")
@@ -90,17 +89,17 @@ class AnchorFile:
         return next(find_anchors(reversed(lines)), None)
 
 
-def anchor_fault(connection: Connection, anchor: Anchor, source: str) -> str:
+def anchor_fault(reading: Reading, anchor: Anchor, source: str) -> str:
     """Why the chain is not the one that an anchor speaks of; "" where it is.
 
     Args:
-        connection: to the ledger.
+        reading: of the ledger.
         anchor: what was noted.
         source: where it was noted, for people.
     """
-    if hash_of_row(connection, 1) != anchor.ledger:
+    if hash_of_row(reading, 1) != anchor.ledger:
         return f"{source} speaks of another ledger"
-    found = hash_of_row(connection, anchor.row)
+    found = hash_of_row(reading, anchor.row)
     if found is None:
         return f"it has no audit row {anchor.row}, of which {source} speaks: it was cut, or is an older copy"
     if found != anchor.hash:

@@ -14,18 +14,19 @@ import json
 import logging
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import Connection, Row, insert, or_, select, update
+from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.anchors import Anchor, AnchorFile, anchor_fault, send_to_system_log
-from agent.ledger.chain.links import CREATED, GENESIS, hash_of_row, link_hash
+from agent.ledger.chain.links import AUDIT, AUDIT_HEAD, CREATED, GENESIS, hash_of_row, link_hash
 from agent.ledger.chain.verification import Verification, first_since
 from agent.ledger.errors import corrupt
-from agent.ledger.file.database import AFTER_COMMIT, Database
-from agent.ledger.file.schema import audit, audit_head
+from agent.ledger.file.database import Database
+from agent.ledger.file.reading import Condition, Row, where
 from agent.ledger.rows import AuditReport, AuditRow
 from connectors.base import Clock
+
+if TYPE_CHECKING:
+    from agent.ledger.file.transaction import Transaction
 
 log = logging.getLogger(__name__)
 DECIDED_BY = "who"  # the fact that names a person
@@ -42,11 +43,11 @@ class AuditChain:
         self._actor = actor
         self._anchors = anchors
 
-    def append(self, connection: Connection, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
+    def append(self, transaction: Transaction, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
         """Add one row in the transaction that makes the change it describes. Facts are JSON values, never secrets."""
         # The caller's transaction holds the write lock from its start (BEGIN IMMEDIATE), so no other process can append
         # to the same head in between: two rows with one predecessor would look like tampering.
-        head = connection.execute(select(audit_head)).one_or_none()
+        head = transaction.first(AUDIT_HEAD)
         number, previous = (1, GENESIS) if head is None else (head.last_id + 1, head.hash)
         row = {
             "id": number,
@@ -58,24 +59,23 @@ class AuditChain:
             "previous": previous,
         }
         row["hash"] = link_hash(row)
-        connection.execute(insert(audit).values(row))
-        end = {"id": 1, "last_id": number, "hash": row["hash"]}
-        connection.execute(insert(audit_head).values(end) if head is None else update(audit_head).values(end))
+        transaction.insert_all("audit", [row])
+        transaction.put("audit_head", [{"id": 1, "last_id": number, "hash": row["hash"]}])
         if DECIDED_BY in facts or event in ALSO_ANCHORED:
-            connection.info[AFTER_COMMIT] = self.anchor
+            transaction.after_commit = self.anchor
 
     def record(self, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
         """Append to the audit chain what changes nothing else in the ledger. Facts are JSON values, never secrets."""
-        with self._database.write() as connection:
-            self.append(connection, event, subject, **facts)
+        with self._database.write() as transaction:
+            self.append(transaction, event, subject, **facts)
 
     def anchor(self) -> None:
         """Note outside the ledger where the chain ends now. What cannot be noted is logged, and the work goes on."""
-        with self._database.read() as connection:
-            head = connection.execute(select(audit_head)).one_or_none()
+        with self._database.read() as reading:
+            head = reading.first(AUDIT_HEAD)
             if head is None:
                 return
-            anchor = Anchor(ledger=hash_of_row(connection, 1) or GENESIS, row=head.last_id, hash=head.hash)
+            anchor = Anchor(ledger=hash_of_row(reading, 1) or GENESIS, row=head.last_id, hash=head.hash)
         send_to_system_log(anchor)
         try:
             self._anchors.append(anchor, self._clock.now())
@@ -95,12 +95,12 @@ class AuditChain:
         """
         faults: dict[str, None] = {}
         count = 0
-        with self._database.read() as connection:
-            ours = hash_of_row(connection, 1)
+        with self._database.read() as reading:
+            ours = hash_of_row(reading, 1)
             for anchor in anchors:
                 if anchor.ledger == ours:
                     count += 1
-                    faults |= dict.fromkeys(filter(None, [anchor_fault(connection, anchor, source)]))
+                    faults |= dict.fromkeys(filter(None, [anchor_fault(reading, anchor, source)]))
         return count, list(faults)
 
     def rows(self, limit: int = 100, *, event: str = "*") -> list[AuditRow]:
@@ -110,28 +110,26 @@ class AuditChain:
             limit: no more than so many.
             event: only events that match; ``*``, ``?`` and ``[...]`` as in file names.
         """
-        query = select(audit).order_by(audit.c.id.desc()).limit(limit)
-        if event != "*":
-            query = query.where(audit.c.event.op("GLOB")(event.replace("[!", "[^")))
-        with self._database.read() as connection:
-            return [_audit_row(row) for row in connection.execute(query)]
+        matching = [] if event == "*" else [where("event GLOB ?", event.replace("[!", "[^"))]
+        with self._database.read() as reading:
+            found = reading.rows(AUDIT, *matching, then=f"ORDER BY id DESC LIMIT {limit:d}")
+            return [_audit_row(row) for row in found]
 
     def events(self) -> list[str]:
         """Every event that the chain holds, by name."""
-        with self._database.read() as connection:
-            return list(connection.scalars(select(audit.c.event).distinct().order_by(audit.c.event)))
+        with self._database.read() as reading:
+            return [row.event for row in reading.rows("SELECT DISTINCT event FROM audit", then="ORDER BY event")]
 
     def since(self, at: datetime, events: Collection[str]) -> list[AuditRow]:
         """All rows from an instant on whose event begins with one of those words, the oldest first."""
-        begins = or_(*(audit.c.event.startswith(word, autoescape=True) for word in events))
-        with self._database.read() as connection:
-            query = select(audit).where(audit.c.id >= first_since(connection, at), begins).order_by(audit.c.id)
-            return [_audit_row(row) for row in connection.execute(query)]
+        with self._database.read() as reading:
+            late = where("id >= ?", first_since(reading, at))
+            return [_audit_row(row) for row in reading.rows(AUDIT, late, _begins_with(events), then="ORDER BY id")]
 
     def holds(self, head: str) -> bool:
         """Whether one of the rows has that hash."""
-        with self._database.read() as connection:
-            return connection.execute(select(audit.c.id).where(audit.c.hash == head)).first() is not None
+        with self._database.read() as reading:
+            return reading.first("SELECT id FROM audit", where("hash = ?", head)) is not None
 
     def verify(self, since: datetime | None = None) -> AuditReport:
         """Check the chain, and the proposals and approvals that it speaks of.
@@ -147,9 +145,15 @@ class AuditChain:
             damage = self._database.pragma("quick_check(1)")
             if damage != "ok":
                 raise corrupt(self._database.path, str(damage))
-        with self._database.read() as connection:
-            return Verification(connection, since).report()
+        with self._database.read() as reading:
+            return Verification(reading, since).report()
 
 
-def _audit_row(row: Row[Any]) -> AuditRow:
+def _begins_with(words: Collection[str]) -> Condition:
+    """Whether an event begins with one of the words, each compared as it is written."""
+    texts = " OR ".join("substr(event, 1, ?) = ?" for _ in words)
+    return where(f"({texts})", *(value for word in words for value in (len(word), word)))
+
+
+def _audit_row(row: Row) -> AuditRow:
     return AuditRow(**{**row._asdict(), "facts": json.loads(row.facts)})

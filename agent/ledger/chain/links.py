@@ -7,14 +7,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
-
-from agent.ledger.file.schema import audit, audit_head, microseconds
+from agent.ledger.file.instants import microseconds
+from agent.ledger.file.reading import Reading, Row, where
 
 GENESIS = "0" * 64
 CREATED = "ledger.created"
 STORED, APPROVED, MOVES_EXPIRED = "proposal.stored", "proposal.approved", "moves.expired"
-ROWS_AT_ONCE = 500  # handed over by the driver
+AUDIT, AUDIT_HEAD = "SELECT * FROM audit", "SELECT * FROM audit_head"
 
 
 def subject_of(kind: str, number: int) -> str:
@@ -34,9 +33,10 @@ def link_hash(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
 
-def hash_of_row(connection: Connection, number: int) -> str | None:
+def hash_of_row(reading: Reading, number: int) -> str | None:
     """The hash that a row says it has; None where there is no such row."""
-    return connection.execute(select(audit.c.hash).where(audit.c.id == number)).scalar()
+    found: str | None = reading.scalar("SELECT hash FROM audit", where("id = ?", number))
+    return found
 
 
 class LinkWalk:
@@ -48,17 +48,16 @@ class LinkWalk:
         broken_id: number of that row.
     """
 
-    def __init__(self, connection: Connection, after: int) -> None:
+    def __init__(self, reading: Reading, after: int) -> None:
         """Begin after a row that is taken as it is; 0: at the first one."""
-        self._connection = connection
+        self._reading = reading
         self.after = after
-        self.last, self.hash = after, (hash_of_row(connection, after) or GENESIS) if after else GENESIS
+        self.last, self.hash = after, (hash_of_row(reading, after) or GENESIS) if after else GENESIS
         self.fault, self.broken_id = "", 0
 
-    def rows(self) -> Iterator[Row[Any]]:
+    def rows(self) -> Iterator[Row]:
         """The rows as far as they fit."""
-        query = select(audit).where(audit.c.id > self.after).order_by(audit.c.id)
-        for row in self._connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}):
+        for row in self._reading.rows(AUDIT, where("id > ?", self.after), then="ORDER BY id"):
             self.fault = self._fault(row)
             if self.fault:
                 self.broken_id = row.id if row.id == self.last + 1 else self.last + 1
@@ -67,7 +66,7 @@ class LinkWalk:
             yield row
         self.fault, self.broken_id = self._tail_fault(), self.last + 1
 
-    def _fault(self, row: Row[Any]) -> str:
+    def _fault(self, row: Row) -> str:
         """Why this row is not the next one; "" where it is."""
         expected = self.last + 1
         if row.id != expected:
@@ -80,7 +79,7 @@ class LinkWalk:
 
     def _tail_fault(self) -> str:
         # Each remaining row of a chain without its tail still fits the one before: only the stored head shows the cut.
-        head = self._connection.execute(select(audit_head)).one_or_none()
+        head = self._reading.first(AUDIT_HEAD)
         known = (0, GENESIS) if head is None else (head.last_id, head.hash)
         if known == (self.last, self.hash):
             return ""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Row
-
 from agent.ledger.chain.links import APPROVED, STORED, number_of
+from agent.ledger.file.reading import Row
 from agent.model.states import MoveState
 
 STRUCK_INTO = "to"  # the fact of an event that drops a move
@@ -23,7 +22,7 @@ class MoveStates:
         self._decided: dict[tuple[int, int], MoveState] = {}  # (proposal, ordinal)
         self._undecided: dict[int, MoveState] = {}  # proposal -> state of its moves that wait for a decision
 
-    def apply(self, row: Row[Any]) -> None:
+    def apply(self, row: Row) -> None:
         """Take in the next row."""
         kind = row.subject.partition(" ")[0]
         if kind == "proposal":
@@ -31,7 +30,7 @@ class MoveStates:
         elif kind == "move" and (state := _state_after(row)) is not None:
             self._of_move[number_of(row.subject)] = state
 
-    def _apply_to_proposal(self, row: Row[Any], proposal: int, facts: dict[str, Any]) -> None:
+    def _apply_to_proposal(self, row: Row, proposal: int, facts: dict[str, Any]) -> None:
         match row.event:
             case "proposal.stored":
                 self.digests[STORED, proposal] = facts["digest"]
@@ -69,7 +68,7 @@ class MoveStates:
         return self._decided.get((proposal, ordinal), self._undecided.get(proposal))
 
 
-def _state_after(row: Row[Any]) -> MoveState | None:
+def _state_after(row: Row) -> MoveState | None:
     """The state into which a row brings its move; None where it changes none."""
     if row.event in _STATES:
         return _STATES[row.event]

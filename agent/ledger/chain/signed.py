@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import Connection, func, select
-
 from agent.keys import ApprovalDocument, Signature, SignatureInvalid, Signers
-from agent.ledger.chain.links import GENESIS, hash_of_row, subject_of
+from agent.ledger.chain.links import AUDIT, GENESIS, hash_of_row, subject_of
 from agent.ledger.errors import NotSigned
-from agent.ledger.file.schema import audit, moves
+from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.states import MoveState
 
@@ -55,32 +53,33 @@ class Given:
     armored: str
 
 
-def document_of(connection: Connection, row: ProposalRow) -> ApprovalDocument:
+def document_of(reading: Reading, row: ProposalRow) -> ApprovalDocument:
     """What a person signs to approve a proposal as it is now."""
-    found = list(connection.execute(select(moves).where(moves.c.proposal_id == row.id).order_by(moves.c.ordinal)))
+    of_it = where("proposal_id = ?", row.id)
+    found = list(reading.rows("SELECT id, ordinal, state FROM moves", of_it, then="ORDER BY ordinal"))
     subjects = [subject_of("proposal", row.id), *(subject_of("move", move.id) for move in found)]
-    last = select(func.max(audit.c.id)).where(audit.c.subject.in_(subjects), audit.c.event != SIGNED)
+    last = reading.scalar("SELECT max(id) FROM audit", one_of("subject", subjects), where("event != ?", SIGNED))
     return ApprovalDocument(
-        ledger=hash_of_row(connection, 1) or GENESIS,
+        ledger=hash_of_row(reading, 1) or GENESIS,
         database=row.proposal.database,
         fingerprint=row.proposal.fingerprint,
         proposal=row.id,
         digest=row.digest,
         moves=tuple(move.ordinal for move in found if move.state == MoveState.PROPOSED),
         expires_at=row.proposal.expires_at,
-        sequence=connection.execute(last).scalar() or 0,
+        sequence=last or 0,
     )
 
 
-def given_for(connection: Connection, document: ApprovalDocument) -> Iterator[Given]:
+def given_for(reading: Reading, document: ApprovalDocument) -> Iterator[Given]:
     """The signatures that the chain holds for a proposal, each with its own moves and sequence.
 
     Args:
-        connection: to the ledger.
+        reading: of the ledger.
         document: of the proposal; moves and sequence in it do not matter.
     """
-    about = audit.c.subject == subject_of("proposal", document.proposal)
-    for row in connection.execute(select(audit).where(about, audit.c.event == SIGNED).order_by(audit.c.id)):
+    about = where("subject = ?", subject_of("proposal", document.proposal)), where("event = ?", SIGNED)
+    for row in reading.rows(AUDIT, *about, then="ORDER BY id"):
         facts = json.loads(row.facts)
         signed = replace(document, moves=tuple(facts["moves"]), sequence=facts["sequence"])
         yield Given(signed, facts["who"], facts["key"], facts["signature"])
@@ -120,16 +119,16 @@ def check_signature(
     return signature
 
 
-def signature_fault(connection: Connection, rule: ApprovalRule, move: MoveRow) -> str:
+def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow) -> str:
     """Why the signatures that the chain holds do not approve a move by today's rule; "" where they do."""
     if rule.signers is None:
         return ""
     document = ApprovalDocument(
-        ledger=hash_of_row(connection, 1) or GENESIS, database=move.database, fingerprint=move.fingerprint,
+        ledger=hash_of_row(reading, 1) or GENESIS, database=move.database, fingerprint=move.fingerprint,
         proposal=move.proposal_id, digest=move.digest, moves=(), expires_at=move.expires_at, sequence=0,
     )  # fmt: skip
     keys, why = set(), ""
-    for given in given_for(connection, document):
+    for given in given_for(reading, document):
         if move.move.ordinal not in given.document.moves:
             continue
         try:

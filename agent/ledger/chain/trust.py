@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection, or_, select
-
 from agent.ledger.chain.anchors import AnchorFile, anchor_fault
-from agent.ledger.chain.links import APPROVED, MOVES_EXPIRED, STORED, LinkWalk, subject_of
+from agent.ledger.chain.links import APPROVED, AUDIT, MOVES_EXPIRED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
 from agent.ledger.chain.signed import ApprovalRule, signature_fault
 from agent.ledger.errors import LedgerMissing, Untrusted
-from agent.ledger.file.schema import audit
+from agent.ledger.file.reading import Reading, where
 from agent.ledger.rows import MoveRow
 
 
@@ -27,16 +25,16 @@ class Trust:
         self._anchors = anchors
         self.rule = rule
 
-    def require(self, connection: Connection, move: MoveRow) -> None:
+    def require(self, reading: Reading, move: MoveRow) -> None:
         """Check that the chain fits, from the proposal's first row and from the last anchor on, and holds the move.
 
         Raises:
             Untrusted: something does not fit; nothing may be sent.
         """
         fault = (
-            self._chain_fault(connection, move)
-            or _move_fault(connection, move)
-            or signature_fault(connection, self.rule, move)
+            self._chain_fault(reading, move)
+            or _move_fault(reading, move)
+            or signature_fault(reading, self.rule, move)
         )
         if fault:
             raise Untrusted(
@@ -45,15 +43,15 @@ class Trust:
                 "it. If an older copy was restored on purpose, move that file away: the next decision begins another.",
             )
 
-    def _chain_fault(self, connection: Connection, move: MoveRow) -> str:
+    def _chain_fault(self, reading: Reading, move: MoveRow) -> str:
         anchor = self._anchors.last()
-        if anchor is not None and (fault := anchor_fault(connection, anchor, str(self._anchors.path))):
+        if anchor is not None and (fault := anchor_fault(reading, anchor, str(self._anchors.path))):
             return fault
         # Not from the anchor alone: an approval before it could have been changed where no walk comes by. From there to
         # the anchor each hash depends on the one before, so a rewritten part would end in another hash than it has.
-        stored = (audit.c.event == STORED) & (audit.c.subject == subject_of("proposal", move.proposal_id))
-        first = connection.execute(select(audit.c.id).where(stored).order_by(audit.c.id).limit(1)).scalar()
-        walk = LinkWalk(connection, 0 if anchor is None or first is None else min(anchor.row, first - 1))
+        stored = where("event = ?", STORED), where("subject = ?", subject_of("proposal", move.proposal_id))
+        first = reading.scalar("SELECT id FROM audit", *stored, then="ORDER BY id LIMIT 1")
+        walk = LinkWalk(reading, 0 if anchor is None or first is None else min(anchor.row, first - 1))
         for _ in walk.rows():
             pass
         return walk.fault
@@ -73,13 +71,12 @@ def require_no_ledger_before(path: Path, anchors: AnchorFile) -> None:
         )
 
 
-def _move_fault(connection: Connection, move: MoveRow) -> str:
+def _move_fault(reading: Reading, move: MoveRow) -> str:
     """Why the chain does not hold a move as the tables do; "" where it does."""
     states = MoveStates()
     proposal = subject_of("proposal", move.proposal_id)
-    subjects = audit.c.subject.in_((proposal, subject_of("move", move.id)))
-    expired = audit.c.event == MOVES_EXPIRED
-    for row in connection.execute(select(audit).where(or_(subjects, expired)).order_by(audit.c.id)):
+    its_own = where("(subject IN (?, ?) OR event = ?)", proposal, subject_of("move", move.id), MOVES_EXPIRED)
+    for row in reading.rows(AUDIT, its_own, then="ORDER BY id"):
         states.apply(row)
     for event in (STORED, APPROVED):
         if states.digests.get((event, move.proposal_id)) != move.digest:

@@ -5,37 +5,34 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
-
-from sqlalchemy import Connection, Row, Select, func, select
 
 from agent.ledger.chain.links import APPROVED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
-from agent.ledger.file.database import in_parts, not_by_index
-from agent.ledger.file.schema import audit, moves, proposals
+from agent.ledger.file.database import in_parts
+from agent.ledger.file.reading import Reading, Row, one_of, where
 from agent.ledger.rows import AuditReport
 
 AT_ONCE = 50  # proposals: their texts are long
 MOVES_AT_ONCE = 500
 
 
-def first_since(connection: Connection, at: datetime) -> int:
+def first_since(reading: Reading, at: datetime) -> int:
     """Number of the first row that was written at that instant or later; that of the next one where there is none."""
-    number = func.min(not_by_index(audit.c.id))  # the first of those by time, whose order a clock set back may break
-    first = connection.execute(select(number).where(audit.c.at >= at)).scalar()
+    # The first of those by time, whose order a clock set back may break; + as in Condition: by the index of time.
+    first = reading.scalar("SELECT min(+id) FROM audit", where("at >= ?", at))
     if first is None:
-        first = (connection.execute(select(func.max(audit.c.id))).scalar() or 0) + 1
+        first = (reading.scalar("SELECT max(id) FROM audit") or 0) + 1
     return int(first)
 
 
 class Verification:
     """One walk over the chain, or over the end of it, in one snapshot."""
 
-    def __init__(self, connection: Connection, since: datetime | None) -> None:
-        self._connection = connection
+    def __init__(self, reading: Reading, since: datetime | None) -> None:
+        self._reading = reading
         self._since = since
-        self._before = 0 if since is None else first_since(connection, since) - 1  # rows that are taken as they are
-        self._walk = LinkWalk(connection, self._before)
+        self._before = 0 if since is None else first_since(reading, since) - 1  # rows that are taken as they are
+        self._walk = LinkWalk(reading, self._before)
         self._states = MoveStates()
 
     def report(self) -> AuditReport:
@@ -89,25 +86,24 @@ class Verification:
             if state is not None and state != row.state:
                 yield f"move {row.id} is marked {row.state}, but by the audit chain it is {state}"
 
-    def _moves_to_check(self) -> Iterator[Row[Any]]:
+    def _moves_to_check(self) -> Iterator[Row]:
         """All moves; of the end of the chain those that its rows speak of: what older ones cost grows with age."""
-        query: Select[Any] = select(moves.c.id, moves.c.proposal_id, moves.c.ordinal, moves.c.state)
+        query = "SELECT id, proposal_id, ordinal, state FROM moves"
         if not self._before:
-            yield from self._connection.execute(query.order_by(moves.c.id))
+            yield from self._reading.rows(query, then="ORDER BY id")
             return
-        for column, numbers in ((moves.c.id, self._states.moves), (moves.c.proposal_id, self._states.proposals)):
+        for column, numbers in (("id", self._states.moves), ("proposal_id", self._states.proposals)):
             for some in in_parts(sorted(numbers), MOVES_AT_ONCE):
-                yield from self._connection.execute(query.where(column.in_(some)))
+                yield from self._reading.rows(query, one_of(column, some))
 
-    def _to_check(self) -> Iterator[Row[Any]]:
+    def _to_check(self) -> Iterator[Row]:
         """The proposals that the rows speak of, and those that say themselves that they are as new."""
-        made = select(proposals.c.id)
-        if self._before:
-            made = made.where(proposals.c.created_at >= self._since)
-        numbers = {number for _, number in self._states.digests} | set(self._connection.execute(made).scalars())
+        late = [where("created_at >= ?", self._since)] if self._before else []
+        made = {row.id for row in self._reading.rows("SELECT id FROM proposals", *late)}
+        numbers = {number for _, number in self._states.digests} | made
         for some in in_parts(sorted(numbers), AT_ONCE):
-            yield from self._connection.execute(select(proposals).where(proposals.c.id.in_(some)))
+            yield from self._reading.rows("SELECT * FROM proposals", one_of("id", some))
 
-    def _older(self, row: Row[Any]) -> bool:
+    def _older(self, row: Row) -> bool:
         """Whether the chain may speak of a proposal before the rows that are looked at."""
         return bool(self._before) and self._since is not None and row.created_at < self._since

@@ -4,30 +4,34 @@ Two kinds of writing. What was decided or is about to be done (``durable``) is o
 (``synchronous=FULL``): a statement must not be sent to an engine on the strength of an intent that a power cut can take
 back. Samples (``durable=False``) use ``synchronous=NORMAL``: a power cut may take the last of them, never more, and
 nothing else. Neither a crash nor a kill of the process loses anything that returned.
+
+Reading goes through ``reading`` and loads no SQLAlchemy; writing goes through ``transaction``.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Column, ColumnClause, Connection, QueuePool, Table, create_engine, event, insert, literal_column
-from sqlalchemy.engine import ExceptionContext
-from sqlalchemy.exc import OperationalError
+from agent.ledger.file.reading import Reading, translated_errors
 
-from agent.ledger.errors import translate_error
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+    from agent.ledger.file.transaction import Transaction
 
 _V = TypeVar("_V")
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
 # A prepared statement keeps the values that it was given last, whole proposals among them, until it is used again. With
 # Python's 128 for each connection a daemon grew by 10 KiB a move; to prepare a statement again takes microseconds.
 CACHED_STATEMENTS = 4
-CACHE_KIB = 512  # of pages, for each of up to five connections: what is read twice the system keeps too
+CACHE_KIB = 512  # of pages, for each of up to ten connections: what is read twice the system keeps too
 JOURNAL_BYTES = 16 << 20  # of the -wal file, once what it held is in the ledger; it may grow further in between
-AFTER_COMMIT = "after_commit"  # in Connection.info: a call that follows the commit of the transaction
 INSTRUCTIONS_BETWEEN = 100  # of SQLite's virtual machine: how often a statement is asked whether to go on
 
 
@@ -43,38 +47,41 @@ class Database:
         """
         self.path = path
         self._busy_seconds = busy_seconds
-        # The connection that was used last comes first: one after the other they would fill a cache each.
-        self._engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool, pool_use_lifo=True)
-        event.listen(self._engine, "begin", _begin)
-        event.listen(self._engine, "handle_error", self._translate)
+        self._free: list[sqlite3.Connection] = []  # to read with; what writes has a pool of its own
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> Iterator[Reading]:
         """One consistent snapshot; writers are not blocked."""
+        with self._connection() as driver, translated_errors(self.path):
+            driver.execute("BEGIN")
+            try:
+                yield Reading(self.path, driver)
+            finally:
+                driver.rollback()
+
+    @contextmanager
+    def read_by_core(self) -> Iterator[Connection]:
+        """The same for statements of SQLAlchemy's Core."""
         with self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True) -> Iterator[Transaction]:
         """One transaction that holds the write lock from its start; commits at the end, rolls back on any error.
 
         Raises:
             LedgerBusy: another process kept the lock.
         """
-        level = "FULL" if durable else "NORMAL"
-        options = {"ledger_begin": (f"PRAGMA synchronous={level}", "BEGIN IMMEDIATE")}
-        with self._engine.connect() as connection:
-            connection.info.pop(AFTER_COMMIT, None)  # of a transaction on this connection that was rolled back
-            with connection.execution_options(**options).begin():
-                yield connection
-            after: Callable[[], None] | None = connection.info.pop(AFTER_COMMIT, None)
-        if after is not None:
-            after()
+        from agent.ledger.file.transaction import writing
+
+        with writing(self._engine, self.path, "FULL" if durable else "NORMAL") as transaction:
+            yield transaction
 
     def pragma(self, statement: str) -> Any:  # noqa: ANN401  # whatever SQLite answers
         """Run a PRAGMA outside any transaction and return its first value."""
-        with self._engine.connect() as connection:
-            return connection.execution_options(ledger_begin=()).exec_driver_sql(f"PRAGMA {statement}").scalar()
+        with self._connection() as driver, translated_errors(self.path):
+            answer = driver.execute(f"PRAGMA {statement}").fetchone()
+            return None if answer is None else answer[0]
 
     def run(
         self, statement: str, *, until: Callable[[], bool] | None = None, busy_seconds: float | None = None
@@ -87,32 +94,50 @@ class Database:
             busy_seconds: how long to wait for a lock, default as ever.
 
         Raises:
-            OperationalError: it was broken off.
+            OperationalError: it was broken off; sqlite3's.
         """
-        with self._engine.connect() as connection:
-            driver = connection.connection.driver_connection
-            assert isinstance(driver, sqlite3.Connection)
+        with self._connection() as driver, translated_errors(self.path):
             driver.set_progress_handler(until, INSTRUCTIONS_BETWEEN)
             driver.execute(f"PRAGMA busy_timeout={_milliseconds(busy_seconds or self._busy_seconds)}")
             try:
                 driver.executescript(statement)  # to its end, which execute() leaves out where no column comes back
-            except sqlite3.Error as error:
-                raise translate_error(self.path, error) or OperationalError(statement, None, error) from error
             finally:
                 driver.set_progress_handler(None, INSTRUCTIONS_BETWEEN)
                 driver.execute(f"PRAGMA busy_timeout={_milliseconds(self._busy_seconds)}")
 
     def close(self) -> None:
         """End all connections; the last one to leave folds the WAL into the file."""
-        self._engine.dispose()
+        while self._free:
+            self._free.pop().close()
+        if "_engine" in self.__dict__:
+            self._engine.dispose()
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from agent.ledger.file.transaction import make_engine
+
+        return make_engine(self.path, self._connect)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """One that no other thread uses meanwhile; the one that was used last comes first, so that few fill a cache."""
+        try:
+            driver = self._free.pop()
+        except IndexError:
+            with translated_errors(self.path):
+                driver = self._connect()
+        try:
+            yield driver
+        finally:
+            self._free.append(driver)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode=rw",
             uri=True,
             timeout=self._busy_seconds,
-            isolation_level=None,  # we say BEGIN ourselves, see _begin
-            check_same_thread=False,  # the pool hands a connection to one thread at a time
+            isolation_level=None,  # we say BEGIN ourselves: sqlite3's own comes too late for a writer
+            check_same_thread=False,  # a connection is handed to one thread at a time
             cached_statements=CACHED_STATEMENTS,
         )
         connection.execute("PRAGMA foreign_keys=ON")
@@ -121,40 +146,13 @@ class Database:
         connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         return connection
 
-    def _translate(self, context: ExceptionContext) -> None:
-        error = translate_error(self.path, context.original_exception)
-        if error is not None:
-            raise error from context.original_exception
-
-
-def not_by_index(column: Column[Any]) -> ColumnClause[Any]:
-    """The column in a condition that picks no rows but only sifts those that another condition has found by its index.
-
-    Without figures about its tables SQLite takes a condition on equality for the better one, and would walk all
-    proposals of a database for the two of today (sqlite.org/optoverview.html, "Disqualifying WHERE Clause Terms").
-    """
-    return literal_column(f'+{column.table.name}."{column.name}"', column.type)
-
 
 def in_parts(values: Iterable[_V], most: int) -> Iterator[list[_V]]:
     """Lists of no more than so many: a statement takes a limited number of values."""
-    rest = list(values)
-    for start in range(0, len(rest), most):
-        yield rest[start : start + most]
-
-
-def insert_row(connection: Connection, table: Table, values: Mapping[str, Any]) -> int:
-    """Insert one row and return the number it got."""
-    key = connection.execute(insert(table), values).inserted_primary_key
-    assert key is not None, "one row was inserted"
-    return int(key[0])
+    rest = iter(values)
+    while some := list(islice(rest, most)):
+        yield some
 
 
 def _milliseconds(seconds: float) -> int:
     return round(1000 * seconds)
-
-
-def _begin(connection: Connection) -> None:
-    """SQLAlchemy's hook at the start of a transaction: sqlite3's own implicit BEGIN comes too late for a writer."""
-    for statement in connection.get_execution_options().get("ledger_begin", ("BEGIN",)):
-        connection.exec_driver_sql(statement)

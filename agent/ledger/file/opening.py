@@ -7,14 +7,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect
+from typing import TYPE_CHECKING
 
 from agent.ledger.errors import LedgerMissing, LedgerTooNew, corrupt, read_only
 from agent.ledger.file.database import Database
-from agent.ledger.file.schema import APPLICATION_ID, HEAD, REVISIONS, metadata
+from agent.ledger.file.reading import where
+from agent.ledger.file.revisions import APPLICATION_ID, HEAD, REVISIONS, VERSION_TABLE
 
-VERSION_TABLE = "alembic_version"
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 SMALLEST_DATABASE = 512  # bytes: one page of the smallest kind
 
@@ -75,25 +77,26 @@ def bring_up_to_date(database: Database) -> str | None:
         database.pragma("journal_mode=WAL")
         if found == HEAD:
             return None
-        with database.write() as connection:
-            connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+        with database.write() as transaction:
+            transaction.core.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
             if found:
-                _migrate(connection)
+                _migrate(transaction.core)
             else:
-                _create_tables(connection)
+                _create_tables(transaction.core)
         return found
 
 
 def _revision(database: Database) -> str:
     """The revision of the tables, "" when there are none yet."""
-    with database.read() as connection:
-        tables = inspect(connection).get_table_names()
+    with database.read() as reading:
+        made = where("type = 'table'"), where("name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        tables = {row.name for row in reading.rows("SELECT name FROM sqlite_master", *made)}
         if not tables:
             return ""
-        ours = connection.exec_driver_sql("PRAGMA application_id").scalar() == APPLICATION_ID
+        ours = reading.scalar("PRAGMA application_id") == APPLICATION_ID
         if not ours or VERSION_TABLE not in tables:
             raise corrupt(database.path, "it is an SQLite file of something else")
-        revision = str(connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar())  # noqa: S608  # our own
+        revision = str(reading.scalar(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # our own
     if revision not in REVISIONS:
         raise LedgerTooNew(
             f"the ledger {database.path} was written by a newer hotplace (its tables are {revision}, ours {HEAD})",
@@ -104,6 +107,10 @@ def _revision(database: Database) -> str:
 
 def _create_tables(connection: Connection) -> None:
     """All tables at once: the same as every migration one after the other (tests/ledger/test_schema.py)."""
+    from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert
+
+    from agent.ledger.file.schema import metadata
+
     metadata.create_all(connection)
     versions = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), nullable=False))
     versions.append_constraint(PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"))  # as Alembic makes it

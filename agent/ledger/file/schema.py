@@ -6,7 +6,7 @@ What was decided is text that a person can read with any SQLite tool; what was m
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import (
     BigInteger,
@@ -24,21 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-APPLICATION_ID = 0x686F7470  # "hotp": tells a ledger from any other SQLite file
-REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005")  # every migration, oldest first
-HEAD = REVISIONS[-1]
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def microseconds(at: datetime) -> int:
-    """Whole microseconds since 1970.
-
-    Raises:
-        ValueError: the time names no zone.
-    """
-    if at.tzinfo is None:
-        raise ValueError(f"the time {at} names no zone")
-    return (at - EPOCH) // timedelta(microseconds=1)
+from agent.ledger.file.instants import instant, microseconds
 
 
 class Moment(TypeDecorator[datetime]):
@@ -53,7 +39,7 @@ class Moment(TypeDecorator[datetime]):
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002  # SQLAlchemy's signature
         """The database to Python."""
-        return None if value is None else EPOCH + timedelta(microseconds=value)
+        return None if value is None else instant(value)
 
 
 metadata = MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s"})

@@ -9,9 +9,8 @@ there is much to give back, which is when it has the least to write.
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
-
-from sqlalchemy.exc import OperationalError
 
 from agent.ledger.file.database import JOURNAL_BYTES, Database
 from connectors.base import Clock
@@ -80,7 +79,7 @@ class Upkeep:
             return ""
         try:
             self._database.run("VACUUM", until=lambda: self._clock.monotonic() >= end)
-        except OperationalError:  # every other error of SQLite's is translated: this one was broken off
+        except sqlite3.OperationalError:  # every other error of SQLite's is translated: this one was broken off
             self._too_much = content
             return (
                 f"{content >> 20} MiB of content are too much to be written again while the daemon runs; stop it once "

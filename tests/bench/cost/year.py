@@ -16,12 +16,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
-from sqlalchemy import insert
 
 from agent.config import load
 from agent.ledger import HistorySettings, Ledger
 from agent.ledger.file.codec import encode_history
-from agent.ledger.file.schema import history
 from agent.model.clock import SystemClock
 from agent.service.jobs import ACT_EVERY_SECONDS
 from agent.service.watch import Watch
@@ -77,8 +75,8 @@ def _dense_days(path: Path, now: datetime) -> None:
                 ends = (now - youngest - at * width for at in range(first, min(first + 50, count)))
                 about = {"database": "shop", "resolution_seconds": kind, "seconds": apart, "signals": SIGNALS}
                 rows = [{**about, "started_at": end - width, "ended_at": end, "body": body} for end in ends]
-                with database.write(durable=False) as connection:
-                    connection.execute(insert(history), rows)
+                with database.write(durable=False) as transaction:
+                    transaction.insert_all("history", rows)
     finally:
         database.close()
 

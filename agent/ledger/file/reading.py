@@ -1,0 +1,110 @@
+"""Reading the ledger's file with the standard library's driver alone.
+
+Most commands only read. To import SQLAlchemy takes longer than all else that they do, so it is loaded by the first
+transaction that writes (``transaction``) and where columns are read (``Database.read_by_core``), not here. The tables
+are those of ``schema``: a test holds ``INSTANTS`` to them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import namedtuple
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from agent.ledger.errors import translate_error
+from agent.ledger.file.instants import instant, microseconds
+
+Row: TypeAlias = Any  # named tuple of a query's columns
+# Names of the columns that hold an instant, of whatever table.
+INSTANTS = frozenset({
+    "at", "created_at", "decided_at", "ended_at", "expires_at", "intended_at", "placed_at", "started_at", "until",
+    "updated_at",
+})  # fmt: skip
+
+
+class Condition(NamedTuple):
+    """A condition of SQL with the values of its question marks.
+
+    A ``+`` before a column keeps SQLite from using an index of it, for conditions that pick no rows but only sift those
+    that another condition has found. Without figures about its tables SQLite takes a condition on equality for the
+    better one, and would walk all proposals of a database for the two of today (sqlite.org/optoverview.html,
+    "Disqualifying WHERE Clause Terms").
+    """
+
+    text: str
+    values: tuple[object, ...]
+
+
+def where(text: str, *values: object) -> Condition:
+    """The condition with its values in the order of its question marks."""
+    return Condition(text, values)
+
+
+def one_of(column: str, values: Collection[object]) -> Condition:
+    """Whether the column has one of the values, of which a statement takes some thousands at most."""
+    return Condition(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+class Reading:
+    """One consistent snapshot of the ledger."""
+
+    def __init__(self, path: Path, driver: sqlite3.Connection) -> None:
+        """Read through a connection whose transaction has begun; the path is for messages."""
+        self._path = path
+        self._driver = driver
+
+    def rows(self, select: str, *conditions: Condition, then: str = "") -> Iterator[Row]:
+        """The rows that fulfil all conditions, read as they are asked for, as named tuples; instants are datetimes.
+
+        Args:
+            select: the query up to its conditions.
+            conditions: all of them have to hold.
+            then: what follows the conditions: order and limit.
+        """
+        together = " AND ".join(condition.text for condition in conditions)
+        values = [_stored(value) for condition in conditions for value in condition.values]
+        with translated_errors(self._path):
+            cursor = self._driver.execute(f"{select}{' WHERE ' if together else ''}{together} {then}", values)
+            row_type, converted = _row_type(tuple(column[0] for column in cursor.description))
+            for row in cursor:
+                yield row_type(*map(_load, row, converted))
+
+    def first(self, select: str, *conditions: Condition, then: str = "") -> Row:
+        """The first of these rows; None where there is none."""
+        return next(self.rows(select, *conditions, then=then), None)
+
+    def scalar(self, select: str, *conditions: Condition, then: str = "") -> Any:  # noqa: ANN401  # of any column
+        """The first column of the first row; None where there is none."""
+        row = self.first(select, *conditions, then=then)
+        return None if row is None else row[0]
+
+
+@contextmanager
+def translated_errors(path: Path) -> Iterator[None]:
+    """Within, what SQLite raises becomes the ledger's own error, where that says more."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        ours = translate_error(path, error)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+@lru_cache(maxsize=64)
+def _row_type(names: tuple[str, ...]) -> tuple[Any, tuple[bool, ...]]:
+    """The type of a row with these columns, and which of them are instants."""
+    return namedtuple("Row", names, rename=True), tuple(name in INSTANTS for name in names)
+
+
+def _load(value: Any, is_instant: bool) -> Any:  # noqa: ANN401  # whatever SQLite answers; for map()
+    return instant(value) if is_instant and value is not None else value
+
+
+def _stored(value: object) -> object:
+    return microseconds(value) if isinstance(value, datetime) else value
