@@ -32,9 +32,7 @@ class Trust:
             Untrusted: something does not fit; nothing may be sent.
         """
         fault = (
-            self._chain_fault(reading, move)
-            or _move_fault(reading, move)
-            or signature_fault(reading, self.rule, move)
+            self._chain_fault(reading, move) or _move_fault(reading, move) or signature_fault(reading, self.rule, move)
         )
         if fault:
             raise Untrusted(
