@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from connectors.settings import Duration, SecretSource
+from connectors.settings import Duration, SecretSource, SecretUnavailable
 
 Licence = Literal["advanced_compression", "diagnostics_pack"]
 
@@ -21,8 +22,11 @@ class OracleSettings(BaseModel):
     port: int = Field(default=1521, ge=1, le=65535)
     service: str = ""  # of the PDB; a database with several PDBs is several entries
     dsn: str = ""  # instead of host, port and service: a whole descriptor or a name of tnsnames.ora
-    user: str  # the schema to act for goes in brackets: hotplace[app] is a proxy login
-    password: SecretSource | None = None  # None: a wallet or the operating system, thick mode only
+    authentication: Literal["password", "external", "token"] = "password"
+    user: str = ""  # the schema to act for goes in brackets: hotplace[app] is a proxy login; external: [app] or none
+    password: SecretSource | None = None
+    token: SecretSource | None = None  # OAuth 2.0 or IAM; read at each connection, whatever renews it
+    token_key: Path | None = None  # of an IAM token: the private key's file (oci_db_key.pem)
     protocol: Literal["tcp", "tcps"] = "tcp"
     wallet_location: Path | None = None  # folder of ewallet.pem (thin) or cwallet.sso (thick)
     wallet_password: SecretSource | None = None
@@ -51,6 +55,32 @@ class OracleSettings(BaseModel):
         if bool(self.service) == bool(self.dsn):
             raise ValueError("name exactly one of service (with host and port) and dsn")
         return self
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> OracleSettings:
+        wrong = next((why for applies, why in self._wrong_ways() if applies), None)
+        if wrong:
+            raise ValueError(wrong)
+        return self
+
+    def _wrong_ways(self) -> Iterator[tuple[bool, str]]:
+        """What of user, password and token does not fit the authentication."""
+        way = self.authentication
+        if way == "password":
+            yield not self.user, "user is missing"
+            yield self.token is not None or self.token_key is not None, "a token is for authentication: token"
+            return
+        named = bool(self.user) and not (self.user.startswith("[") and self.user.endswith("]"))
+        yield named, f"with authentication: {way} user is left out; [app] acts for that schema"
+        yield self.password is not None, f"authentication: {way} takes no password"
+        if way == "external":
+            yield (
+                self.driver == "thin",
+                "authentication: external (wallet, operating system, Kerberos) needs driver: thick",
+            )
+        else:
+            yield self.token is None, "token is missing"
+            yield self.protocol != "tcps" and not self.dsn, "a token travels over TLS only: protocol: tcps"
 
     @model_validator(mode="after")
     def _places_are_for_tablespaces(self) -> OracleSettings:
@@ -96,7 +126,7 @@ class OracleSettings(BaseModel):
 
     def where(self) -> str:
         """The database in words, for messages."""
-        return f"{self.user}@{self.dsn or f'{self.host}:{self.port}/{self.service}'}"
+        return f"{self.user or self.authentication}@{self.dsn or f'{self.host}:{self.port}/{self.service}'}"
 
     def connect_arguments(self) -> dict[str, Any]:
         """What ``connect`` is given, the password included: never log this.
@@ -104,10 +134,28 @@ class OracleSettings(BaseModel):
         Raises:
             SecretUnavailable: a secret's place is empty.
         """
-        arguments: dict[str, Any] = {"user": self.user, "dsn": self.address()}
+        arguments: dict[str, Any] = {"dsn": self.address()}
+        if self.user:
+            arguments["user"] = self.user
+        if self.token is not None:
+            arguments["access_token"] = self._read_token(self.token)
         if self.password is not None:
             arguments["password"] = self.password.read().get_secret_value()
         return arguments
+
+    def _read_token(self, token: SecretSource) -> str | tuple[str, str]:
+        """As python-oracledb takes it: the token, of IAM with its private key (PEM without first and last line)."""
+        text = token.read().get_secret_value()
+        if self.token_key is None:
+            return text
+        try:
+            lines = self.token_key.read_text(encoding="ascii").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SecretUnavailable(
+                f"cannot read the private key of the token from {self.token_key}: {type(error).__name__}",
+                advice="Create the file with mode 0600 for the user that runs hotplace.",
+            ) from error
+        return text, "".join(line for line in lines if line and not line.startswith("-----"))
 
     def network_arguments(self) -> dict[str, Any]:
         """What only python-oracledb understands, in thin mode; keepalive is in whole minutes there."""

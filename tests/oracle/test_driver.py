@@ -105,6 +105,64 @@ def test_thick_mode_is_entered_once_and_gets_a_descriptor(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"authentication": "external"}, {"externalauth": True}),
+        ({"authentication": "external", "user": "[app]"}, {"externalauth": True, "user": "[app]"}),
+        (
+            {"authentication": "token", "token": {"env": "A_TOKEN"}, "protocol": "tcps"},
+            {"externalauth": True, "access_token": "a.b.c"},
+        ),
+    ],
+)
+def test_thick_mode_without_a_password(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], sent: dict[str, object]
+) -> None:
+    """By a stand-in: a password store, the operating system and Kerberos take no user name; nor does a token."""
+    module = cast(Any, _legacy_module())
+    module.__name__ = "oracledb"
+    module.init_oracle_client = lambda **_: None
+    monkeypatch.setitem(sys.modules, "oracledb", module)
+    monkeypatch.setenv("A_TOKEN", "a.b.c")
+    settings = OracleSettings(dsn="ORDERS", driver="thick", **given)
+    load_driver(settings).connect(settings)
+    assert module.given == {"dsn": "ORDERS", **sent}
+    assert "a.b.c" not in settings.where() + repr(settings)
+
+
+def test_the_old_module_is_external_where_nothing_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a stand-in: cx_Oracle has no argument for it, and knows no tokens."""
+    module = _legacy_module()
+    monkeypatch.setitem(sys.modules, "oracledb", None)
+    monkeypatch.setitem(sys.modules, "cx_Oracle", module)
+    monkeypatch.setenv("A_TOKEN", "a.b.c")
+    external = OracleSettings(dsn="ORDERS", driver="thick", authentication="external")
+    load_driver(external).connect(external)
+    assert cast(Any, module).given == {"dsn": "ORDERS"}
+    token = OracleSettings(dsn="ORDERS", driver="thick", authentication="token", token={"env": "A_TOKEN"})  # type: ignore[arg-type]  # as YAML has it
+    with pytest.raises(DriverMissing, match="cx_Oracle knows no tokens"):
+        load_driver(token)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "user is missing"),
+        ({"authentication": "external"}, "driver: thick"),
+        ({"authentication": "external", "driver": "thick", "user": "hotplace"}, "user is left out"),
+        ({"authentication": "external", "driver": "thick", "password": {"env": "P"}}, "no password"),
+        ({"authentication": "token"}, "token is missing"),
+        ({"authentication": "token", "token": {"env": "T"}}, "protocol: tcps"),
+        ({"user": "hotplace", "token": {"env": "T"}}, "authentication: token"),
+    ],
+)
+def test_a_way_to_log_in_is_one_way(given: dict[str, Any], said: str) -> None:
+    """What does not fit together is told when the configuration is read, not by ORA-01017."""
+    with pytest.raises(ValueError, match=said):
+        OracleSettings(service="pdb1", **given)
+
+
+@pytest.mark.parametrize(
     ("error", "code"),
     [
         (_modern("ORA-00054"), "ORA-00054"),

@@ -69,7 +69,7 @@ def _try_take(driver: Driver, connection: Connection, settings: OracleSettings) 
         if code_of(error) == NOT_COMPILED:
             raise PrivilegeMissing(
                 f"taking the lease: {words_of(error)}",
-                advice=f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {settings.user};",
+                advice=f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {settings.user or 'the user of this login'};",
                 native_code=NOT_COMPILED,
             ) from error
         raise translate(error, "taking the lease") from error

@@ -97,6 +97,8 @@ class Driver:
             arguments |= settings.network_arguments()
         else:
             arguments["dsn"] = settings.descriptor()
+            if settings.authentication != "password" and self.module.__name__ != LEGACY:
+                arguments["externalauth"] = True  # of tokens too; cx_Oracle concludes it from there being no user
         return cast(Connection, self.module.connect(**arguments))
 
     def limit_calls(self, connection: Connection, seconds: float) -> None:
@@ -123,6 +125,8 @@ def load_driver(settings: OracleSettings) -> Driver:
             module = importlib.import_module(name)
         except ImportError:
             continue
+        if name == LEGACY and settings.authentication == "token":
+            raise DriverMissing("cx_Oracle knows no tokens", advice=f"Run: {install_command('oracle')}")
         if name == MODERN and settings.driver == "thick":
             _enter_thick_mode(module, settings)
         return Driver(module=module, thin=name == MODERN and settings.driver == "thin")

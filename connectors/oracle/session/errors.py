@@ -29,7 +29,7 @@ BROKEN = frozenset(
         *("ORA-03113", "ORA-03114", "ORA-03135", "ORA-12537", "ORA-12547", "ORA-12570", "ORA-25402", "ORA-25408"),
     }
 )
-_LOGIN = "Check the user and where its password comes from."
+_LOGIN = "Check the user and where its password or token comes from."
 _PLACE = "Check host, port and service; lsnrctl services lists them."
 _ROOM = "Make room in the target, or choose another space."
 _FORM = "The object has changed its kind; plan again."
@@ -42,6 +42,12 @@ _FILE_CODES = ("ORA-01119", "ORA-01276", "ORA-01565", "ORA-27038", "ORA-45906", 
 _Kinds = tuple[type[ConnectorError], str]
 _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
     ((AuthenticationFailed, _LOGIN), ("ORA-01017", "ORA-01005", "ORA-01004", "ORA-28009", "DPY-4001")),
+    ((AuthenticationFailed, "The token has expired: whatever writes it has to renew it."), ("DPY-2033",)),
+    (
+        (AuthenticationFailed, "What token and token_key name is no token of the identity service."),
+        ("DPY-2031", "DPY-2032"),
+    ),
+    ((CannotConnect, "A token travels over TLS only: tcps in the dsn."), ("DPY-2034",)),
     ((AuthenticationFailed, "The account is locked; a DBA unlocks it."), ("ORA-28000",)),
     ((AuthenticationFailed, "The password has expired; set a new one."), ("ORA-28001", "ORA-28002")),
     ((AuthenticationFailed, "GRANT CREATE SESSION to the user."), ("ORA-01045",)),
@@ -127,7 +133,9 @@ def outcome_unknown(error: BaseException, doing: str) -> OutcomeUnknown:
 
 
 def cannot_connect(error: BaseException, where: str) -> CannotConnect:
-    """A refused or failed connection."""
+    """A refused or failed connection; of one that the driver itself refuses (DPY-6005) its reason."""
+    if error.__cause__ is not None and code_of(error.__cause__) in _BY_CODE:
+        error = error.__cause__
     code = code_of(error)
     kind, advice = _BY_CODE.get(code, (CannotConnect, _PLACE))
     if not issubclass(kind, CannotConnect):

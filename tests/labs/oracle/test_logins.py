@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
+from typing import Any
 
 import oracledb
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from connectors.base import AuthenticationFailed, CannotConnect, LeaseHeld
 from connectors.model import Home
@@ -34,6 +38,36 @@ def test_tls_with_a_wallet(tmp_path: Path) -> None:
         connector.close()
         with pytest.raises(CannotConnect):
             _connector(lab, lab.settings(host="localhost", protocol="tcps")).identify()
+
+
+@pytest.mark.parametrize("signed", [False, True], ids=["OAuth 2.0", "IAM"])
+def test_the_driver_takes_a_token(tmp_path: Path, signed: bool) -> None:
+    """Rule 9c: string and pair as the real driver wants them; over plain TCP it does not send either (DPY-2034)."""
+    token = ".".join(base64.urlsafe_b64encode(part).decode() for part in (b"{}", b'{"exp": 99999999999}', b"signature"))
+    place, key = tmp_path / "token", tmp_path / "oci_db_key.pem"
+    place.write_text(f"{token}\n")
+    key.write_text(_private_key())
+    own: dict[str, Any] = {"authentication": "token", "token": {"file": str(place)}}
+    if signed:
+        own["token_key"] = key
+    with running_harness("tokens") as lab:
+        settings = OracleSettings(dsn=f"127.0.0.1:{lab.server.port}/orclpdb1", **own)
+        with pytest.raises(CannotConnect) as caught:
+            _connector(lab, settings).identify()
+        assert caught.value.native_code == "DPY-2034"
+        assert token not in str(caught.value)
+        given = settings.connect_arguments()["access_token"]
+        parameters = oracledb.ConnectParams(access_token=given)  # which refuses another form (DPY-2031)
+        assert token not in repr(parameters)
+    with pytest.raises(oracledb.Error, match="DPY-2031"):
+        oracledb.ConnectParams(access_token=given[:1] if signed else 7)
+
+
+def _private_key() -> str:
+    """For the signature of an IAM token, as the identity service writes it next to the token."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    kinds = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return key.private_bytes(*kinds).decode()
 
 
 def test_a_whole_descriptor() -> None:
