@@ -20,6 +20,7 @@ from connectors.inheritance import Inheritance
 
 if TYPE_CHECKING:
     from connectors.assessment import ByHand
+    from connectors.recording.tap import Tap
 
 BUILT_IN = {
     "db2": "connectors.db2.engine:ENGINE",
@@ -47,6 +48,7 @@ class Engine:
     sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
     prefetched_wait_share: float | None = None  # default of that policy; 0: measured waits hold what it stands for
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
+    tapped: Callable[[Any, Clock, Tap], Connector] | None = None  # as ``connect``; None: it cannot be recorded
     by_hand: ByHand | None = None  # how files tell of it without a connection; None: they do not
 
 

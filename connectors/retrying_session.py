@@ -13,6 +13,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from connectors.base import CannotConnect, ConnectorError
 from connectors.interruptible import AGAIN_SECONDS, interruptible
+from connectors.recording.tap import Row, Tap, Values
 
 Connection = TypeVar("Connection")
 DriverError = TypeVar("DriverError", bound=Exception)
@@ -32,14 +33,17 @@ class RetryingSession(ABC, Generic[Connection, DriverError]):
 
     _server_log: ClassVar[str] = "the server's log"  # where to look when a connection breaks twice
     _cancel_again_seconds: ClassVar[float | None] = AGAIN_SECONDS  # see ``interruptible``
+    _tap: Tap | None = None
 
-    def __init__(self, address: str, driver_error: type[DriverError]) -> None:
+    def __init__(self, address: str, driver_error: type[DriverError], tap: Tap | None = None) -> None:
         """Open nothing yet.
 
         Args:
             address: of the server, for messages.
             driver_error: what the driver raises.
+            tap: hears of every query, or answers it.
         """
+        self._tap = tap
         self._address = address
         self._driver_error = driver_error
         self._connection: Connection | None = None
@@ -90,6 +94,10 @@ class RetryingSession(ABC, Generic[Connection, DriverError]):
         connection, self._connection = self._connection, None
         if connection is not None:
             self._disconnect(connection)
+
+    def _tapped(self, name: str, values: Values, ask: Callable[[], list[Row]], doing: str) -> list[Row]:
+        """What the tap makes of a query; what the server answers where there is no tap."""
+        return ask() if self._tap is None else self._tap.answer(name, values, ask, doing=doing)
 
     def _with_retry(self, read: Callable[[Connection], Result], doing: str) -> Result:
         """Read, and once more over a new connection when the old one turns out to be broken.

@@ -89,6 +89,11 @@ COMMANDS = {
         Group.LOOK,
         "Play the recorded history again under other settings; asks no database and changes nothing.",
     ),
+    "record": Listed(
+        "looking.record",
+        Group.LOOK,
+        "Write down for a while what the connector reads, without user data, for `hotplace simulate --recording`.",
+    ),
     "containers": Listed(
         "storage.containers",
         Group.LOOK,

@@ -30,6 +30,7 @@ from connectors.base import Connector, TellsCopies
 from connectors.formatting import format_bytes
 from connectors.model import Bools, Route
 from connectors.move_effects import CopyHabits
+from connectors.recording.tap import NotRecorded
 from policies.benefit.copy_time import devices_of, usual_seconds
 from policies.benefit.costs import route_cost
 from policies.benefit.foreground_wait import move_cost_seconds
@@ -225,7 +226,10 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector, ex
     exact[rows] = True
     units = situation.units
     cheap = units.size_bytes[rows]
-    sizes = connector.exact_sizes(units.physical_id[rows])
+    try:
+        sizes = connector.exact_sizes(units.physical_id[rows])
+    except NotRecorded:  # what a recording has is the size in its catalog
+        return None
     sizes = np.where(sizes < 0, cheap, sizes)
     if np.array_equal(sizes, cheap):
         return None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from connectors.base import Connector, FollowsOn
 from connectors.model import Bundle, NoRoute, Route, UnitKind, UnitTable
+from connectors.recording.tap import NotRecorded
 from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
 from policies.placement.combining import combine_moves
 
@@ -58,7 +59,10 @@ class _Desk:
         """The kindest route of a move, or why there is none."""
         asked = bundle_of(self.units, move), move.to_space
         if asked not in self.answers:
-            self.answers[asked] = self.connector.routes(*asked)
+            try:
+                self.answers[asked] = self.connector.routes(*asked)
+            except NotRecorded as error:
+                self.answers[asked] = NoRoute(code="not_recorded", sentence=str(error))
         answer = self.answers[asked]
         return answer if isinstance(answer, NoRoute) else answer[0]
 

@@ -58,6 +58,7 @@ class Watch:
         asked_by: str = "",
         top_units: int = MOST_TOP_UNITS,
         keeps: Callable[[], bool] = always,
+        connector: Connector | None = None,
     ) -> None:
         """Wire it up; connects on first use.
 
@@ -71,6 +72,7 @@ class Watch:
             asked_by: who gave the command that this is part of; "": the agent acts on its own.
             top_units: that the snapshot tells of one by one.
             keeps: asked before anything that was learnt or planned goes into the ledger; proposals do in any case.
+            connector: to watch with, in place of one over the watching account.
         """
         self.database = database
         self.dry_run = dry_run
@@ -85,7 +87,7 @@ class Watch:
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._groups = GroupWatch(database, ledger, clock, level, asked_by=asked_by)
         self._lock = threading.RLock()
-        self._connector: Connector | None = None
+        self._connector = connector
         self._sampler: Sampler | None = None
         self._executor: Executor | None = None
         self._acting: Connector | None = None

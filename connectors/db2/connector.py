@@ -30,6 +30,7 @@ from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.findings import Capability, Finding
 from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
+from connectors.recording.tap import Tap
 
 NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
@@ -37,11 +38,11 @@ NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 class Db2Connector:
     """Reads over one session that sends SELECT only; ``open_mover`` and ``acquire_lease`` open others."""
 
-    def __init__(self, settings: Db2Settings, clock: Clock) -> None:
-        """Nothing is opened yet: the first call connects."""
+    def __init__(self, settings: Db2Settings, clock: Clock, tap: Tap | None = None) -> None:
+        """Nothing is opened yet: the first call connects. A tap hears of what is read, or answers it."""
         self._settings = settings
         self._clock = clock
-        self._session = ReadSession(settings)
+        self._session = ReadSession(settings, tap)
         self._sampler = MonitorSampler(self._session, clock, by_group=settings.by_group)
         self._homes = NOTHING_KNOWN
         self._catalog: Catalog | None = None

@@ -8,6 +8,7 @@ from connectors.db2 import by_hand
 from connectors.db2.settings import Db2Settings
 from connectors.inheritance import Inheritance
 from connectors.installing import install_command
+from connectors.recording.tap import Tap
 from connectors.registry import Engine
 
 SAMPLE_SETTINGS = """\
@@ -37,8 +38,8 @@ NO_WHEEL = (
 )
 
 
-def connect(settings: Db2Settings, clock: Clock) -> Connector:
-    """A connector to that database; the first call connects.
+def connect(settings: Db2Settings, clock: Clock, tap: Tap | None = None) -> Connector:
+    """A connector to that database; the first call connects. A tap hears of what is read, or answers it.
 
     Raises:
         DriverMissing: ibm_db is not installed, or does not load on this machine.
@@ -55,7 +56,7 @@ def connect(settings: Db2Settings, clock: Clock) -> Connector:
         ) from error
     from connectors.db2.connector import Db2Connector
 
-    return Db2Connector(settings, clock)
+    return Db2Connector(settings, clock, tap)
 
 
 ENGINE = Engine(
@@ -63,6 +64,7 @@ ENGINE = Engine(
     title="Db2",
     settings=Db2Settings,
     connect=connect,
+    tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("SSD_GROUP", "IBMSTOGROUP"),
     must_agree=("move_by", "folders"),  # what spaces and bundles are

@@ -26,19 +26,20 @@ from connectors.oracle.session.instances import Instances
 from connectors.oracle.session.server import JOURNAL_RIGHTS, JOURNAL_SINCE, Server, read_server
 from connectors.oracle.session.sessions import ReadSession
 from connectors.oracle.settings import OracleSettings
+from connectors.recording.tap import Tap
 
 
 class OracleConnector:
     """Reads over one session that cannot write; ``open_mover`` and ``acquire_lease`` open others."""
 
-    def __init__(self, settings: OracleSettings, clock: Clock, driver: Driver) -> None:
-        """Nothing is opened yet: the first call connects."""
+    def __init__(self, settings: OracleSettings, clock: Clock, driver: Driver, tap: Tap | None = None) -> None:
+        """Nothing is opened yet: the first call connects. A tap hears of what is read, or answers it."""
         self._settings = settings
         self._clock = clock
         self._driver = driver
-        self._session = ReadSession(driver, settings)
+        self._session = ReadSession(driver, settings, tap=tap)
         self._known: Server | None = None
-        self._instances = Instances(self._session, driver, settings)
+        self._instances = Instances(self._session, driver, settings, tap)
         self._sampler = SegmentSampler(self._instances, clock, self._server, by_place=settings.move_by == "tablespace")
         self._shape: tuple[I64, Shape] | None = None
 

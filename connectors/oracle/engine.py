@@ -7,6 +7,7 @@ from connectors.base import Clock, Connector
 from connectors.inheritance import Inheritance
 from connectors.oracle import by_hand
 from connectors.oracle.settings import OracleSettings
+from connectors.recording.tap import Tap
 from connectors.registry import Engine
 
 SAMPLE_SETTINGS = """\
@@ -32,8 +33,8 @@ online_lock_timeout: 30s    # an online move waits for open transactions that lo
 """
 
 
-def connect(settings: OracleSettings, clock: Clock) -> Connector:
-    """A connector to that database; the first call connects.
+def connect(settings: OracleSettings, clock: Clock, tap: Tap | None = None) -> Connector:
+    """A connector to that database; the first call connects. A tap hears of what is read, or answers it.
 
     Raises:
         DriverMissing: neither python-oracledb nor cx_Oracle is installed, or thick mode finds no client.
@@ -41,7 +42,7 @@ def connect(settings: OracleSettings, clock: Clock) -> Connector:
     from connectors.oracle.connector import OracleConnector
     from connectors.oracle.session.driver import load_driver
 
-    return OracleConnector(settings, clock, load_driver(settings))
+    return OracleConnector(settings, clock, load_driver(settings), tap)
 
 
 ENGINE = Engine(
@@ -49,6 +50,7 @@ ENGINE = Engine(
     title="Oracle Database",
     settings=OracleSettings,
     connect=connect,
+    tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("FAST_DATA", "USERS"),
     must_agree=("move_by", "places"),  # what spaces and bundles are

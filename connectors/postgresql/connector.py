@@ -33,6 +33,7 @@ from connectors.postgresql.routes import available
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.recording.tap import Tap
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
 Facts = findings.Facts
@@ -41,11 +42,11 @@ Facts = findings.Facts
 class PostgresqlConnector:
     """Reads over one session that cannot write; ``open_mover`` and ``acquire_lease`` open others."""
 
-    def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:
-        """Nothing is opened yet: the first call connects."""
+    def __init__(self, settings: PostgresqlSettings, clock: Clock, tap: Tap | None = None) -> None:
+        """Nothing is opened yet: the first call connects. A tap hears of what is read, or answers it."""
         self._settings = settings
         self._clock = clock
-        self._session = ReadSession(settings)
+        self._session = ReadSession(settings, tap=tap)
         self._sampler = StatisticsSampler(self._session, clock)
         self._catalog: Catalog | None = None
         self._shape: Shape | None = None

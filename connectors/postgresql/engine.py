@@ -8,6 +8,7 @@ from connectors.inheritance import Inheritance
 from connectors.installing import install_command
 from connectors.postgresql import by_hand
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.recording.tap import Tap
 from connectors.registry import Engine
 
 SAMPLE_SETTINGS = """\
@@ -29,8 +30,8 @@ index_route: online         # online: REINDEX CONCURRENTLY; fast: ALTER INDEX SE
 """
 
 
-def connect(settings: PostgresqlSettings, clock: Clock) -> Connector:
-    """A connector to that database; the first call connects.
+def connect(settings: PostgresqlSettings, clock: Clock, tap: Tap | None = None) -> Connector:
+    """A connector to that database; the first call connects. A tap hears of what is read, or answers it.
 
     Raises:
         DriverMissing: psycopg is not installed.
@@ -43,7 +44,7 @@ def connect(settings: PostgresqlSettings, clock: Clock) -> Connector:
         ) from error
     from connectors.postgresql.connector import PostgresqlConnector
 
-    return PostgresqlConnector(settings, clock)
+    return PostgresqlConnector(settings, clock, tap)
 
 
 ENGINE = Engine(
@@ -51,6 +52,7 @@ ENGINE = Engine(
     title="PostgreSQL",
     settings=PostgresqlSettings,
     connect=connect,
+    tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("ssd", "pg_default"),
     inheritance=Inheritance(

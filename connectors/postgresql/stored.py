@@ -7,7 +7,7 @@ same code reads it.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from connectors.assessment import Export, Readings, StoredClock, UnusableFile
@@ -15,8 +15,8 @@ from connectors.model import Catalog, Demand, Interval
 from connectors.postgresql.reading import demand
 from connectors.postgresql.reading.catalog import read_catalog, shape_of
 from connectors.postgresql.reading.roles import LOG_BY_OBJECT
-from connectors.postgresql.reading.rows import SIGNATURE, TRAILER
 from connectors.postgresql.reading.sampler import StatisticsSampler
+from connectors.postgresql.session.copy_format import to_copy
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import Part, ReadSession, Row
 
@@ -54,26 +54,11 @@ class StoredSession(ReadSession):
     def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
         """What is made of the result in COPY's binary form."""
         try:
-            return take(_binary(self.export.rows(self._names[statement])))
+            return take(to_copy(self.export.rows(self._names[statement])))
         except struct.error as error:
             raise UnusableFile(
                 self.export.path, f"{doing}: {error}", advice="Export all columns of the query as they are."
             ) from error
-
-
-def _binary(rows: Iterable[Row]) -> Iterator[bytes]:
-    """Rows of whole numbers and texts as ``reading.rows`` takes them apart."""
-    yield SIGNATURE + struct.pack(">ii", 0, 0)
-    for row in rows:
-        yield struct.pack(">h", len(row)) + b"".join(map(_field, row))
-    yield TRAILER
-
-
-def _field(value: object) -> bytes:
-    if isinstance(value, str):
-        text = value.encode()
-        return struct.pack(">i", len(text)) + text
-    return struct.pack(">iq", 8, value)
 
 
 def read(before: Export, after: Export) -> Readings:

@@ -19,6 +19,7 @@ from connectors.model import (
     Route,
     Sample,
 )
+from connectors.recording.tap import Tap
 from connectors.sqlserver.doctor import findings
 from connectors.sqlserver.moving import guards, inspection, lease
 from connectors.sqlserver.moving.blockers import find_blockers
@@ -72,11 +73,11 @@ class _Facts:
 class SqlserverConnector:
     """Reads over one session that sends our queries only; ``open_mover`` and ``acquire_lease`` open others."""
 
-    def __init__(self, settings: SqlserverSettings, clock: Clock) -> None:
-        """Nothing is opened yet: the first call connects."""
+    def __init__(self, settings: SqlserverSettings, clock: Clock, tap: Tap | None = None) -> None:
+        """Nothing is opened yet: the first call connects. A tap hears of what is read, or answers it."""
         self._settings = settings
         self._clock = clock
-        self._session = ReadSession(settings)
+        self._session = ReadSession(settings, tap=tap)
         self._sampler = DmvSampler(
             self._session, clock, budget_seconds=settings.sample_budget, home_of=self._home_of_filegroup
         )

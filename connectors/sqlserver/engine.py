@@ -6,6 +6,7 @@ from connectors.assessment import ByHand
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.inheritance import Inheritance
 from connectors.installing import install_command
+from connectors.recording.tap import Tap
 from connectors.registry import Engine
 from connectors.sqlserver import by_hand
 from connectors.sqlserver.settings import SqlserverSettings
@@ -33,8 +34,8 @@ move_by: table              # filegroup: whole filegroups change disks by their 
 """
 
 
-def connect(settings: SqlserverSettings, clock: Clock) -> Connector:
-    """A connector to that database; the first call connects.
+def connect(settings: SqlserverSettings, clock: Clock, tap: Tap | None = None) -> Connector:
+    """A connector to that database; the first call connects. A tap hears of what is read, or answers it.
 
     Raises:
         DriverMissing: pyodbc or the driver manager is not installed.
@@ -48,7 +49,7 @@ def connect(settings: SqlserverSettings, clock: Clock) -> Connector:
         ) from error
     from connectors.sqlserver.connector import SqlserverConnector
 
-    return SqlserverConnector(settings, clock)
+    return SqlserverConnector(settings, clock, tap)
 
 
 ENGINE = Engine(
@@ -56,6 +57,7 @@ ENGINE = Engine(
     title="SQL Server",
     settings=SqlserverSettings,
     connect=connect,
+    tapped=connect,
     sample_settings=SAMPLE_SETTINGS,
     sample_spaces=("SSD", "PRIMARY"),
     must_agree=("move_by", "disks", "partitions"),  # what spaces and bundles are

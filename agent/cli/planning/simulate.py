@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -14,13 +15,17 @@ from pydantic import ValidationError
 from agent.budget.allowance import Limits, limits_of
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.planning.recordings import print_recording, recording_document
 from agent.cli.session import Session
+from agent.config import DatabaseConfig
 from agent.config.policy import PolicyConfig
+from agent.ledger import Ledger
 from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
+from agent.what_if.replaying import replayed
 from agent.what_if.simulation import Played, play, start_of
 from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.calendar import parse_window
@@ -51,25 +56,67 @@ def simulate(
     policy: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Another value of the policy part; repeat it.")
     ] = None,
+    recording: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Play a file of `hotplace record`, its configuration included."),
+    ] = None,
+    until_damage: Annotated[
+        bool, typer.Option("--until-damage", help="Of a damaged recording play what comes before the damage.")
+    ] = False,
 ) -> None:
     """Play the recorded history again under other settings; asks no database and changes nothing."""
-    now = session.clock.now()
-    lasts = _parse_option(parse_seconds, since, "--since")
-    configured = session.database.plan_seconds
-    every = configured if plan_every is None else _parse_option(parse_seconds, plan_every, "--plan-every")
-    situation, slots = start_of(session.ledger, session.database.name)
-    situation = _with_speeds(_with_capacities(situation, capacity or []), random_read or [])
-    played = play(
-        situation,
-        _settings(session, policy or []),
-        slots,
-        session.ledger.history.read(session.database.name, now - timedelta(seconds=lasts), now),
-        _limits(session, window or []),
-        safety=session.database.copy_safety,
-        plan_every=timedelta(seconds=every),
-    )
-    _print(session.out, played, every)
-    session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
+    asked = _Asked(since, plan_every, capacity or [], random_read or [], window or [], policy or [])
+    if recording is None:
+        played, every = asked.play(session.database, session.ledger, session.clock.now())
+        _print(session.out, played, every)
+        session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
+        return
+    with replayed(recording, policy=asked.policy_values(), until_damage=until_damage) as again:
+        played, every = asked.play(again.database, again.ledger, again.clock.now())
+        print_recording(session.out, again)
+        session.out.heading("the recorded history under these settings")
+        _print(session.out, played, every)
+        document = recording_document(again)
+        session.out.document({**document, "plan_every_seconds": every, **_document(played)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The options, and what is played by them."""
+
+    since: str
+    plan_every: str | None
+    capacity: list[str]
+    random_read: list[str]
+    window: list[str]
+    policy: list[str]
+
+    def play(self, database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Played, float]:
+        """What came of it, and the seconds between two plans."""
+        lasts, every = _parse_option(parse_seconds, self.since, "--since"), database.plan_seconds
+        if self.plan_every is not None:
+            every = _parse_option(parse_seconds, self.plan_every, "--plan-every")
+        situation, slots = start_of(ledger, database.name)
+        situation = _with_speeds(_with_capacities(situation, self.capacity), self.random_read)
+        played = play(
+            situation,
+            _settings(database, self.policy_values()),
+            slots,
+            ledger.history.read(database.name, now - timedelta(seconds=lasts), now),
+            _limits(database, self.window),
+            safety=database.copy_safety,
+            plan_every=timedelta(seconds=every),
+        )
+        return played, every
+
+    def policy_values(self) -> dict[str, Any]:
+        """Values of the policy part by key, as YAML reads them."""
+        known = [item.alias or name for name, item in PolicyConfig.model_fields.items()]
+        changed = _pairs(self.policy, known, "--policy")
+        try:
+            return {key: yaml.safe_load(text) for key, text in changed.items()}
+        except yaml.YAMLError as error:
+            raise typer.BadParameter(str(error), param_hint="--policy") from error
 
 
 def _parse_option(parse: Callable[[str], T], text: str, option: str) -> T:
@@ -141,22 +188,18 @@ def _with_speeds(situation: Situation, given: list[str]) -> Situation:
     return replace(situation, tiers=tiers)
 
 
-def _settings(session: Session, given: list[str]) -> PolicySettings:
-    known = [item.alias or name for name, item in PolicyConfig.model_fields.items()]
-    changed = _pairs(given, known, "--policy")
+def _settings(database: DatabaseConfig, given: dict[str, Any]) -> PolicySettings:
     try:
-        parsed = PolicyConfig.model_validate({key: yaml.safe_load(text) for key, text in changed.items()})
-    except yaml.YAMLError as error:
-        raise typer.BadParameter(str(error), param_hint="--policy") from error
+        parsed = PolicyConfig.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise typer.BadParameter(f"{first['loc'][0]}: {first['msg']}", param_hint="--policy") from error
     asked = {name: getattr(parsed, name) for name in parsed.model_fields_set}
-    return session.database.policy.model_copy(update=asked).settings()
+    return database.policy.model_copy(update=asked).settings()
 
 
-def _limits(session: Session, windows: list[str]) -> Limits:
-    limits = limits_of(session.database)
+def _limits(database: DatabaseConfig, windows: list[str]) -> Limits:
+    limits = limits_of(database)
     if not windows:
         return limits
     parsed = tuple(_parse_option(parse_window, text, "--window") for text in windows)

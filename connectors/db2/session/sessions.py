@@ -21,6 +21,7 @@ from connectors.db2.session.queries import Query, fit, query
 from connectors.db2.session.routines import NO_ROUTINE, execute_missing, function_of
 from connectors.db2.settings import Db2Settings
 from connectors.interruptible import abandonable
+from connectors.recording.tap import Tap
 from connectors.retrying_session import BrokenConnection, RetryingSession
 
 log = logging.getLogger(__name__)
@@ -220,8 +221,8 @@ class ReadSession(RetryingSession[Connection, DriverError]):
     _server_log = "db2diag.log of the server"
     _cancel_again_seconds = None
 
-    def __init__(self, settings: Db2Settings) -> None:
-        super().__init__(settings.where(), DriverError)
+    def __init__(self, settings: Db2Settings, tap: Tap | None = None) -> None:
+        super().__init__(settings.where(), DriverError, tap)
         self._settings = settings
         self._columns: dict[str, frozenset[str]] = {}
         self.missing: dict[str, ConnectorError] = {}  # optional queries that this server or login does not answer
@@ -238,9 +239,11 @@ class ReadSession(RetryingSession[Connection, DriverError]):
             ConnectorError: a subclass that says what may be done.
         """
         wanted = query(name)
-        return self._ask(
-            wanted, lambda connection: fetch(connection, self._fit_query(connection, wanted), values), doing
-        )
+
+        def read(connection: Connection) -> list[Row]:
+            return fetch(connection, self._fit_query(connection, wanted), values)
+
+        return self._tapped(name, tuple(values), lambda: self._ask(wanted, read, doing), doing)
 
     def parts(self, name: str, take: Callable[[list[Row]], Result], *, doing: str) -> list[Result]:
         """What is made of the rows of a query, see ``fetch_parts``; read again from the start if the session had died.
@@ -248,6 +251,9 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
+        if self._tap is not None:  # whole rows are what it takes
+            rows = self.rows(name, doing=doing)
+            return [take(rows)] if rows else []
         wanted = query(name)
         return self._ask(
             wanted, lambda connection: fetch_parts(connection, self._fit_query(connection, wanted), take), doing

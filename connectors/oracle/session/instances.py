@@ -12,6 +12,7 @@ from connectors.oracle.session.driver import Driver
 from connectors.oracle.session.queries import of_one_instance, query
 from connectors.oracle.session.sessions import ReadSession, Row
 from connectors.oracle.settings import OracleSettings
+from connectors.recording.tap import Tap
 
 NO_QUERY_SERVERS = frozenset({"ORA-12850", "ORA-12801"})
 EPOCHS = {"epoch": "epoch_one", "epoch_container": "epoch_one_container"}
@@ -20,11 +21,12 @@ EPOCHS = {"epoch": "epoch_one", "epoch_container": "epoch_one_container"}
 class Instances:
     """Asks all instances, over one session as long as that works."""
 
-    def __init__(self, session: ReadSession, driver: Driver, settings: OracleSettings) -> None:
+    def __init__(self, session: ReadSession, driver: Driver, settings: OracleSettings, tap: Tap | None = None) -> None:
         """Opens nothing; sessions to single instances are opened when they are needed."""
         self._session = session
         self._driver = driver
         self._settings = settings
+        self._tap = tap
         self._single: dict[str, ReadSession] = {}
         self.one_by_one = False  # query servers could not start
 
@@ -67,5 +69,5 @@ class Instances:
         for name in names:
             if name not in self._single:
                 settings = self._settings.to_instance(name)
-                self._single[name] = ReadSession(self._driver, settings, action=f"watch {name}")
+                self._single[name] = ReadSession(self._driver, settings, action=f"watch {name}", tap=self._tap)
         return [self._single[name] for name in names]

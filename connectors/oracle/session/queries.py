@@ -23,6 +23,14 @@ def of_one_instance(name: str) -> str:
     return query(name).replace("GV$", "V$")
 
 
+@cache
+def name_of(statement: str) -> str:
+    """The name of the query of that text, "" of none; asked of one instance it has the same name."""
+    folder = files("connectors.oracle") / "sql"
+    names = [entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    return next((name for name in names if statement in {query(name), of_one_instance(name)}), "")
+
+
 def views_of(name: str) -> tuple[str, ...]:
     """The views that a query reads, in order of first use."""
     return tuple(dict.fromkeys(_VIEW.findall(_STRING.sub("", query(name)))))

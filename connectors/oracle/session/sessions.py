@@ -12,7 +12,9 @@ from connectors.base import ConnectorError, StatementFailed
 from connectors.interruptible import abandonable
 from connectors.oracle.session.driver import Connection, Driver, code_of
 from connectors.oracle.session.errors import cannot_connect, connection_broke, translate
+from connectors.oracle.session.queries import name_of
 from connectors.oracle.settings import OracleSettings
+from connectors.recording.tap import Tap
 from connectors.retrying_session import BrokenConnection, RetryingSession
 
 Row = tuple[Any, ...]
@@ -47,8 +49,10 @@ class ReadSession(RetryingSession[Connection, Exception]):
 
     _server_log = "the server's alert log"
 
-    def __init__(self, driver: Driver, settings: OracleSettings, *, action: str = "watch") -> None:
-        super().__init__(settings.where(), driver.error)
+    def __init__(
+        self, driver: Driver, settings: OracleSettings, *, action: str = "watch", tap: Tap | None = None
+    ) -> None:
+        super().__init__(settings.where(), driver.error, tap)
         self._driver = driver
         self._settings = settings
         self._action = action
@@ -67,7 +71,11 @@ class ReadSession(RetryingSession[Connection, Exception]):
         """
         if not _READS.match(statement):
             raise StatementFailed(f"{doing}: a reading session sends queries only", advice="Use a mover.")
-        return self._with_retry(lambda connection: self._read(connection, statement, values or {}), doing)
+
+        def ask() -> list[Row]:
+            return self._with_retry(lambda connection: self._read(connection, statement, values or {}), doing)
+
+        return self._tapped(name_of(statement), tuple((values or {}).values()), ask, doing)
 
     def _read(self, connection: Connection, statement: str, values: Mapping[str, object]) -> list[Row]:
         self._driver.limit_calls(connection, self._settings.statement_timeout)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -92,7 +90,7 @@ def read_catalog(
     found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
-    spaces = tuple(_space(row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
+    spaces = tuple(_space(session, row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
     return Catalog(taken_at=taken_at, spaces=spaces, units=units), shape
 
 
@@ -157,10 +155,10 @@ def _space_rows(space_oids: I64, wanted: Counts) -> np.ndarray[tuple[int], np.dt
     return np.searchsorted(space_oids, wanted).astype(np.int32)
 
 
-def _space(row: Row, in_units: int, *, local: bool) -> Space:
+def _space(session: ReadSession, row: Row, in_units: int, *, local: bool) -> Space:
     """One space; where its size may not be asked, what this database keeps in it is the best there is."""
     _, name, path, used = row
-    free, capacity = _room(path) if local and path else (None, None)
+    free, capacity = session.room(path) if local and path else (None, None)
     held = in_units if used is None else int(used)
     folder = Container(name=path, path=path, size_bytes=held, used_bytes=held, growth_bytes=free)
     return Space(
@@ -171,12 +169,3 @@ def _space(row: Row, in_units: int, *, local: bool) -> Space:
         capacity_bytes=capacity,
         containers=(folder,) if path else (),
     )
-
-
-def _room(path: str) -> tuple[int | None, int | None]:
-    """Free and total bytes of the file system at ``path``; None where it cannot be seen from here."""
-    try:
-        at = os.statvfs(Path(path))
-    except OSError:
-        return None, None
-    return at.f_bavail * at.f_frsize, at.f_blocks * at.f_frsize

@@ -10,3 +10,11 @@ from importlib.resources import files
 def query(name: str) -> bytes:
     """The text of ``sql/<name>.sql``, ready for psycopg (bytes, which invite no formatting)."""
     return (files("connectors.postgresql") / "sql" / f"{name}.sql").read_bytes()
+
+
+@cache
+def name_of(statement: bytes) -> str:
+    """The name of the query of that text; "" of none."""
+    folder = files("connectors.postgresql") / "sql"
+    names = [entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    return next((name for name in names if query(name) == statement), "")

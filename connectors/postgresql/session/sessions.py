@@ -8,6 +8,7 @@ import select
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
@@ -16,15 +17,18 @@ from psycopg.conninfo import make_conninfo
 
 from connectors.base import CannotConnect, ConnectorError
 from connectors.interruptible import abandonable
+from connectors.postgresql.session.copy_format import from_copy, to_copy
 from connectors.postgresql.session.errors import cannot_connect, connection_broke, translate
-from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.recording.tap import Tap
 from connectors.retrying_session import BrokenConnection, RetryingSession
 
 Row = tuple[Any, ...]
 Part = bytes | bytearray | memoryview  # of the output of a COPY
 Result = TypeVar("Result")
 CANCEL_SECONDS = 5.0  # that a request to cancel may take
+WITH_TEXT = frozenset({"units"})  # queries by COPY whose last column is a text; all others are bigint
 LONGEST_MS = 2**31 - 1  # that a setting takes, 24 days
 OF_EVERY_SESSION = {
     "idle_session_timeout": "0",  # between two samples, and while it holds the lease, it is idle on purpose
@@ -120,11 +124,19 @@ def _poll(attempt: pq.abc.PGconn, seconds: float) -> None:
         status = pq.PollingStatus(attempt.connect_poll())
 
 
+def _room(path: str) -> tuple[int | None, int | None]:
+    try:
+        at = os.statvfs(Path(path))
+    except OSError:
+        return None, None
+    return at.f_bavail * at.f_frsize, at.f_blocks * at.f_frsize
+
+
 class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
     """A session that cannot write."""
 
-    def __init__(self, settings: PostgresqlSettings, *, name: str = "hotplace") -> None:
-        super().__init__(settings.where(), psycopg.Error)
+    def __init__(self, settings: PostgresqlSettings, *, name: str = "hotplace", tap: Tap | None = None) -> None:
+        super().__init__(settings.where(), psycopg.Error, tap)
         self._settings = settings
         self._name = name
 
@@ -139,7 +151,11 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         Raises:
             ConnectorError: a subclass that says what may be done.
         """
-        return self._with_retry(lambda connection: connection.execute(statement, values).fetchall(), doing)
+
+        def ask() -> list[Row]:
+            return self._with_retry(lambda connection: connection.execute(statement, values).fetchall(), doing)
+
+        return self._tapped(name_of(statement), tuple((values or {}).values()), ask, doing)
 
     def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
         """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
@@ -154,17 +170,40 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
             with connection.cursor() as cursor, cursor.copy(statement) as copy:
                 return take(copy)
 
-        return self._with_retry(read, doing)
+        if self._tap is None:
+            return self._with_retry(read, doing)
+        return take(to_copy(self._tapped(name_of(statement), (), lambda: self._copied_rows(statement, doing), doing)))
 
     @property
     def host_address(self) -> str:
         """Address of the server as the session sees it; "" over a unix socket."""
-        return self._open().info.hostaddr
+        return str(self._connection_facts()[0])
 
     @property
     def version(self) -> int:
         """Of the server, as libpq has it: 160004 is 16.4."""
-        return self._open().info.server_version
+        return int(self._connection_facts()[1])
+
+    def room(self, path: str) -> tuple[int | None, int | None]:
+        """Free and total bytes of the file system at ``path`` of this machine; None where it cannot be seen."""
+        free, total = self._tapped("room", (path,), lambda: [_room(path)], "looking at a file system")[0]
+        return free, total
+
+    def _copied_rows(self, statement: bytes, doing: str) -> list[Row]:
+        """The output of a COPY as rows, which are what a tap takes."""
+
+        def read(connection: psycopg.Connection) -> bytes:
+            with connection.cursor() as cursor, cursor.copy(statement) as copy:
+                return b"".join(map(bytes, copy))
+
+        return from_copy(self._with_retry(read, doing), text_last=name_of(statement) in WITH_TEXT)
+
+    def _connection_facts(self) -> Row:
+        def ask() -> list[Row]:
+            info = self._open().info
+            return [(info.hostaddr, info.server_version)]
+
+        return self._tapped("connection", (), ask, "looking at the connection")[0]
 
     def _options(self) -> dict[str, str]:
         return {

@@ -28,7 +28,7 @@ def resident_note(session: ReadSession, definition: Definition | None, settings:
     if settings.residency_up_to_gib <= 0 or definition is None or index is None:
         return ()
     limited = settings.model_copy(update={"statement_timeout": min(LONGEST_SECONDS, settings.statement_timeout)})
-    look = ReadSession(limited, name="hotplace residency")
+    look = session.look(limited, name="hotplace residency")
     try:
         pool = session.rows("pool_size", doing="looking how large the buffer pool is")[0][0]
         if pool is None or pool * PAGE > settings.residency_up_to_gib * GIB:

@@ -11,6 +11,7 @@ import pyodbc
 
 from connectors.base import CannotConnect, ConnectorError, StatementFailed
 from connectors.interruptible import abandonable
+from connectors.recording.tap import Tap
 from connectors.retrying_session import BrokenConnection, RetryingSession
 from connectors.sqlserver.session.drivers import connection_string, is_that_driver, kind_of
 from connectors.sqlserver.session.errors import cannot_connect, connection_broke, diagnose, translate
@@ -114,12 +115,16 @@ def fetch(
 class ReadSession(RetryingSession[pyodbc.Connection, pyodbc.Error]):
     """Sends queries of ``sql/`` only. SQL Server has no read-only session: the rights of the login do the rest."""
 
-    def __init__(self, settings: SqlserverSettings, *, name: str = "hotplace") -> None:
-        super().__init__(settings.where(), pyodbc.Error)
+    def __init__(self, settings: SqlserverSettings, *, name: str = "hotplace", tap: Tap | None = None) -> None:
+        super().__init__(settings.where(), pyodbc.Error, tap)
         self._settings = settings
         self._name = name
         self._server: tuple[int, int] | None = None
         self._running = Running()
+
+    def look(self, settings: SqlserverSettings, *, name: str) -> ReadSession:
+        """Another session for one look, with settings of its own; the caller closes it."""
+        return ReadSession(settings, name=name, tap=self._tap)
 
     @property
     def major(self) -> int:
@@ -133,7 +138,9 @@ class ReadSession(RetryingSession[pyodbc.Connection, pyodbc.Error]):
 
     def _identify(self) -> tuple[int, int]:
         if self._server is None:
-            version, edition, *_ = self._fetch(query("identify"), (), "identifying")[0]
+            doing = "identifying"
+            rows = self._tapped("identify", (), lambda: self._fetch(query("identify"), (), doing), doing)
+            version, edition, *_ = rows[0]
             major = NEWEST if edition in CLOUD_EDITIONS else int(str(version).partition(".")[0])
             self._server = major, int(edition)
         return self._server
@@ -155,7 +162,7 @@ class ReadSession(RetryingSession[pyodbc.Connection, pyodbc.Error]):
                 f"{doing}: a reading session sends only the queries of this connector",
                 advice="Use open_mover() for approved moves.",
             )
-        return self._fetch(query(name, self.major), values, doing)
+        return self._tapped(name, values, lambda: self._fetch(query(name, self.major), values, doing), doing)
 
     def _fetch(self, statement: str, values: tuple[object, ...], doing: str) -> list[Row]:
         return self._with_retry(lambda connection: fetch(connection, statement, values, self._running), doing)
