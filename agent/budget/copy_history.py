@@ -138,20 +138,6 @@ def turnover_ratio_of(
     return turned_over(gone, per_week) if capacity > 0 else 0.0
 
 
-def last_promotions(tiers: Sequence[Tier], sent: Iterable[SentRow]) -> dict[str, datetime]:
-    """Unit key -> when it last came to the fastest tier from another one; a move within that tier is none.
-
-    Args:
-        tiers: fastest first.
-        sent: statements in the order they were sent.
-    """
-    came: dict[str, datetime] = {}
-    for row in sent:
-        if tiers and row.move_state in CARRIED_OUT and row.move.to_tier == tiers[0].name != row.move.from_tier:
-            came.update(dict.fromkeys(row.move.route.bundle.unit_keys, row.ended_at or row.intended_at))
-    return came
-
-
 def _copies_by_move(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """The statements of each move that arrived and had something to copy, in the order the moves began."""
     return _by_move(row for row in sent if row.move_state in CARRIED_OUT and row.move.size_bytes > 0).values()

@@ -90,16 +90,16 @@ databases:
     not_measured: []        # days whose demand does not count, written like excluded_days
 
     policy:                      # every number that shapes a decision; these are the defaults
-      half_life: 6h              # heat halves in this time without demand
+      half_life: 6h              # of what recent work and the speeds of tiers are averages over; heat chooses its own
       minimum_history: 30min     # a unit watched for less is not moved
       head_room: 10%             # of a space's capacity, never filled
       minimum_gain: 1s           # moves that save less wait per hour are not proposed
       payback: 24h               # a move must earn its own cost back within this time
-      horizon: 24h               # the gain is counted over this long against the cost of the copy and the way back
+      horizon: 24h               # at most so long the gain is counted against the cost of the copy and the way back
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
       # turnover: 0.3            # budget for wear: share of the fast tier that may be swapped out in a week
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
-      cool_down: 24h             # no unit moves twice within it, except to undo; what failed or was rejected rests too
+      cool_down: 24h             # so long what came up stays, unless it paid for both copies; what failed rests too
       copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time
       log_rate: 50 MB/s          # of the transaction log's device, unless a higher rate was observed
       prefetched_wait_share: {prefetched} # share of a prefetched read's time that sessions wait for
@@ -107,7 +107,7 @@ databases:
       maximum_moves: 50          # in one plan
       # maximum_bytes: 200 GB    # that one plan copies, both ways together
       # maximum_copy: 2h         # that its copies take
-      long_half_life: 24h        # of the second, long horizon: it ranks; a unit is promoted only if it pays by both
+      long_half_life: 24h        # of how demand varies, and of the heat of units that hardly matter
       certainty: 90%             # of outcomes lie within a prediction's interval; moves are decided on its lower end
       slow_down: 100%            # initial estimate: share of disk-bound work that stops during a copy
       regret: 1                  # a newly hot unit moves once its waits have cost this many times the move; 0: at once

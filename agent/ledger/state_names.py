@@ -12,7 +12,7 @@ from typing import Final
 
 HEAT: Final = "heat"  # decayed demand by slot (policies.demand.heat)
 SEASONS: Final = "seasons"  # demand by hour of the week and day of the month (policies.demand.seasons)
-DRIFT: Final = "drift"  # which horizon predicted better (policies.demand.drift)
+HORIZONS: Final = "horizons"  # how well each memory would have placed (policies.demand.horizons)
 KNOWN_UNITS: Final = "known units"  # of the last catalog, to recognize renamed ones (policies.demand.renamed_units)
 TIER_SPEED: Final = "tier speed"  # evidence about read times, and the configured speeds it was gathered against
 TRACE_HEAT: Final = "trace heat"  # demand that a trace has collected

@@ -98,6 +98,7 @@ def make_planning(
     """
     sent = ledger.moves.sent_statements(database.name, since_for(now))
     settings = _within_window(with_experience(database, ledger, sent, picture.work), database, now)
+    settings = replace(settings, horizon_seconds=min(settings.horizon_seconds, picture.lasting_seconds))
     pins = pins_of(database, ledger, now)
     if trace is not None:
         picture = replace(picture, heat=trace)

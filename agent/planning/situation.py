@@ -11,16 +11,15 @@ from typing import Protocol
 
 import numpy as np
 
-from agent.budget.copy_history import last_promotions
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.model.outcomes import Outcome
 from agent.model.states import MoveState
 from agent.sampling.picture import Picture
 from connectors.model import F64, I8, I64, Space
+from policies.benefit.foreground_wait import cool_down_left
 from policies.benefit.sessions import with_bounded_waits
 from policies.demand.growth import expected_growth, with_growth
-from policies.demand.heat import GUEST_HALF_LIVES, with_doubted_guests
 from policies.model.plan import Pin, PolicySettings, Situation
 
 OUTCOMES = 5  # that are looked through for a limit which is no tier's
@@ -51,24 +50,20 @@ def situation_of(
 ) -> Situation:
     """Everything a plan may depend on, put together from the picture, the pins and the record of past moves."""
     units, tier_of_space = picture.catalog.units, picture.storage.tier_of_space
-    heat, cooling = picture.heat, np.zeros(len(units))
-    guest_seconds = settings.long_half_life_seconds * GUEST_HALF_LIVES
-    guests = last_promotions(
-        picture.storage.tiers, ledger.moves.sent_statements(database.name, now - timedelta(seconds=guest_seconds))
-    )
-    if guests:
-        lately = _seconds_since(units.key, guests, now) < guest_seconds
-        heat = with_doubted_guests(heat, lately & (tier_of_space[units.space] == 0))
+    cooling = np.zeros(len(units))
     moved = ledger.moves.last_moved(database.name)
     if moved:
-        cooling = np.maximum(0.0, settings.cool_down_seconds - _seconds_since(units.key, moved, now))
+        since = _seconds_since(units.key, moved, now)
+        earned = np.zeros(len(units)) if picture.earned is None else picture.earned
+        resident = tier_of_space[units.space] == 0
+        cooling = cool_down_left(since, earned, resident, units.size_bytes, picture.work, settings)
     spaces, growth = _without_closed_spaces(picture.storage.spaces, ledger, database.name), None
     if picture.growth is not None and picture.growth.any():
         growth = expected_growth(picture.growth, units, database.proposal_expires_seconds)
         spaces = with_growth(spaces, units, growth)
     situation = Situation(
         units=units,
-        heat=heat,
+        heat=picture.heat,
         spaces=spaces,
         growth=growth,
         tiers=picture.storage.tiers,

@@ -12,18 +12,20 @@ from datetime import timedelta, tzinfo
 
 import numpy as np
 
-from connectors.model import F64, I32, I64, Demand, Space, UnitTable
+from connectors.model import F64, I32, I64, DatabaseDemand, Demand, Space, UnitTable
 from policies.benefit import device
 from policies.benefit.device import DeviceState
-from policies.demand import drift, growth, heat, renamed_units, seasons
-from policies.demand.drift import DriftState
+from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds
+from policies.demand import growth, heat, horizons, renamed_units, seasons
 from policies.demand.growth import SizesSeen
 from policies.demand.heat import HeatState
+from policies.demand.horizons import HorizonState, Site
 from policies.demand.renamed_units import KnownUnits
 from policies.demand.seasons import SeasonState
 from policies.demand.variance import index_of
 from policies.demand.workload import RecentWork, WorkInterval
 from policies.model.plan import PolicySettings, TierSpeed
+from policies.storage.capacity import room_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Learned:
 
     heat: HeatState = field(default_factory=heat.empty_heat)
     seasons: SeasonState = field(default_factory=seasons.empty_seasons)
-    drift: DriftState = field(default_factory=drift.no_drift)
+    horizons: HorizonState = field(default_factory=HorizonState)
     devices: DeviceState = field(default_factory=lambda: device.empty_devices(0))
     work: RecentWork = field(default_factory=RecentWork)
     units: KnownUnits | None = None  # of the last catalog; None: no catalog was read yet
@@ -86,12 +88,12 @@ def learn(
         inventory: the catalog of that time.
         settings: half-lives and wait shares.
         zone: whose wall clock seasons follow.
-        measured: whether the interval lies in the hours whose demand counts. If not, heat, seasons and drift stay as
+        measured: whether the interval lies in the hours whose demand counts. If not, heat, seasons and horizons stay as
             they are; the work of the database and the speed of the tiers are learned at any hour.
     """
     demand = located.demand
     if measured:
-        learned = _learn_demand(learned, located, inventory.slots, settings, zone)
+        learned = _learn_demand(learned, located, inventory, settings, zone)
     work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
     horizons = settings.half_life_seconds, settings.long_half_life_seconds
     return replace(
@@ -102,18 +104,18 @@ def learn(
 
 
 def _learn_demand(
-    learned: Learned, located: LocatedDemand, known: I64, settings: PolicySettings, zone: tzinfo
+    learned: Learned, located: LocatedDemand, inventory: Inventory, settings: PolicySettings, zone: tzinfo
 ) -> Learned:
-    """Heat of all units; of those that matter also when they are busy, and which horizon predicted it.
+    """Heat of all units; of those that matter also when they are busy, and which memory would have placed them best.
 
     Args:
         learned: before the interval.
         located: demand of the interval.
-        known: slots of all units that exist now.
-        settings: half-lives.
+        inventory: all units that exist now, and the room of the fastest tier.
+        settings: half-lives, and what copies take.
         zone: whose wall clock seasons follow.
     """
-    demand, slots = located.demand, located.slot
+    demand, slots, known = located.demand, located.slot, inventory.slots
     warmed = heat.update(learned.heat, demand, slots, known, settings)
     used, first = np.unique(np.where(demand.observed, slots, -1), return_inverse=True)
     index = np.bincount(first, weights=index_of(demand.rates), minlength=len(used)).astype(np.float64)
@@ -121,11 +123,29 @@ def _learn_demand(
     seen[known] = True
     seen[slots[(slots >= 0) & ~demand.observed]] = False
     middle = (demand.ended_at - timedelta(seconds=demand.seconds / 2)).astimezone(zone)
-    return replace(
-        learned,
-        heat=warmed,
-        seasons=seasons.learnt(learned.seasons, middle, demand.seconds, used, index, seen),
-        drift=drift.watch_interval(learned.drift, warmed, demand.seconds, used, index, seen),
+    seasonal = seasons.learnt(learned.seasons, middle, demand.seconds, used, index, seen)
+    watched = horizons.watch_interval(learned.horizons, seasonal, middle, demand.seconds, used, index, seen)
+    site = site_of(inventory, learned.work.mean(), settings) if watched.due else None
+    if site is not None:
+        watched = horizons.judge_forecasts(watched, seasonal, demand.ended_at.astimezone(zone), site)
+    return replace(learned, heat=warmed, seasons=seasonal, horizons=watched)
+
+
+def site_of(inventory: Inventory, work: DatabaseDemand, settings: PolicySettings) -> Site | None:
+    """What a placement is limited by; None where the room of the fastest tier is not known."""
+    units = inventory.units
+    fastest = [space for space, tier in zip(inventory.spaces, inventory.tier_of_space, strict=True) if tier == 0]
+    rooms = [room_bytes(space, settings.head_room_ratio) for space in fastest]
+    known = [room for room in rooms if room is not None]
+    if not known:
+        return None
+    fast = inventory.tier_of_space[units.space] == 0
+    return Site(
+        slot=inventory.slots,
+        size=units.size_bytes,
+        cost=move_cost_seconds(copy_seconds(units.size_bytes, settings), work, settings),
+        room=float(sum(known) + int(units.size_bytes[fast].sum())),
+        fast=fast,
     )
 
 

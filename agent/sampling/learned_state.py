@@ -14,8 +14,8 @@ from agent.ledger import Ledger
 from agent.ledger.state_names import (
     ACTIVE_SESSIONS,
     DATABASE_WORK,
-    DRIFT,
     HEAT,
+    HORIZONS,
     KNOWN_UNITS,
     ROLES,
     SEASONS,
@@ -26,7 +26,7 @@ from agent.sampling.role_figures import roles_document, roles_from_document
 from connectors.model import F64, DatabaseDemand
 from policies.benefit import device
 from policies.benefit.device import DeviceState
-from policies.demand import drift, heat, renamed_units, seasons
+from policies.demand import heat, horizons, renamed_units, seasons
 from policies.demand.workload import RecentWork, recall_work
 from policies.model.plan import TierSpeed
 
@@ -62,7 +62,7 @@ def save_learned(
     if with_work:
         _save_work(ledger, database, learned.work)
     written += state.save_arrays(database, SEASONS, now, seasons.season_arrays(learned.seasons))
-    written += state.save_arrays(database, DRIFT, now, drift.drift_arrays(learned.drift))
+    written += state.save_arrays(database, HORIZONS, now, horizons.horizon_arrays(learned.horizons))
     if learned.units is not None:
         written += state.save_arrays(database, KNOWN_UNITS, now, renamed_units.known_arrays(learned.units))
     return written
@@ -73,7 +73,7 @@ def load_learned(ledger: Ledger, database: str) -> Learned:
     return Learned(
         heat=_load(ledger, database, HEAT, heat.state_from_arrays, heat.empty_heat),
         seasons=_load(ledger, database, SEASONS, seasons.seasons_from_arrays, seasons.empty_seasons),
-        drift=_load(ledger, database, DRIFT, drift.drift_from_arrays, drift.no_drift),
+        horizons=_load(ledger, database, HORIZONS, horizons.horizons_from_arrays, horizons.HorizonState),
         units=_load(ledger, database, KNOWN_UNITS, renamed_units.known_from_arrays, lambda: None),
         work=_load_work(ledger, database),
     )

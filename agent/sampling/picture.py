@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 
 from agent.config import Storage
 from agent.sampling.learned import Learned
 from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand
 from connectors.storage_io import RoleFigures
 from policies.benefit import device
-from policies.demand import drift, heat, seasons
+from policies.demand import heat, horizons, seasons
 from policies.model.plan import HeatView
 
 VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
@@ -28,6 +29,8 @@ class Picture:
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
     sessions: float = float("nan")  # at work on average over the long half-life; NaN: not known
     growth: F64 | None = None  # (n,) bytes per second; None: not known
+    earned: F64 | None = None  # (n,) seconds of wait since each came where it is (``horizons``); None: not known
+    lasting_seconds: float = inf  # over which a move is to pay, by the horizons that place best
 
 
 def calibrated(storage: Storage, learned: Learned) -> Storage:
@@ -43,17 +46,18 @@ def view_heat(learned: Learned, slots: I64, resident: Bools, now: datetime, hour
     Computed for some thousand units at a time: both horizons of all units at once would be the peak of a plan.
 
     Args:
-        learned: heat, seasons and drift.
+        learned: heat, seasons and horizons.
         slots: of the units.
         resident: units on the fastest tier.
         now: in the zone whose wall clock seasons follow.
         hours: ahead, in which a move is to pay.
     """
     ahead = seasons.promised_demand(learned.seasons, slots, now, hours)
+    expected = horizons.expected_demand(learned.horizons, learned.seasons, now)
 
     def view_part(first: int) -> HeatView:
         some = slice(first, first + VIEWED_AT_ONCE)
-        both = drift.leaning(heat.view(learned.heat, slots[some]), learned.drift.share)
+        both = horizons.with_expected_demand(heat.view(learned.heat, slots[some]), slots[some], *expected)
         return heat.decision_heat(replace(both, expected=None if ahead is None else ahead[some]), resident[some])
 
     count = len(slots)

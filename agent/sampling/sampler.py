@@ -35,6 +35,7 @@ from connectors.model import I64, Catalog, Demand, Interval, Sample, Signal
 from connectors.storage_io import RoleFigures
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import SizesSeen
+from policies.demand.horizons import earned_seconds
 from policies.demand.measured_waits import in_measured_waits
 from policies.demand.workload import RecentWork
 from policies.model.plan import HeatView
@@ -189,6 +190,8 @@ class Sampler:
             roles=self.roles(),
             sessions=work.mean_sessions(),
             growth=growth_of(self._learned, units, self._catalog_read_at),
+            earned=earned_seconds(self._learned.horizons, self._slots),
+            lasting_seconds=self._learned.horizons.lasting_seconds,
         )
 
     @property

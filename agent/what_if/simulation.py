@@ -18,10 +18,12 @@ import numpy as np
 from agent.budget.allowance import Limits, budget_of
 from agent.explanation.decisions import replay_decision
 from agent.ledger import HistoryRow, Ledger, NotFound
+from agent.sampling.learned import Inventory, site_of
 from agent.sampling.sampler import HISTORY_SIGNALS
-from connectors.model import F64, I32, I64, SIGNALS, Demand
-from policies.benefit.foreground_wait import wait_weights
-from policies.demand import drift, heat
+from connectors.model import F64, I32, I64, SIGNALS, Demand, Space
+from policies.benefit.foreground_wait import cool_down_left, wait_weights
+from policies.demand import heat, horizons, seasons
+from policies.demand.horizons import Site
 from policies.demand.variance import index_of
 from policies.model.plan import MoveReason, PlannedMove, PolicySettings, Situation
 from policies.modes.dispatch import plan_mode
@@ -85,7 +87,8 @@ class _World:
     space: I32  # row of the space of each unit
     slots: I64
     state: heat.HeatState = field(default_factory=heat.empty_heat)
-    drift: drift.DriftState = field(default_factory=drift.no_drift)
+    seasons: seasons.SeasonState = field(default_factory=seasons.empty_seasons)
+    horizons: horizons.HorizonState = field(default_factory=horizons.HorizonState)
     moved_at: dict[int, datetime] = field(default_factory=dict)  # row of a unit -> when
     under_way: list[tuple[datetime, PlannedMove]] = field(default_factory=list)
     moves: list[SimulatedMove] = field(default_factory=list)
@@ -101,7 +104,14 @@ class _World:
         )  # fmt: skip
         self.state = heat.update(self.state, demand, row.slots, self.slots, self.settings)
         seen = np.ones(len(self.state), dtype=np.bool_)
-        self.drift = drift.watch_interval(self.drift, self.state, row.seconds, row.slots, index_of(rates), seen)
+        index, middle = index_of(rates), row.started_at + (row.ended_at - row.started_at) / 2
+        self.seasons = seasons.learnt(self.seasons, middle, row.seconds, row.slots, index, seen)
+        self.horizons = horizons.watch_interval(
+            self.horizons, self.seasons, middle, row.seconds, row.slots, index, seen
+        )
+        site = self._site() if self.horizons.due else None
+        if site is not None:
+            self.horizons = horizons.judge_forecasts(self.horizons, self.seasons, row.ended_at, site)
         at = np.full(max(int(self.slots.max(initial=-1)), int(row.slots.max(initial=-1))) + 1, -1, dtype=np.int64)
         at[self.slots] = np.arange(len(self.slots))
         known = at[row.slots] >= 0  # units that were dropped since are left out
@@ -116,27 +126,44 @@ class _World:
         since = np.full(len(units), np.inf)
         for row, moved in self.moved_at.items():
             since[row] = (at - moved).total_seconds()
-        guests = resident & (since < self.settings.long_half_life_seconds * heat.GUEST_HALF_LIVES)
-        decided = heat.decision_heat(drift.leaning(heat.view(self.state, self.slots), self.drift.share), resident)
-        gone = np.bincount(self.situation.units.space, units.size_bytes, len(self.situation.spaces))
-        here = np.bincount(self.space, units.size_bytes, len(self.situation.spaces))
-        more = (here - gone).astype(np.int64)
-        spaces = tuple(
+        expected = horizons.expected_demand(self.horizons, self.seasons, at)
+        both = horizons.with_expected_demand(heat.view(self.state, self.slots), self.slots, *expected)
+        earned = horizons.earned_seconds(self.horizons, self.slots)
+        return replace(
+            self.situation,
+            units=units,
+            spaces=self._spaces(),
+            heat=heat.decision_heat(both, resident),
+            cooling_seconds=cool_down_left(
+                since, earned, resident, units.size_bytes, self.situation.database, self.settings
+            ),
+            turned_over_ratio=self._turned_over(at),
+        )
+
+    def _spaces(self) -> tuple[Space, ...]:
+        """The spaces with what has moved since the start."""
+        size, spaces = self.situation.units.size_bytes, self.situation.spaces
+        gone = np.bincount(self.situation.units.space, size, len(spaces))
+        more = (np.bincount(self.space, size, len(spaces)) - gone).astype(np.int64)
+        return tuple(
             replace(
                 space,
                 used_bytes=max(0, space.used_bytes + int(grown)),
                 free_bytes=None if space.free_bytes is None else space.free_bytes - int(grown),
             )
-            for space, grown in zip(self.situation.spaces, more, strict=True)
+            for space, grown in zip(spaces, more, strict=True)
         )
-        return replace(
-            self.situation,
-            units=units,
-            spaces=spaces,
-            heat=heat.with_doubted_guests(decided, guests),
-            cooling_seconds=np.maximum(0.0, self.settings.cool_down_seconds - since),
-            turned_over_ratio=self._turned_over(at),
-        )
+
+    def _site(self) -> Site | None:
+        """What a placement is limited by now."""
+        return site_of(
+            Inventory(
+                units=replace(self.situation.units, space=self.space), slots=self.slots, spaces=self._spaces(),
+                tier_of_space=self.situation.tier_of_space, speeds=(),
+            ),
+            self.situation.database,
+            self.settings,
+        )  # fmt: skip
 
     def _turned_over(self, at: datetime) -> float:
         """As ``copy_history.turnover_ratio_of``, by the moves of the simulation."""
@@ -152,7 +179,8 @@ class _World:
         budget = budget_of(self.limits, at, self.safety)
         settings = replace(self.settings, maximum_bytes=budget.bytes, maximum_copy_seconds=budget.seconds)
         ready = at
-        for move in plan_mode(self.now(at), settings).moves:
+        lasting = min(settings.horizon_seconds, self.horizons.lasting_seconds)
+        for move in plan_mode(self.now(at), replace(settings, horizon_seconds=lasting)).moves:
             end = self._end(ready, move.copy_seconds)
             if end is None:
                 continue

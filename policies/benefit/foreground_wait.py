@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Signal
+from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Signal
 from policies.model.plan import PolicySettings, TierSpeed
+from policies.model.settings import THERE_AND_BACK
 
 HOUR = 3600.0
 
@@ -67,6 +68,28 @@ def move_cost_seconds(copying_seconds: F64, database: DatabaseDemand, settings: 
     """Session seconds a move costs: of every session that waits for disk, the share that stands still meanwhile."""
     lost = waiting_sessions(database) * settings.foreground_slow_down
     return np.asarray(copying_seconds * lost, dtype=np.float64)
+
+
+def cool_down_left(
+    since: F64, earned: F64, resident: Bools, size_bytes: I64, database: DatabaseDemand, settings: PolicySettings
+) -> F64:
+    """Seconds for which each unit that moved has to stay where it is, shape ``(n,)``.
+
+    What came to the fastest tier stays until it has been spared as much wait as both copies cost, or until the
+    cool-down has passed. Ski rental: it costs at most twice what hindsight would have paid. What went down may come
+    back: it then stays in turn.
+
+    Args:
+        since: seconds since each moved, inf where it did not.
+        earned: wait seconds spared since then (``horizons.earned_seconds``).
+        resident: on the fastest tier.
+        size_bytes: of each.
+        database: whose sessions a copy holds up.
+        settings: cool-down and speed of copies.
+    """
+    cost = move_cost_seconds(copy_seconds(size_bytes, settings), database, settings)
+    stays = resident & (earned < THERE_AND_BACK * cost)
+    return np.where(stays, np.maximum(0.0, settings.cool_down_seconds - since), 0.0)
 
 
 def waiting_sessions(database: DatabaseDemand) -> float:

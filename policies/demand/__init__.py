@@ -1,1 +1,1 @@
-"""Demand and heat: counter deltas, decayed means, seasons, drift, renamed units."""
+"""Demand and heat: counter deltas, decayed means, seasons, horizons, renamed units."""

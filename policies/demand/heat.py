@@ -4,8 +4,8 @@ For an interval of ``dt`` seconds and a half-life ``H``: ``d = 2 ** (-dt / H)``,
 ``weight = weight * d + (1 - d)``, heat = ``sum / weight``. Dividing by the weight removes the bias of starting from
 nothing: after one interval heat is the rate just seen, and a young unit reacts fast, an old one slowly.
 
-There are two horizons, a short one that reacts and a long one that remembers; ``decision_heat`` says
-which counts for whom.
+There are two horizons, a short one that reacts and a long one that remembers. For the units that matter ``horizons``
+chooses among more of them; ``decision_heat`` says which counts for the others.
 
 A slot whose interval was lost is left alone: no evidence is neither hot nor cold.
 """
@@ -33,7 +33,6 @@ from policies.demand.variance import (
 from policies.model.plan import HeatView, PolicySettings
 
 SEASONAL_ERROR = 0.5  # of demand that a season promises: some months end more quietly than others
-GUEST_HALF_LIVES = 5.0  # of the long horizon: 97 % of what it knows by then was seen since the unit came
 FAINTEST = np.float32(1e-30)  # below it a sum is nothing: numbers that small would slow every later update
 
 
@@ -205,25 +204,6 @@ def decision_heat(heat: HeatView, resident: Bools) -> HeatView:
         np.divide(other, chosen, out=np.ones(len(chosen)), where=chosen > 0) for other in (hottest, coldest)
     )
     return replace(heat, rates=rates, steady=None, hotter=hotter, colder=colder)
-
-
-def with_doubted_guests(heat: HeatView, guests: Bools) -> HeatView:
-    """The heat with guests rated by their colder horizon: a unit promoted lately has to show that it stays hot.
-
-    A crowd that is gone leaves the long horizon hot for days, in which it would keep out what had to give way to it.
-
-    Args:
-        heat: that ``decision_heat`` returned.
-        guests: units that came to the fastest tier from another one less than ``GUEST_HALF_LIVES`` ago.
-    """
-    if heat.colder is None or not guests.any():
-        return heat
-    rates = np.zeros(heat.rates.shape)
-    for line, seen in zip(rates, heat.rates, strict=True):
-        if seen.any():  # a signal that is zero for all units keeps its untouched, unallocated zeros
-            line[:] = seen
-            line[guests] *= heat.colder[guests]
-    return replace(heat, rates=rates, colder=np.where(guests, 1.0, heat.colder))
 
 
 def join_views(parts: Iterable[HeatView], units: int) -> HeatView:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 QUEUED_SECONDS = 0.001  # a slower random read is a disk's: it queues, however many disks there are
+THERE_AND_BACK = 2.0  # copies of a move and of the one that reverses it
 
 
 class Pin(IntEnum):
@@ -109,7 +110,7 @@ class CopyFactor:
 class PolicySettings:
     """Every number that shapes a decision, with its default. Configuration mirrors this."""
 
-    half_life_seconds: float = 6 * 3600.0
+    half_life_seconds: float = 6 * 3600.0  # of recent work and of what is known of tiers; heat chooses among horizons
     minimum_history_seconds: float = 1800.0  # a unit observed for less is not moved
     head_room_ratio: float = 0.10  # of a space's capacity, never filled
     minimum_wait_saved_per_hour: float = 1.0  # seconds per hour; below it a move is not worth proposing
@@ -127,7 +128,7 @@ class PolicySettings:
     maximum_bytes: int | None = None
     maximum_copy_seconds: float | None = None
     # -- the model
-    long_half_life_seconds: float = 24 * 3600.0  # of the second horizon: it ranks, and promoted is what is hot by both
+    long_half_life_seconds: float = 24 * 3600.0  # of how demand varies, and of heat that no horizon was chosen for
     minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
     log_bytes_per_second: float = 50e6  # that the log's device takes at least; what is measured may be more
     foreground_slow_down: float = 1.0  # share of waiting sessions' work that stands still while a move copies, at first

@@ -28,7 +28,7 @@ from agent.sampling.learned import (
 from agent.sampling.learned_state import load_devices, load_learned, save_learned
 from connectors.model import I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Demand, Signal, Space, UnitKind, UnitTable
 from policies.benefit import device
-from policies.demand import drift, heat, renamed_units, seasons
+from policies.demand import heat, horizons, renamed_units, seasons
 from policies.model.plan import PolicySettings
 from tests.ledger.clock import StillClock
 from tests.unit.policies.situations import HDD, MIB, NOON, SSD
@@ -118,7 +118,7 @@ def columns_of(learned: Learned) -> dict[str, NDArray[Any]]:
     found = {
         "heat": heat.state_arrays(learned.heat),
         "seasons": seasons.season_arrays(learned.seasons),
-        "drift": drift.drift_arrays(learned.drift),
+        "horizons": horizons.horizon_arrays(learned.horizons),
         "devices": device.device_arrays(learned.devices),
         "units": {} if learned.units is None else renamed_units.known_arrays(learned.units),
     }
@@ -145,7 +145,7 @@ def reloaded(learned: Learned, folder: Path) -> Learned:
 @settings(deadline=None, max_examples=25)
 @given(steps, st.integers(0, 14))
 def test_a_restart_in_between_changes_nothing(done: list[Step], restart: int) -> None:
-    """Heat, seasons, drift and tier speeds are the same bit by bit, learned in one go or over a restart."""
+    """Heat, seasons, horizons and tier speeds are the same bit by bit, learned in one go or over a restart."""
     at_once, restarted, ended_at = fresh(), fresh(), NOON
     with TemporaryDirectory() as folder:
         for number, step in enumerate(done):
@@ -181,14 +181,14 @@ def test_units_that_restarted_learn_nothing_from_the_interval(done: list[Step]) 
 @settings(deadline=None, max_examples=60)
 @given(steps)
 def test_hours_that_are_not_measured_teach_work_and_speeds_only(done: list[Step]) -> None:
-    """Heat, seasons and drift are left alone; what the whole database did counts at any hour, but not its sessions."""
+    """Heat, seasons and horizons stay; what the whole database did counts at any hour, but not its sessions."""
     learned, ended_at = fresh(), NOON
     for step in done:
         before, sessions = columns_of(learned), learned.work.mean_sessions()
         ended_at += timedelta(hours=step.hours)
         learned = taught(learned, step, ended_at)
         if not step.measured:
-            assert_equal(columns_of(learned), before, "heat", "seasons", "drift")
+            assert_equal(columns_of(learned), before, "heat", "seasons", "horizons")
             assert learned.work.mean().transactions > 0
             np.testing.assert_equal(learned.work.mean_sessions(), sessions)
 

@@ -1,25 +1,36 @@
-"""Heat, horizons and plans together over time: no oscillation, and no verdict turned by lost evidence."""
+"""Heat, seasons, horizons and plans together over time: no oscillation, no verdict turned by lost evidence."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Sample, Signal
+from policies.benefit.foreground_wait import cool_down_left, copy_seconds, move_cost_seconds
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.heat import (
-    GUEST_HALF_LIVES,
     HeatState,
     decision_heat,
     empty_heat,
     update,
     view,
-    with_doubted_guests,
 )
-from policies.model.plan import Plan, PolicySettings, Situation, Verdict
+from policies.demand.horizons import (
+    HorizonState,
+    earned_seconds,
+    expected_demand,
+    judge_forecasts,
+    watch_interval,
+    with_expected_demand,
+)
+from policies.demand.horizons import Site as PlacementSite
+from policies.demand.seasons import SeasonState, empty_seasons, learnt
+from policies.demand.variance import index_of
+from policies.model.plan import HeatView, Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import MIB, NOON, Site, Unit, sample
 
@@ -48,10 +59,45 @@ def interval(rates: F64, seconds: float) -> Demand:
     )  # fmt: skip
 
 
+@dataclass(slots=True)
+class Known:
+    """What an agent knows of the site."""
+
+    heat: HeatState = field(default_factory=lambda: empty_heat(UNITS))
+    seasons: SeasonState = field(default_factory=lambda: empty_seasons(UNITS))
+    horizons: HorizonState = field(default_factory=HorizonState)
+    hours: float = 0.0
+
+    def learn(self, demand: Demand, site: PlacementSite) -> None:
+        """Let one interval pass."""
+        watched, index = demand.observed, index_of(demand.rates)
+        middle = NOON + timedelta(hours=self.hours, seconds=demand.seconds / 2)
+        self.hours += demand.seconds / HOUR
+        self.heat = update(self.heat, demand, SLOTS, SLOTS, SETTINGS)
+        self.seasons = learnt(self.seasons, middle, demand.seconds, SLOTS, index, watched)
+        self.horizons = watch_interval(self.horizons, self.seasons, middle, demand.seconds, SLOTS, index, watched)
+        if self.horizons.due:
+            now = NOON + timedelta(hours=self.hours)
+            self.horizons = judge_forecasts(self.horizons, self.seasons, now, site)
+
+    def view(self) -> HeatView:
+        """By the forecasts that place best."""
+        expected = expected_demand(self.horizons, self.seasons, NOON + timedelta(hours=self.hours))
+        return with_expected_demand(view(self.heat, SLOTS), SLOTS, *expected)
+
+
+def placement_site(sizes: list[int], fast: list[bool]) -> PlacementSite:
+    """Whatever the forecasts may place."""
+    size = np.array(sizes, dtype=np.int64) * MIB
+    cost = move_cost_seconds(copy_seconds(size, SETTINGS), DatabaseDemand(), SETTINGS)
+    room = 0.9 * FAST_BYTES
+    return PlacementSite(slot=SLOTS, size=size, cost=cost, fast=np.array(fast), room=room)
+
+
 def situation(
-    heat: HeatState, sizes: list[int], fast: list[bool], moved: F64, hour: float, policy: PolicySettings = SETTINGS
+    known: Known, sizes: list[int], fast: list[bool], moved: F64, hour: float, policy: PolicySettings = SETTINGS
 ) -> Situation:
-    """The site as an agent sees it: heat by both horizons, what is where, what came lately, what rests."""
+    """The site as an agent sees it: what it expects, what is where, what came lately, what rests."""
     units = [
         Unit(key=f"u{at}", size=size * MIB, space="fast" if up else "slow")
         for at, (size, up) in enumerate(zip(sizes, fast, strict=True))
@@ -59,11 +105,9 @@ def situation(
     held = sum(unit.size for unit in units if unit.space == "fast")
     base = Site(room={"fast": max(0, FAST_BYTES - held), "slow": 10**15}).situation(units)
     resident, since = np.array(fast), (hour - moved) * HOUR
-    guests = resident & (since < GUEST_HALF_LIVES * policy.long_half_life_seconds)
-    cooling = np.maximum(0.0, policy.cool_down_seconds - since)
-    return replace(
-        base, heat=with_doubted_guests(decision_heat(view(heat, SLOTS), resident), guests), cooling_seconds=cooling
-    )
+    earned = earned_seconds(known.horizons, SLOTS)
+    cooling = cool_down_left(since, earned, resident, base.units.size_bytes, DatabaseDemand(), policy)
+    return replace(base, heat=decision_heat(known.view(), resident), cooling_seconds=cooling)
 
 
 @dataclass(frozen=True)
@@ -82,15 +126,16 @@ def watched(
     policy = replace(SETTINGS, cool_down_seconds=cool_down * HOUR)
     fast = list(fast)
     random = np.random.default_rng(seed)
-    heat, moved = empty_heat(UNITS), np.full(UNITS, -1e9)
+    known, moved = Known(), np.full(UNITS, -1e9)
     for _ in range(12 if before is not None else 0):
-        heat = update(heat, interval(np.array(before), 8 * HOUR), SLOTS, SLOTS, SETTINGS)
+        known.learn(interval(np.array(before), 8 * HOUR), placement_site(sizes, fast))
     early, rises = np.zeros((2, UNITS), dtype=np.int64)
     last = -1
     for hour in range(0, 768, 8):
         noisy = random.poisson(np.array(rates) * 8 * HOUR) / (8 * HOUR)
-        heat = update(heat, interval(noisy, 8 * HOUR), SLOTS, SLOTS, SETTINGS)
-        plan = make_plan(situation(heat, sizes, fast, moved, hour, policy), policy)
+        known.learn(interval(noisy, 8 * HOUR), placement_site(sizes, fast))
+        lasting = min(policy.horizon_seconds, known.horizons.lasting_seconds)
+        plan = make_plan(situation(known, sizes, fast, moved, hour, policy), replace(policy, horizon_seconds=lasting))
         if hour == 7 * 24:
             early = rises.copy()
         for move in plan.moves:
@@ -145,9 +190,12 @@ def test_a_load_that_changed_once_comes_to_rest(
     assert seen.last < 600, f"still moving after {seen.last} hours"
 
 
-def verdicts(heat: HeatState) -> Plan:
+SLOW = placement_site([8] * UNITS, [False] * UNITS)
+
+
+def verdicts(known: Known) -> Plan:
     """What is decided from some heat, all units on slow storage."""
-    return make_plan(situation(heat, [8] * UNITS, [False] * UNITS, np.full(UNITS, -1e9), 0.0), SETTINGS)
+    return make_plan(situation(known, [8] * UNITS, [False] * UNITS, np.full(UNITS, -1e9), 0.0), SETTINGS)
 
 
 @settings(deadline=None, max_examples=40)
@@ -161,10 +209,10 @@ def verdicts(heat: HeatState) -> Plan:
 def test_lost_evidence_turns_no_verdict(accidents: list[tuple[str, int]]) -> None:
     """Hot stays hot, cold stays cold, and no gain changes, while counters reset and samples are lost."""
     rates = np.array([0, 0, 1, 2, 4, 50, 100, 200], dtype=np.int64)
-    heat, counters = empty_heat(UNITS), np.zeros(UNITS, dtype=np.int64)
+    known, counters = Known(), np.zeros(UNITS, dtype=np.int64)
     for _ in range(60):
-        heat = update(heat, interval(rates.astype(float), 60.0), SLOTS, SLOTS, SETTINGS)
-    before = verdicts(heat)
+        known.learn(interval(rates.astype(float), 60.0), SLOW)
+    before = verdicts(known)
     assert {Verdict(int(code)) for code in before.verdict} >= {Verdict.IDLE, Verdict.PROMOTE}
     clock, wall, epoch = 0.0, 0.0, 0
     counters += rates * 1000
@@ -195,7 +243,7 @@ def test_lost_evidence_turns_no_verdict(accidents: list[tuple[str, int]]) -> Non
                 found.deltas["reads"] / found.seconds
             )
             seen.observed[there] = ~found.restarted
-            heat = update(heat, seen, SLOTS, SLOTS, SETTINGS)
-    after = verdicts(heat)
+            known.learn(seen, SLOW)
+    after = verdicts(known)
     np.testing.assert_array_equal(after.verdict, before.verdict)
     np.testing.assert_allclose(after.wait_saved_if_moved, before.wait_saved_if_moved, rtol=1e-3, atol=1e-6)

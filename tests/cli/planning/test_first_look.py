@@ -52,7 +52,7 @@ def young_daemon(site: Site, samples: int) -> Iterator[tuple[Jobs, Watch, Ledger
 
 def stored(ledger: Ledger) -> dict[str, Any]:
     """Everything that the daemon has stored of what it knows, with its time."""
-    names = ("heat", "tier speed", "seasons", "drift", "known units", "ranking", "decision")
+    names = ("heat", "tier speed", "seasons", "horizons", "known units", "ranking", "decision")
     documents = ("work of the database", "advice", "pins", "trace figures")
     found = {name: ledger.state.load_arrays("shop", name) for name in names}
     kept: dict[str, Any] = {name: None if each is None else each[0] for name, each in found.items()}

@@ -10,7 +10,6 @@ import pytest
 from agent.budget.copy_history import (
     Used,
     copies_of,
-    last_promotions,
     learn,
     turnover_ratio_of,
     used_within,
@@ -127,19 +126,6 @@ def test_the_wear_of_a_day_is_what_was_copied_to_the_tier_in_it() -> None:
     fast, slow = with_bytes_written(tiers, rows, MADE_AT + 10 * MINUTE)
     assert fast.limits == replace(limits, copied_bytes=6_000.0)
     assert slow == tiers[1]
-
-
-def test_only_what_comes_from_another_tier_comes_up() -> None:
-    """A unit that changes spaces within the fastest tier, or goes down, has not come up; the last time counts."""
-    tiers = (Tier(name="ssd", speed=SSD, spaces=("a", "b")), Tier(name="hdd", speed=HDD, spaces=("c",)))
-
-    def between(number: int, start: int, from_tier: str, to_tier: str, state: MoveState = MoveState.KEPT) -> SentRow:
-        return replace(sent(number, start, 1, state), move=replace(MOVE, from_tier=from_tier, to_tier=to_tier))
-
-    up = [between(1, 0, "hdd", "ssd"), between(2, 10, "hdd", "ssd"), between(3, 20, "hdd", "ssd", MoveState.FAILED)]
-    others = [between(4, 30, "ssd", "ssd"), between(5, 40, "ssd", "hdd")]
-    assert last_promotions(tiers, [*up, *others]) == dict.fromkeys(MOVE.route.bundle.unit_keys, MADE_AT + 11 * MINUTE)
-    assert last_promotions(tiers, others) == last_promotions((), up) == {}
 
 
 def test_what_gave_way_lately_is_turned_over() -> None:

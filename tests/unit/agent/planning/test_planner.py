@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger, SentRow, StepState
-from agent.model.states import MoveState
+from agent.ledger import Ledger
 from agent.planning.planner import Planning, make_planning
 from agent.planning.situation import situation_of
 from agent.sampling.picture import Picture
@@ -23,7 +22,6 @@ from connectors.model import I64, Bundle, NoRoute, Route
 from connectors.simulated.connector import SimulatedConnector
 from policies.storage.capacity import room_bytes
 from tests.simulated.worlds import make
-from tests.unit.samples import a_move, a_route
 from tests.virtual_clock import VirtualClock
 
 HOUR = 3600.0
@@ -157,43 +155,30 @@ def test_the_turn_of_the_others_comes(desk: Desk) -> None:
     assert keys(desk.plan()) == free
 
 
-def arrival(key: str, from_tier: str, to_tier: str, at: datetime) -> SentRow:
-    """The statement with which a unit came to another tier."""
-    route = a_route(key)
-    move = replace(a_move(key=key, route=route), from_tier=from_tier, to_tier=to_tier)
-    return SentRow(
-        move_id=1, ordinal=1, sql=route.steps[0].sql, state=StepState.DONE, intended_at=at, ended_at=at,
-        move_state=MoveState.KEPT, move=move,
-    )  # fmt: skip
-
-
-def test_what_came_to_the_fastest_tier_lately_is_told_by_the_colder_horizon(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A guest of four days counts half where the last hours saw half.
-
-    One of six days does not, nor who only changed spaces within the tier, nor whoever went.
-    """
+def test_what_came_to_the_fastest_tier_stays_until_it_has_paid(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three that moved an hour ago one has paid for its copies, one has not, one went down; a fourth never moved."""
     picture, now = desk.picture(), desk.clock.now()
     count = len(picture.catalog.units)
-    units = replace(picture.catalog.units, space=np.where(np.arange(count) < 4, 0, 1).astype(np.int32))
+    units = replace(picture.catalog.units, space=(np.arange(count) == 2).astype(np.int32))
     picture = replace(
         picture,
         catalog=replace(picture.catalog, units=units),
         storage=replace(picture.storage, tier_of_space=np.arange(len(picture.catalog.spaces), dtype=np.int32)),
-        heat=replace(picture.heat, colder=np.full(count, 0.5)),
+        earned=np.where(np.arange(count) == 0, 1e9, 0.0),
     )
-    guest, settled, levelled, _, gone = units.key[:5]
-    rows = [arrival(guest, "hdd", "ssd", now - 4 * DAY), arrival(settled, "hdd", "ssd", now - 6 * DAY),
-            arrival(levelled, "ssd", "ssd", now - DAY), arrival(gone, "ssd", "hdd", now - DAY)]  # fmt: skip
-    monkeypatch.setattr(
-        desk.ledger.moves, "sent_statements", lambda _database, since: [row for row in rows if row.intended_at > since]
-    )
-    heat = situation_of(picture, DATABASE, desk.ledger, DATABASE.policy_settings(), now).heat
-    assert heat.colder is not None
-    assert heat.colder.tolist() == [1.0, *[0.5] * (count - 1)]
-    np.testing.assert_array_equal(heat.rates[:, 0], picture.heat.rates[:, 0] * 0.5)
-    np.testing.assert_array_equal(heat.rates[:, 1:], picture.heat.rates[:, 1:])
+    lately = dict.fromkeys(units.key[:3], now - timedelta(hours=1))
+    monkeypatch.setattr(desk.ledger.moves, "last_moved", lambda _database: lately)
+    for known, rests in ((picture, [0.0, 23 * 3600.0]), (replace(picture, earned=None), [23 * 3600.0] * 2)):
+        cooling = situation_of(known, DATABASE, desk.ledger, DATABASE.policy_settings(), now).cooling_seconds
+        assert cooling.tolist() == [*rests, *[0.0] * (count - 2)]
+
+
+def test_a_move_pays_over_the_time_for_which_the_best_memory_holds(desk: Desk) -> None:
+    """Where hours of memory place best, gains are counted over 12 hours; never over more than is configured."""
+    for lasting, horizon in ((12 * 3600.0, 12 * 3600.0), (96 * 3600.0, 24 * 3600.0)):
+        picture = replace(desk.picture(), lasting_seconds=lasting)
+        planning = make_planning(picture, DATABASE, cast(Connector, desk.engine), desk.ledger, desk.clock.now())
+        assert planning.settings.horizon_seconds == horizon
 
 
 def test_no_plan_has_sessions_wait_for_longer_than_they_are_at_work(desk: Desk) -> None:

@@ -8,6 +8,7 @@ import pytest
 from connectors.model import SIGNALS, DatabaseDemand, Signal
 from policies.benefit.foreground_wait import (
     ceiling_ratio,
+    cool_down_left,
     copy_seconds,
     move_cost_seconds,
     payback_seconds,
@@ -95,3 +96,18 @@ def test_a_move_costs_every_session_that_waits_its_copy_time() -> None:
 def test_payback_is_cost_over_gain() -> None:
     """Eighty session seconds at 40 s an hour are back in two hours; without a gain never."""
     assert payback_seconds(np.array([80.0, 80.0]), np.array([40.0, 0.0])).tolist() == [7200.0, float("inf")]
+
+
+def test_what_has_paid_for_both_copies_may_leave_before_the_cool_down_ends() -> None:
+    """100 s of copying hold up five sessions, there and back 1000 s: who was spared less stays out the day."""
+    database = DatabaseDemand(active=5.0)
+    since = np.array([3600.0, 3600.0, 3600.0, 25 * 3600.0, np.inf])
+    left = cool_down_left(
+        since,
+        np.array([999.0, 1000.0, 0.0, 0.0, 0.0]),
+        np.array([True, True, False, True, True]),
+        np.full(5, 5 * 10**9, dtype=np.int64),
+        database,
+        SETTINGS,
+    )
+    assert left.tolist() == [23 * 3600.0, 0.0, 0.0, 0.0, 0.0], "what went down may come back, and then stays in turn"

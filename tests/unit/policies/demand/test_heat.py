@@ -14,7 +14,6 @@ from policies.demand.heat import (
     state_from_arrays,
     update,
     view,
-    with_doubted_guests,
     with_slots,
 )
 from policies.model.plan import PolicySettings
@@ -164,20 +163,6 @@ def test_a_quiet_day_demotes_nothing_and_brings_nothing_up() -> None:
     assert rate > 65
     assert hotter == 1.0
     assert rate * colder < 10
-
-
-def test_a_guest_is_as_hot_as_the_colder_horizon_says() -> None:
-    """After a hot day and a quiet one, what came lately counts by the quiet one; whoever lives there by the long."""
-    heat = decision_heat(view(days(0, 0, 0, 0, 0, 100, 0), slots(0, 0)), np.array([True, True]))
-    told = with_doubted_guests(heat, np.array([True, False]))
-    guest, resident = told.rates[Signal.SYNC_READ]
-    assert resident == heat.rates[Signal.SYNC_READ, 1] > 20
-    assert heat.colder is not None
-    assert guest == pytest.approx(resident * heat.colder[0])
-    assert guest < 10
-    assert told.colder is not None
-    assert told.colder.tolist() == [1.0, heat.colder[1]]
-    assert with_doubted_guests(heat, np.array([False, False])) is heat
 
 
 def test_steady_demand_is_the_same_by_both_horizons() -> None:
