@@ -75,6 +75,20 @@ def test_an_approval_that_the_chain_does_not_hold_sends_nothing(ledger: Ledger, 
     assert not ledger.audit.verify().ok
 
 
+def test_a_row_with_a_hash_of_its_own_does_not_fit(ledger: Ledger, tamper: Tamper, path: Path) -> None:
+    """Changed and hashed again alone: the row after it still names the hash that it had."""
+    row = begun(ledger)
+    with closing(sqlite3.connect(path)) as file:
+        file.row_factory = sqlite3.Row
+        found = dict(file.execute("SELECT * FROM audit WHERE event='proposal.approved'").fetchone())
+    found["facts"] = found["facts"].replace("anna", "bert")
+    tamper("UPDATE audit SET facts=?, hash=? WHERE id=?", found["facts"], _hash_of(found), found["id"])
+    report = ledger.audit.verify()
+    assert (report.broken_id, "does not follow" in report.sentence) == (found["id"] + 1, True)
+    with pytest.raises(Untrusted):
+        send(ledger, row)
+
+
 def test_a_state_that_the_chain_does_not_hold_sends_nothing(ledger: Ledger, tamper: Tamper) -> None:
     """A struck move that the table marks as running."""
     number = approved(ledger)

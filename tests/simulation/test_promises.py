@@ -9,6 +9,8 @@ import pytest
 from agent.ledger import Ledger
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import MoveState
+from agent.planning.undo import propose_undo
+from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
 from connectors.base import ConnectorError, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
@@ -162,6 +164,38 @@ def test_nothing_moves_twice_within_its_cool_down(site: Site) -> None:
         planning = watch.plan()
         assert planning is not None
         assert not moved & {move.key for move in planning.plan.moves}
+
+
+@pytest.mark.parametrize(("cool_down", "goes_back"), [("24h", False), ("0s", True)])
+def test_what_should_go_back_waits_for_its_cool_down(site: Site, cool_down: str, goes_back: bool) -> None:
+    """Promise 7: a hot table that a person moved to the slow tier stays there until its cool-down is over."""
+    site.policy = f"cool_down: {cool_down}, minimum_gain: 0s"
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        moved = {row.move.key for row in watch.act()}
+        number = propose_undo(
+            ledger.moves.rows(database="sim"), watch.database, watch.connector, ledger, site.clock.now()
+        )
+        ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
+        watch.act()
+        watch.verify()
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        assert bool(moved & {move.key for move in planning.plan.moves}) is goes_back
+
+
+def test_what_the_agent_costs_the_server_is_counted(site: Site) -> None:
+    """Promise 11: the metric is the sum of what each sample cost."""
+    with site.agent() as (watch, _):
+        costs = []
+        for _ in range(5):
+            costs.append(watch.sample().server_seconds)
+            site.clock.sleep(MINUTE)
+        families = {family.name: family for family in AgentCollector(lambda: [watch.snapshot], top_units=1).collect()}
+        (sample,) = families["hotplace_server_seconds"].samples
+        assert min(costs) > 0
+        assert sample.value == pytest.approx(sum(costs))
 
 
 def test_a_long_silence_keeps_what_was_learnt(site: Site) -> None:
