@@ -195,3 +195,10 @@ def test_a_file_that_cannot_be_written_is_named(open_folder: Path, clock: StillC
     open_folder.chmod(0o777)
     with _as_nobody(), pytest.raises(LedgerReadOnly, match=str(path)):
         Ledger.open(path, clock)
+
+
+@pytest.mark.parametrize(("durable", "level"), [(True, 2), (False, 1)])
+def test_what_was_decided_is_on_the_disk(ledger: Ledger, durable: bool, level: int) -> None:
+    """FULL for decisions and intents, NORMAL for samples; with OFF a power cut could lose both."""
+    with ledger._database.write(durable=durable) as transaction:
+        assert transaction.core.exec_driver_sql("PRAGMA synchronous").scalar() == level
