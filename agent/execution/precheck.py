@@ -14,11 +14,9 @@ from math import ceil
 from agent.ledger import MoveRow
 from connectors.formatting import format_bytes
 from connectors.model import Home, Inspection, Space
-from policies.demand.growth import MOST_RATIO
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
 
-GROWTH_ALLOWED_RATIO = MOST_RATIO  # a table may have grown this much since it was planned; plans leave room for it
 SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
 
 
@@ -118,9 +116,13 @@ def _same_object(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
 
 
 def _size_holds(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
-    approved, now = row.move.size_bytes, facts.inspection.size_bytes
-    if now > approved * (1 + GROWTH_ALLOWED_RATIO):
-        return PrecheckRefusal("grown", f"{row.move.key} grew from {format_bytes(approved)} to {format_bytes(now)}")
+    move, now = row.move, facts.inspection.size_bytes
+    if now > move.largest_bytes:
+        return PrecheckRefusal(
+            "grown",
+            f"{move.key} grew from {format_bytes(move.size_bytes)} to {format_bytes(now)}; "
+            f"{format_bytes(move.largest_bytes)} were approved at most",
+        )
     return None
 
 

@@ -55,6 +55,7 @@ class _Few:
     turned_over_ratio: float = 0.0
     sessions: float = float("nan")
     elsewhere_alone: float = float("nan")
+    growth_seconds: float = float("nan")
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 
@@ -133,6 +134,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         turned_over_ratio=situation.turned_over_ratio,
         sessions=situation.sessions,
         elsewhere_alone=situation.elsewhere_alone,
+        growth_seconds=situation.growth_seconds,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
@@ -176,6 +178,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         route_costs=few.route_costs,
         sessions=few.sessions,
         elsewhere_alone=few.elsewhere_alone,
+        growth_seconds=few.growth_seconds,
         transient=few.transient,
         growth=arrays.get("situation.growth"),
         copy_seconds=arrays.get("situation.copy_seconds"),

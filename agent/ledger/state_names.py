@@ -14,6 +14,7 @@ HEAT: Final = "heat"  # decayed demand by slot (policies.demand.heat)
 SEASONS: Final = "seasons"  # demand by hour of the week and day of the month (policies.demand.seasons)
 HORIZONS: Final = "horizons"  # how well each memory would have placed (policies.demand.horizons)
 KNOWN_UNITS: Final = "known units"  # of the last catalog, to recognize renamed ones (policies.demand.renamed_units)
+GROWTH: Final = "growth"  # how fast each unit grows, by slot (policies.demand.growth)
 TIER_SPEED: Final = "tier speed"  # evidence about read times, and the configured speeds it was gathered against
 TRACE_HEAT: Final = "trace heat"  # demand that a trace has collected
 

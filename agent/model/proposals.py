@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # what forecasts needs arrays, what shows a proposal does not
 
 BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
 CONTAINER = "container"  # ProposedMove.reason of a move that takes bytes out of one container of their space
+TOLERATED_RATIO = 0.20  # growth between planning and move that needs no forecast
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
 
 
@@ -47,6 +48,13 @@ class ProposedMove:
     undoes: int | None = None  # number of the move that this one takes back
     cost: RouteCost | None = None  # without the copy itself; None: an undo, or stored before it was estimated
     group: int | None = None  # begun together or not at all, see agent.ledger.grouping; None: by reason
+    expected_bytes: int | None = None  # when it is moved, at the latest; None: no growth was forecast
+    limit_bytes: int | None = None  # a larger one is not moved; None: no limit was stored, see ``largest_bytes``
+
+    @property
+    def largest_bytes(self) -> int:
+        """How large it may be for the approval to hold."""
+        return largest_bytes(self.size_bytes) if self.limit_bytes is None else self.limit_bytes
 
     @property
     def stall_seconds(self) -> float | None:
@@ -65,6 +73,11 @@ class ProposedMove:
     def what(self) -> str:
         """What moves, for people: all of a space, or the bundle by its leading unit."""
         return self.route.bundle.wide or self.key
+
+
+def largest_bytes(size_bytes: int, expected_bytes: int = 0) -> int:
+    """How large something may be once it is moved: what was expected, and a fifth more than it was in any case."""
+    return max(int(size_bytes * (1 + TOLERATED_RATIO)), expected_bytes)
 
 
 def grouped(moves: Iterable[ProposedMove]) -> list[list[ProposedMove]]:

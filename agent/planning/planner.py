@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import ceil
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from agent.budget.copy_history import since_for, turnover_ratio_of, with_bytes_w
 from agent.budget.experience import with_experience
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
-from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast
+from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast, largest_bytes
 from agent.model.purposes import purpose_of
 from agent.planning.routing import RouteRefusals, find_routes
 from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
@@ -271,20 +272,20 @@ def proposal_of(
     plan = planning.plan
     if not plan.moves:
         return None
+    expires_at = expiry_of(limits_of(database), planning.made_at, timedelta(seconds=database.proposal_expires_seconds))
+    share = min(1.0, (expires_at - planning.made_at).total_seconds() / planning.situation.growth_seconds)
     return Proposal(
         database=database.name,
         fingerprint=fingerprint,
         created_at=planning.made_at,
-        expires_at=expiry_of(
-            limits_of(database), planning.made_at, timedelta(seconds=database.proposal_expires_seconds)
-        ),
+        expires_at=expires_at,
         wait_per_hour=plan.wait_per_hour,
         wait_saved_per_hour=plan.wait_saved_per_hour,
         bound_per_hour=plan.bound_per_hour,
         gap_ratio=plan.gap_ratio,
         ceiling_ratio=_finite(plan.ceiling_ratio),
         moves=tuple(
-            _proposed_move(ordinal, *each)
+            _proposed_move(ordinal, *each, planning.situation, share)
             for ordinal, each in enumerate(zip(plan.moves, planning.routes, planning.costs, strict=True), start=1)
         ),
         wait_saved_low_per_hour=_finite(plan.wait_saved_low_per_hour),
@@ -298,7 +299,11 @@ def proposal_of(
     )
 
 
-def _proposed_move(ordinal: int, move: PlannedMove, route: Route, cost: RouteCost) -> ProposedMove:
+def _proposed_move(
+    ordinal: int, move: PlannedMove, route: Route, cost: RouteCost, situation: Situation, share: float
+) -> ProposedMove:
+    """The move as it is approved; ``share``: of the growth that the plan leaves room for, until the approval ends."""
+    most = expected_bytes(move, situation)
     return ProposedMove(
         ordinal=ordinal,
         key=move.key,
@@ -315,6 +320,8 @@ def _proposed_move(ordinal: int, move: PlannedMove, route: Route, cost: RouteCos
         sentence=move.sentence,
         cost=cost,
         group=move.group or None,
+        expected_bytes=move.size_bytes + ceil((most - move.size_bytes) * share) if most > move.size_bytes else None,
+        limit_bytes=largest_bytes(move.size_bytes, most),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from agent.budget.allowance import expiry_of, limits_of
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.model.outcomes import Outcome
@@ -19,11 +20,12 @@ from agent.sampling.picture import Picture
 from connectors.model import F64, I8, I64, Space
 from policies.benefit.foreground_wait import cool_down_left
 from policies.benefit.sessions import with_bounded_waits
-from policies.demand.growth import expected_growth, with_growth
+from policies.demand.growth import with_growth
 from policies.model.plan import Pin, PolicySettings, Situation
 
 OUTCOMES = 5  # that are looked through for a limit which is no tier's
 NOTED_RATIO = 0.1  # by which the time outside reads must have grown
+LONGEST_AHEAD_SECONDS = 14 * 86400.0  # no growth is forecast for longer
 
 
 class PinRule(Protocol):
@@ -58,14 +60,16 @@ def situation_of(
         resident = tier_of_space[units.space] == 0
         cooling = cool_down_left(since, earned, resident, units.size_bytes, picture.work, settings)
     spaces, growth = _without_closed_spaces(picture.storage.spaces, ledger, database.name), None
-    if picture.growth is not None and picture.growth.any():
-        growth = expected_growth(picture.growth, units, database.proposal_expires_seconds)
+    ahead = seconds_to_next_plan(database, now)
+    if picture.growth is not None and picture.growth.rate.any():
+        growth = picture.growth.within(ahead)
         spaces = with_growth(spaces, units, growth)
     situation = Situation(
         units=units,
         heat=picture.heat,
         spaces=spaces,
         growth=growth,
+        growth_seconds=ahead,
         tiers=picture.storage.tiers,
         tier_of_space=tier_of_space,
         pin=pin_column(units.key, pins_of(database, ledger, now)),
@@ -100,6 +104,17 @@ def elsewhere_alone(outcomes: Iterable[Outcome]) -> float:
         if outcome.measured and not outcome.undo and short and longer and rest > 0:
             found.append(rest)
     return min(found, default=math.nan)
+
+
+def seconds_to_next_plan(database: DatabaseConfig, now: datetime) -> float:
+    """How long what this plan leaves in a tier may grow before the moves of the next plan can relieve it.
+
+    This one may be approved until it expires; the next one is made an interval later, and its approval lasts as long.
+    """
+    lasts, limits = timedelta(seconds=database.proposal_expires_seconds), limits_of(database)
+    first = expiry_of(limits, now, lasts)
+    second = expiry_of(limits, first + timedelta(seconds=database.plan_seconds), lasts)
+    return min(LONGEST_AHEAD_SECONDS, (second - now).total_seconds())
 
 
 def _without_closed_spaces(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:

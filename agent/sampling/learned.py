@@ -12,12 +12,12 @@ from datetime import timedelta, tzinfo
 
 import numpy as np
 
-from connectors.model import F64, I32, I64, DatabaseDemand, Demand, Space, UnitTable
+from connectors.model import I32, I64, DatabaseDemand, Demand, Space, UnitTable
 from policies.benefit import device
 from policies.benefit.device import DeviceState
 from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds
 from policies.demand import growth, heat, horizons, renamed_units, seasons
-from policies.demand.growth import SizesSeen
+from policies.demand.growth import Growth, GrowthState
 from policies.demand.heat import HeatState
 from policies.demand.horizons import HorizonState, Site
 from policies.demand.renamed_units import KnownUnits
@@ -41,7 +41,7 @@ class Learned:
     devices: DeviceState = field(default_factory=lambda: device.empty_devices(0))
     work: RecentWork = field(default_factory=RecentWork)
     units: KnownUnits | None = None  # of the last catalog; None: no catalog was read yet
-    sizes: SizesSeen | None = None  # of earlier catalogs; None: no catalog was read yet
+    growth: GrowthState = field(default_factory=growth.empty_growth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,16 +185,24 @@ def with_renamed_units(learned: Learned, units: UnitTable, slots: I64) -> Learne
         return learned
     blank = learned.heat.observed_seconds[slots] == 0
     renames = renamed_units.find_renames(learned.units, units, slots, blank)
-    return replace(learned, heat=heat.handed_on(learned.heat, *renames))
+    return replace(
+        learned,
+        heat=heat.handed_on(learned.heat, *renames),
+        growth=growth.with_renamed(learned.growth, *renames),
+    )
 
 
 def with_new_partitions(learned: Learned, units: UnitTable, slots: I64) -> Learned:
-    """Give new partitions a part of what is known of the partition before them."""
+    """Give new partitions a part of what is known of the partition before them, and its size to grow to."""
     blank = learned.heat.observed_seconds[slots] == 0
     if not blank.any():
         return learned
     pairs = renamed_units.successors(units, slots, blank)
-    return replace(learned, heat=heat.handed_on(learned.heat, *pairs, share=renamed_units.LENT))
+    return replace(
+        learned,
+        heat=heat.handed_on(learned.heat, *pairs, share=renamed_units.LENT),
+        growth=growth.with_partitions_before(learned.growth, *pairs),
+    )
 
 
 def with_catalog(learned: Learned, units: UnitTable, slots: I64, at: float) -> Learned:
@@ -206,10 +214,10 @@ def with_catalog(learned: Learned, units: UnitTable, slots: I64, at: float) -> L
         slots: of those.
         at: when it was read, in seconds of the monotonic clock.
     """
-    sizes = growth.remember_sizes(learned.sizes, units, at)
-    return replace(learned, units=renamed_units.known_units(units, slots), sizes=sizes)
+    sizes = growth.learn_sizes(learned.growth, units, slots, at)
+    return replace(learned, units=renamed_units.known_units(units, slots), growth=sizes)
 
 
-def growth_of(learned: Learned, units: UnitTable, at: float) -> F64 | None:
-    """Bytes per second by which each unit has grown lately, shape ``(units,)``; None before the first catalog."""
-    return None if learned.sizes is None else growth.bytes_per_second(learned.sizes, units, at)
+def growth_of(learned: Learned, slots: I64) -> Growth:
+    """How much each unit of the last catalog is expected to grow."""
+    return growth.growth_of(learned.growth, slots)

@@ -14,6 +14,7 @@ from agent.ledger import Ledger
 from agent.ledger.state_names import (
     ACTIVE_SESSIONS,
     DATABASE_WORK,
+    GROWTH,
     HEAT,
     HORIZONS,
     KNOWN_UNITS,
@@ -26,7 +27,7 @@ from agent.sampling.role_figures import roles_document, roles_from_document
 from connectors.model import F64, DatabaseDemand
 from policies.benefit import device
 from policies.benefit.device import DeviceState
-from policies.demand import heat, horizons, renamed_units, seasons
+from policies.demand import growth, heat, horizons, renamed_units, seasons
 from policies.demand.workload import RecentWork, recall_work
 from policies.model.plan import TierSpeed
 
@@ -63,6 +64,7 @@ def save_learned(
         _save_work(ledger, database, learned.work)
     written += state.save_arrays(database, SEASONS, now, seasons.season_arrays(learned.seasons))
     written += state.save_arrays(database, HORIZONS, now, horizons.horizon_arrays(learned.horizons))
+    written += state.save_arrays(database, GROWTH, now, growth.growth_arrays(learned.growth))
     if learned.units is not None:
         written += state.save_arrays(database, KNOWN_UNITS, now, renamed_units.known_arrays(learned.units))
     return written
@@ -74,6 +76,7 @@ def load_learned(ledger: Ledger, database: str) -> Learned:
         heat=_load(ledger, database, HEAT, heat.state_from_arrays, heat.empty_heat),
         seasons=_load(ledger, database, SEASONS, seasons.seasons_from_arrays, seasons.empty_seasons),
         horizons=_load(ledger, database, HORIZONS, horizons.horizons_from_arrays, horizons.HorizonState),
+        growth=_load(ledger, database, GROWTH, growth.growth_from_arrays, growth.empty_growth),
         units=_load(ledger, database, KNOWN_UNITS, renamed_units.known_from_arrays, lambda: None),
         work=_load_work(ledger, database),
     )

@@ -12,6 +12,7 @@ from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand
 from connectors.storage_io import RoleFigures
 from policies.benefit import device
 from policies.demand import heat, horizons, seasons
+from policies.demand.growth import Growth
 from policies.model.plan import HeatView
 
 VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
@@ -28,7 +29,7 @@ class Picture:
     sampled_at: datetime
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, averaged likewise
     sessions: float = float("nan")  # at work on average over the long half-life; NaN: not known
-    growth: F64 | None = None  # (n,) bytes per second; None: not known
+    growth: Growth | None = None  # of each unit; None: not known
     earned: F64 | None = None  # (n,) seconds of wait since each came where it is (``horizons``); None: not known
     lasting_seconds: float = inf  # over which a move is to pay, by the horizons that place best
 

@@ -34,7 +34,7 @@ from connectors.formatting import format_seconds
 from connectors.model import I64, Catalog, Demand, Interval, Sample, Signal
 from connectors.storage_io import RoleFigures
 from policies.demand.counter_deltas import Gap, difference
-from policies.demand.growth import SizesSeen
+from policies.demand.growth import GrowthState
 from policies.demand.horizons import earned_seconds
 from policies.demand.measured_waits import in_measured_waits
 from policies.demand.workload import RecentWork
@@ -68,7 +68,7 @@ class SamplerMemory:
     known_ids: I64
     disturbed: bool
     work: RecentWork
-    sizes: SizesSeen | None
+    growth: GrowthState
 
 
 def always() -> bool:
@@ -121,7 +121,7 @@ class Sampler:
         self._copying = False  # now; not remembered: a reload waits for the end of a statement
         if memory is not None:
             self._before, self._known_ids, self._disturbed = memory.before, memory.known_ids, memory.disturbed
-            self._learned = replace(self._learned, work=memory.work, sizes=memory.sizes)
+            self._learned = replace(self._learned, work=memory.work, growth=memory.growth)
 
     @property
     def memory(self) -> SamplerMemory:
@@ -131,7 +131,7 @@ class Sampler:
             known_ids=self._known_ids,
             disturbed=self._disturbed,
             work=self._learned.work,
-            sizes=self._learned.sizes,
+            growth=self._learned.growth,
         )
 
     def cycle(self) -> Cycle:
@@ -189,7 +189,7 @@ class Sampler:
             sampled_at=self._before.taken_at,
             roles=self.roles(),
             sessions=work.mean_sessions(),
-            growth=growth_of(self._learned, units, self._catalog_read_at),
+            growth=growth_of(self._learned, self._slots),
             earned=earned_seconds(self._learned.horizons, self._slots),
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )

@@ -131,6 +131,8 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
     out.table(MOVE_COLUMNS, [_move_cells(move) for move in moves])
     for move in moves:
         out.line(f"{move.ordinal}. {move.sentence}")
+        if move.expected_bytes is not None:
+            out.line(f"   grows: {_growth(move)}")
         out.line(f"   locks: {move.route.locks}")
         if move.stall_seconds:
             out.line(f"   stall: {_stall(move)}")
@@ -138,6 +140,12 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
             out.line(f"   {line}")
         for note in move.route.notes:
             out.line(f"   note: {note}")
+
+
+def _growth(move: ProposedMove) -> str:
+    """How large it is expected to be once it is moved, and up to which size the approval holds."""
+    now, then, most = (format_bytes(size or 0) for size in (move.size_bytes, move.expected_bytes, move.largest_bytes))
+    return f"{now} now, {then} expected when the approval ends; larger than {most} it is not moved"
 
 
 def _extra_costs(move: ProposedMove) -> list[str]:
@@ -222,6 +230,8 @@ def move_document(move: ProposedMove) -> dict[str, Any]:
         "units": list(move.route.bundle.unit_keys),
         "as_a_whole": move.route.bundle.wide or None,
         "bytes": move.size_bytes,
+        "expected_bytes": move.expected_bytes,
+        "largest_bytes": move.largest_bytes,
         "from_space": move.from_space,
         "to_space": move.to_space,
         "from_tier": move.from_tier,
@@ -312,7 +322,8 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
 
 _NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
-    MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", CONTAINER: "empties",
+    MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", MoveReason.GROWTH: "lets others grow",
+    CONTAINER: "empties",
 }  # fmt: skip
 
 

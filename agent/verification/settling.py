@@ -29,7 +29,7 @@ from policies.model.plan import MoveReason
 
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
-ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN})  # undone only on request
+ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH})  # undone only on request
 
 
 class Settling:

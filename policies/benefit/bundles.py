@@ -33,7 +33,8 @@ class Bundles:
     rows: I64  # rows of the unit table, bundle by bundle, the leading unit first
     start: I64  # (m + 1,) where each bundle starts in ``rows``
     of_row: I64  # (n,) bundle of each row of the unit table
-    size: I64  # bytes, expected growth until the move included
+    size: I64  # bytes, with the growth expected until the next plan can act
+    growth: I64  # bytes of that growth
     space: I64  # row of its space
     tier: I64  # row of its tier, -1: not managed
     pin: I64  # Pin, the strongest of its units
@@ -84,8 +85,8 @@ class Bundles:
 
 
 _BY_BUNDLE = (
-    "size", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "copying", "cost", "hotter",
-    "colder", "error", "certain", "transient",
+    "size", "growth", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "copying", "cost",
+    "hotter", "colder", "error", "certain", "transient",
 )  # fmt: skip
 
 
@@ -94,8 +95,9 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     units = situation.units
     rows, start = _group_by_bundle(units)
     lead = rows[start[:-1]]
-    sizes = units.size_bytes.astype(np.int64)
-    size = _sum_by_bundle(sizes if situation.growth is None else sizes + situation.growth, rows, start)
+    size = _sum_by_bundle(units.size_bytes.astype(np.int64), rows, start)
+    growth = np.zeros_like(size) if situation.growth is None else _sum_by_bundle(situation.growth, rows, start)
+    size = size + growth
     speeds = [tier.speed for tier in situation.tiers]
     unit_wait = wait_per_hour(situation.heat.rates, speeds, settings)
     of_row = np.empty(len(units), dtype=np.int64)
@@ -111,6 +113,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         start=start,
         of_row=of_row,
         size=size,
+        growth=growth,
         space=space,
         tier=tier,
         pin=_PIN_RANK[_highest(_PIN_RANK[situation.pin], rows, start)],

@@ -1,70 +1,140 @@
-"""How fast units grow, by the sizes of an earlier catalog, and what a plan has to leave room for because of it.
+"""How fast units grow, by the sizes of every catalog, and what a plan has to leave room for because of it.
 
-Two earlier columns of sizes are kept, so that growth is seen over half a day at least once that much has passed. A unit
-that was not there then, or that has shrunk, is taken not to grow.
+A decayed mean of each unit's growth forecasts it, with three bounds. What has grown for an hour is not yet expected to
+grow for a day. What has paused for longer than it ever did has stopped, as a partition does when its day is over. And a
+new partition is expected to become about as large as the one before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from connectors.model import F64, I64, Space, UnitTable
+from connectors.model import F32, F64, I32, I64, Space, UnitTable
 from policies.storage.capacity import capacity_bytes
 
-KEPT_SECONDS = 12 * 3600.0  # after which the newer of the two columns becomes the older one
+HALF_LIFE_SECONDS = 24 * 3600.0  # of growth: what is loaded once a day counts at every hour
 SHORTEST_SECONDS = 600.0  # in less than that growth is a burst
-MOST_RATIO = 0.20  # of its size, as much as a move tolerates between its plan and its beginning
+TRUSTED = 2.0  # growth that was seen for some time is expected to go on for so many times as long
+STOPPED_SECONDS = 3 * 3600.0  # without growth; a unit that paused for longer before has stopped after ...
+STOPPED_PAUSES = 2.0  # ... so many of its longest pauses
+LARGER = 1.25  # than the partition before it a new one is expected to become, at most
+_UNKNOWN = -1  # size or slot
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Sizes by one catalog."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowthState:
+    """What catalogs have taught, by slot. Only ``learn_sizes`` and its like change it, in place."""
 
-    at: float  # on the monotonic clock
-    physical_id: I64  # ascending
-    size_bytes: I64
-
-    @classmethod
-    def of(cls, units: UnitTable, at: float) -> Sizes:
-        """Of a catalog that was read then."""
-        return cls(at, units.physical_id, units.size_bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class SizesSeen:
-    """Two earlier catalogs."""
-
-    older: Sizes
-    newer: Sizes
+    size_bytes: I64  # by the last catalog that held the unit, -1: none did
+    rate: F32  # bytes per second, decayed mean
+    seen: F32  # seconds between the first and the last catalog that held it
+    pause: F32  # seconds since it last grew
+    longest: F32  # pause after which it grew again, in seconds
+    like: I32  # slot of the partition before it, -1: none
+    at: float = float("nan")  # when the last catalog was read, on the monotonic clock; NaN: before the start
 
 
-def remember_sizes(before: SizesSeen | None, units: UnitTable, at: float) -> SizesSeen:
-    """The sizes to remember once another catalog was read."""
-    if before is None:
-        return SizesSeen(Sizes.of(units, at), Sizes.of(units, at))
-    if at - before.newer.at < KEPT_SECONDS:
-        return before
-    return SizesSeen(before.newer, Sizes.of(units, at))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """What is expected of some units. Shapes ``(n,)``."""
+
+    rate: F64  # bytes per second
+    lasts: F64  # seconds for which it is expected to go on
+    most: F64  # bytes, of growth in all
+
+    def within(self, seconds: float) -> I64:
+        """Bytes by which each will have grown after that long."""
+        return np.asarray(np.ceil(np.minimum(self.rate * np.minimum(seconds, self.lasts), self.most)), dtype=np.int64)
 
 
-def bytes_per_second(before: SizesSeen, units: UnitTable, at: float) -> F64:
-    """How fast each unit has grown since the older catalog, shape ``(n,)``; 0 where too little time has passed."""
-    older, elapsed = before.older, at - before.older.at
-    if elapsed < SHORTEST_SECONDS or not len(older.physical_id) or not len(units):
-        return np.zeros(len(units))
-    found = np.minimum(np.searchsorted(older.physical_id, units.physical_id), len(older.physical_id) - 1)
-    known = older.physical_id[found] == units.physical_id
-    grown = np.where(known, units.size_bytes - older.size_bytes[found], 0)
-    return np.asarray(np.maximum(grown, 0) / elapsed, dtype=np.float64)
+_COLUMNS = tuple(column.name for column in fields(GrowthState) if column.name != "at")
+_BLANK = {"size_bytes": _UNKNOWN, "like": _UNKNOWN}
 
 
-def expected_growth(rates: F64, units: UnitTable, seconds: float) -> I64:
-    """Bytes by which each unit will have grown after that many seconds, shape ``(n,)``, bounded by ``MOST_RATIO``."""
-    grown = np.minimum(rates * seconds, MOST_RATIO * units.size_bytes)
-    return np.asarray(np.ceil(grown), dtype=np.int64)
+def empty_growth() -> GrowthState:
+    """Nothing is known of any slot."""
+    return GrowthState(
+        size_bytes=np.empty(0, np.int64), rate=np.empty(0, np.float32), seen=np.empty(0, np.float32),
+        pause=np.empty(0, np.float32), longest=np.empty(0, np.float32), like=np.empty(0, np.int32),
+    )  # fmt: skip
+
+
+def learn_sizes(state: GrowthState, units: UnitTable, slots: I64, at: float) -> GrowthState:
+    """Let one catalog pass. The time while no agent ran teaches nothing.
+
+    Args:
+        state: before; used up.
+        units: of the catalog.
+        slots: of those.
+        at: when it was read, in seconds of the monotonic clock.
+    """
+    state = _with_slots(state, int(slots.max(initial=-1)) + 1)
+    elapsed = at - state.at
+    if elapsed > 0:
+        known = state.size_bytes[slots] >= 0
+        _learn(state, slots[known], units.size_bytes[known], elapsed)
+    if elapsed != 0:
+        state.size_bytes[slots] = units.size_bytes
+    return replace(state, at=at)
+
+
+def _learn(state: GrowthState, slots: I64, size: I64, elapsed: float) -> None:
+    grown = np.maximum(size - state.size_bytes[slots], 0)
+    grew, pause, rate = grown > 0, state.pause[slots], state.rate[slots]
+    # Whoever had not grown yet was not pausing: a partition may be made long before its day.
+    resumed = grew & (rate > 0)
+    state.longest[slots] = np.where(resumed, np.maximum(state.longest[slots], pause), state.longest[slots])
+    state.pause[slots] = np.where(grew, 0.0, pause + elapsed)
+    kept, before = 2.0 ** (-elapsed / HALF_LIFE_SECONDS), 1.0 - 2.0 ** (-state.seen[slots] / HALF_LIFE_SECONDS)
+    weight, new = before * kept, 1.0 - kept
+    state.rate[slots] = (rate * weight + grown / elapsed * new) / (weight + new)
+    state.seen[slots] += elapsed
+
+
+def with_partitions_before(state: GrowthState, donors: I64, heirs: I64) -> GrowthState:
+    """Note which partition each new one follows, by their slots; ``state`` is used up."""
+    if len(heirs):
+        state = _with_slots(state, int(max(heirs.max(), donors.max())) + 1)
+        state.like[heirs] = donors
+    return state
+
+
+def with_renamed(state: GrowthState, donors: I64, heirs: I64) -> GrowthState:
+    """Give what is known of renamed units to their new names, by their slots; ``state`` is used up."""
+    if len(heirs):
+        state = _with_slots(state, int(max(heirs.max(), donors.max())) + 1)
+        for name in _COLUMNS:
+            column = getattr(state, name)
+            column[heirs] = column[donors]
+    return state
+
+
+def growth_of(state: GrowthState, slots: I64) -> Growth:
+    """What is expected of the units of those slots, which a catalog has held."""
+    size, rate, seen = (
+        column[slots].astype(np.float64) for column in (state.size_bytes, state.rate, state.seen)
+    )  # fmt: skip
+    goes_on = (seen >= SHORTEST_SECONDS) & ~_has_stopped(state, slots)
+    return Growth(
+        rate=np.where(goes_on, rate, 0.0), lasts=TRUSTED * seen, most=_most(state, state.like[slots], size)
+    )  # fmt: skip
+
+
+def _has_stopped(state: GrowthState, slots: I64) -> NDArray[np.bool_]:
+    usual = np.maximum(STOPPED_SECONDS, STOPPED_PAUSES * state.longest[slots])
+    return np.asarray(state.pause[slots] > usual, dtype=np.bool_)
+
+
+def _most(state: GrowthState, like: I32, size: F64) -> F64:
+    """Bytes that new partitions have still to grow; no bound for others, nor for those already larger than expected."""
+    whole = (like >= 0) & _has_stopped(state, np.maximum(like, 0).astype(np.int64)) if len(state.like) else like >= 0
+    expected = np.where(whole, LARGER * state.size_bytes[np.maximum(like, 0)], 0.0) if whole.any() else np.zeros(1)
+    return np.asarray(np.where(expected > size, expected - size, np.inf), dtype=np.float64)
 
 
 def with_growth(spaces: Sequence[Space], units: UnitTable, growth: I64) -> tuple[Space, ...]:
@@ -79,3 +149,30 @@ def _less(space: Space, bytes_: int) -> Space:
     capacity = capacity_bytes(space)
     free = capacity - space.used_bytes if space.free_bytes is None else space.free_bytes
     return replace(space, free_bytes=min(free, capacity - space.used_bytes) - bytes_, capacity_bytes=capacity)
+
+
+def _with_slots(state: GrowthState, count: int) -> GrowthState:
+    """The same with room for that many slots."""
+    more = count - len(state.size_bytes)
+    if more <= 0:
+        return state
+    longer: dict[str, Any] = {}
+    for name in _COLUMNS:
+        column = getattr(state, name)
+        longer[name] = np.concatenate((column, np.full(more, _BLANK.get(name, 0), dtype=column.dtype)))
+    return replace(state, **longer)
+
+
+def growth_arrays(state: GrowthState) -> dict[str, NDArray[Any]]:
+    """The state as named arrays, for storing; the clock is not stored, since it starts again with the agent."""
+    return {name: getattr(state, name) for name in _COLUMNS}
+
+
+def growth_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> GrowthState:
+    """The state that ``growth_arrays`` took apart.
+
+    Raises:
+        KeyError: an array is missing.
+    """
+    blank = empty_growth()
+    return GrowthState(**{name: arrays[name].astype(getattr(blank, name).dtype) for name in _COLUMNS})

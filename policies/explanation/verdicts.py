@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import nan
 
@@ -14,7 +14,10 @@ from policies.benefit.foreground_wait import move_cost_seconds, payback_seconds
 from policies.benefit.guards import hit_ratio, physical_reads, writes
 from policies.explanation.figures import copying_of, judged_together, route_cost_of, surely, whole_of
 from policies.model.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
-from policies.storage.capacity import largest_unit, room_bytes
+from policies.storage.capacity import largest_unit, room_bytes, seconds_until_outgrown
+
+DAY_SECONDS = 86400.0
+OUTGROWN_SHOWN_SECONDS = 30 * DAY_SECONDS  # what lies further ahead is left out of a sentence
 
 _GENERAL = {
     Verdict.PROMOTE: "goes to faster storage, because sessions wait for its reads",
@@ -32,6 +35,7 @@ _GENERAL = {
     Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
     Verdict.PAYBACK_TOO_LONG: "stays: moving it would take too long to pay back",
     Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
+    Verdict.OUTGROWS: "stays: it grows so fast that it would soon be larger than the fast storage",
     Verdict.NOT_MANAGED: "stays: no tier is configured for its space",
     Verdict.WAITING: "waits for the next plan",
     Verdict.LEVELLED: "goes to another space of its tier",
@@ -50,8 +54,8 @@ def verdict_sentence(verdict: Verdict) -> str:
     return _GENERAL[verdict]
 
 
-def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
-    """Why a move is in a plan."""
+def move_sentence(move: PlannedMove, makes_room_for: str, outgrown: str = "") -> str:
+    """Why a move is in a plan; ``outgrown``: when it will have outgrown its new tier, as a sentence of its own."""
     size = format_bytes(move.size_bytes)
     what = move.key if not move.wide else f"{move.wide} with {_and_others(move)}"
     if move.reason is MoveReason.MAKE_ROOM:
@@ -73,14 +77,31 @@ def move_sentence(move: PlannedMove, makes_room_for: str) -> str:
         return f"{what} ({size}) {_BY_MODE[move.reason].format(move=move)}{_wait_change(move)}."
     return (
         f"{what} ({size}) on {move.to_tier} saves {format_seconds(move.wait_saved_per_hour)} of wait per hour "
-        f"and pays back in {format_seconds(move.payback_seconds)}."
+        f"and pays back in {format_seconds(move.payback_seconds)}.{outgrown}"
     )
+
+
+def growth_sentence(situation: Situation, rows: Sequence[int], tier: int, settings: PolicySettings) -> str:
+    """When units will have outgrown a tier, after a blank; "" where that is too far away to be forecast."""
+    seconds = seconds_until_outgrown(situation, rows, tier, settings.head_room_ratio)
+    if seconds > OUTGROWN_SHOWN_SECONDS:
+        return ""
+    growing, name = _growing(situation, rows), situation.tiers[tier].name
+    return f" It grows by {growing} a day and will have outgrown {name} in {format_seconds(seconds)}."
+
+
+def _growing(situation: Situation, rows: Sequence[int]) -> str:
+    """Bytes a day, as text."""
+    if situation.growth is None or not situation.growth_seconds > 0:
+        return format_bytes(0)
+    return format_bytes(int(situation.growth[list(rows)].sum() / situation.growth_seconds * DAY_SECONDS))
 
 
 _BY_MODE = {
     MoveReason.CLEAR: "is cold and leaves {move.from_tier}, so that the requested share of it is free",
     MoveReason.LEVEL: "goes to {move.to_space}, so that the spaces of {move.to_tier} are used more evenly",
     MoveReason.DRAIN: "goes to {move.to_space}, because {move.from_space} is to be emptied",
+    MoveReason.GROWTH: "leaves {move.from_space} while there is time: what grows there will need its room",
 }
 
 
@@ -164,6 +185,8 @@ class _Facts:
     with_others: str
     on_fast: bool
     limit: str
+    growing: str
+    outgrown: float  # seconds until it is larger than any space of the fastest tier
     settings: PolicySettings
 
 
@@ -203,6 +226,8 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
         on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
         limit=_limit_text(plan, settings),
+        growing=_growing(situation, together.tolist()),
+        outgrown=seconds_until_outgrown(situation, together.tolist(), 0, settings.head_room_ratio),
         settings=settings,
     )
 
@@ -298,6 +323,10 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"longer than {format_seconds(f.settings.payback_limit_seconds)}."
     ),
     Verdict.WOULD_NOT_FIT: _not_fitting,
+    Verdict.OUTGROWS: lambda f: (
+        f"{f.key} would save {format_seconds(f.saves)} per hour with {format_bytes(f.size)}, but it grows by "
+        f"{f.growing} a day and would outgrow {f.fast} in {format_seconds(f.outgrown)}, before the next plan acts."
+    ),
     Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
     Verdict.WAITING: lambda f: (
         f"{f.key} would save {format_seconds(f.saves)} per hour, but better moves fill this plan's {f.limit}; "

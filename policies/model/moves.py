@@ -15,6 +15,7 @@ class MoveReason(StrEnum):
     CLEAR = "clear"  # cold, goes down so that the stated share of the fastest tier is free
     LEVEL = "level"  # evens out load or fill among spaces of its tier, or makes room by going to another of them
     DRAIN = "drain"  # its space is to be emptied
+    GROWTH = "growth"  # goes down in time, so that what grows in its space does not fill it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,7 @@ class Verdict(IntEnum):
     FADING = 33  # hot by one of the two horizons only
     UNPROVEN = 34  # it has not yet cost as much as moving it would
     RAM_IS_CHEAPER = 35  # so busy for its size that memory costs less than fast storage
+    OUTGROWS = 36  # it fits now, and would be larger than any space of the tier before the next plan can act
 
     @property
     def code(self) -> str:
@@ -109,7 +110,8 @@ class Situation:
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
     transient: Mapping[str, int] = field(default_factory=dict)  # by PlannedMove.name: bytes beyond the copy, on the way
-    growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until it is moved; None: by none
+    growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until the next plan can act
+    growth_seconds: float = float("nan")  # how long that is; NaN: stored before it was recorded
     omitted: OmittedSums = field(default_factory=OmittedSums)  # what else is on the slowest tier, see ``presolve``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell

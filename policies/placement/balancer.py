@@ -2,7 +2,8 @@
 
 Every prefix of a plan keeps these promises: no space is filled past its head-room, the source counting as occupied
 until its copy is done; demotions come directly before the promotion that needs their room; each such group saves more
-than it loses. Pins are the exception: they come first because an operator asked for them, at any cost.
+than it loses. There are two exceptions, which come first: pins, because an operator asked for them, at any cost; and
+what leaves a space that growth would fill before the next plan can act.
 
 Each space of a tier is a place of its own (``places``). A space whose free bytes and capacity are both
 unknown is never a target, since its head-room could not be guaranteed.
@@ -26,7 +27,7 @@ from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation
 from policies.placement.granularity import Groups, Side, align_draft, choose_whole, granularity_problem, groups_of
 from policies.placement.granularity_choice import choose_granularity, solve_dual
 from policies.placement.group_order import tables_first
-from policies.placement.hsm import best_groups, pin_groups, proven_bound, value_bound
+from policies.placement.hsm import best_groups, growth_groups, pin_groups, proven_bound, value_bound
 from policies.placement.movements import planned_moves
 from policies.placement.placement_problem import ANYWHERE, PlacementProblem, build_problem
 from policies.placement.placement_state import Group, PlacementState
@@ -84,12 +85,13 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Begun:
-    """A plan that holds its pins only."""
+    """A plan that holds what does not depend on its gain: pins, and room for what grows."""
 
     situation: Situation
     reasons: list[I8]
     side: Side
-    pinned: list[Group]
+    pinned: int  # groups that pins ask for
+    forced: list[Group]  # those, then what gives its room to growth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,19 +120,21 @@ def _begin(situation: Situation, *, settings: PolicySettings, demote: bool, seco
     draft = new_draft(situation, bundles, settings, demote=demote, seconds=seconds)
     open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
     pinned = pin_groups(draft, wanted)
-    return _Begun(situation=situation, reasons=reasons, side=Side(draft=draft, open_to=open_to), pinned=pinned)
+    forced = [*pinned, *growth_groups(draft, situation)]
+    side = Side(draft=draft, open_to=open_to)
+    return _Begun(situation=situation, reasons=reasons, side=side, pinned=len(pinned), forced=forced)
 
 
 def _sketch(begun: _Begun, seconds: float) -> _Sketch:
-    """The groups that follow the pins; ``begun`` is used up."""
+    """The groups that follow what is forced; ``begun`` is used up."""
     situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
     bundles, settings = draft.bundles, draft.settings
     problem = build_problem(draft, open_to)
     bounding = _bounding_problem(draft, open_to, problem)
     limit, more = value_bound(bounding)
-    pins = _total_saved(begun.pinned)
-    state = _after(_fresh_state(situation, bundles, settings), begun.pinned)
-    groups = [*begun.pinned, *_order_groups(best_groups(draft, open_to, problem), state)]
+    forced = _total_saved(begun.forced)
+    state = _after(_fresh_state(situation, bundles, settings), begun.forced)
+    groups = [*begun.forced, *_order_groups(best_groups(draft, open_to, problem), state)]
     fresh = partial(_fresh_state, situation, bundles, settings)
     worn = within_turnover(groups, bundles, situation, settings, fresh)
     kept = within_limits(tables_first(worn, bundles, situation.units, fresh()), settings, seconds)
@@ -139,10 +143,10 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     return _Sketch(
         situation=situation,
         draft=draft,
-        pinned=len(begun.pinned),
+        pinned=begun.pinned,
         groups=kept,
         staying=_staying(bundles, begun.reasons[0], settings, full=full),
-        limit=Limit(pins + limit, len(problem.bundle), lambda: pins + proven_bound(bounding)),
+        limit=Limit(forced + limit, len(problem.bundle), lambda: forced + proven_bound(bounding)),
     )
 
 
@@ -165,11 +169,11 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     )
     sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
     taken = choose_whole(groups, *sides)
-    granularity, pins = granularity_problem(groups, *sides), _total_saved(single.pinned)
+    granularity, forced = granularity_problem(groups, *sides), _total_saved(single.forced)
     limit = Limit(
-        pins + solve_dual(granularity).bound,
+        forced + solve_dual(granularity).bound,
         len(granularity),
-        lambda: pins + choose_granularity(granularity).placement.bound,
+        lambda: forced + choose_granularity(granularity).placement.bound,
     )
     begun = [single, whole]
     if taken.any() and not np.array_equal(taken, every):
@@ -248,7 +252,7 @@ def plan_of(
     total = present_wait(bundles, situation) / MICRO
     interval, share = intervals(bundles, situation, settings, relocations, spared, total)
     return Plan(
-        moves=tuple(planned_moves(groups, bundles, situation)),
+        moves=tuple(planned_moves(groups, bundles, situation, settings)),
         wait_per_hour=total,
         wait_saved_per_hour=saved / MICRO,
         bound_per_hour=max(limit, saved) / MICRO,

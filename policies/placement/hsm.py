@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.model.plan import MoveReason, Pin
+from policies.model.plan import MoveReason, Pin, Situation
 from policies.placement.move_ordering import TargetPlace, find_stuck
 from policies.placement.placement_problem import PlacementProblem, build_problem
 from policies.placement.placement_state import Group
@@ -26,10 +26,12 @@ from policies.placement.swaps import swap_groups
 from policies.placement.transit_capacity import excluding_largest, with_transit_constraints
 from policies.solver.offers import STAY, Offers
 from policies.solver.placement import Placement, bound, place
+from policies.storage.capacity import room_bytes
 
 _ROUNDS = 4  # of solving again for the moves and the room that are left
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
+_GIVEN_TO_GROWTH = 0.5  # share of the head-room
 _MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
 
 
@@ -59,6 +61,31 @@ def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
             state.apply(relocation)
         if relocations:
             groups.append(draft.keep(draft.group(relocations)))
+    return groups
+
+
+def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
+    """Demote what loses least per byte from spaces that growth is filling, until all growth has its room.
+
+    Plans fill spaces up to their head-room, so they begin only once growth would take half of that.
+
+    Args:
+        draft: is extended.
+        situation: with the room of each space once everything has grown.
+    """
+    if situation.growth is None or not draft.demote:
+        return []
+    state, groups, settings = draft.state, list[Group](), draft.settings
+    growing = np.bincount(situation.units.space, weights=situation.growth, minlength=len(situation.spaces)) > 0
+    for row, tier in enumerate(state.tier_of):
+        left = room_bytes(situation.spaces[row], settings.head_room_ratio * _GIVEN_TO_GROWTH)
+        if not 0 <= tier < state.tiers - 1 or not growing[row] or left is None or left >= 0 or state.room[row] >= 0:
+            continue
+        leaving = draft.leavers() & (state.home == row) & (draft.bundles.size > 0)
+        coldest_first = reversed(by_density(draft, leaving, _loss(draft, tier)))
+        for relocation in state.leave_for_growth(row, list(coldest_first), draft.left):
+            state.apply(relocation)
+            groups.append(draft.keep(draft.group([relocation])))
     return groups
 
 

@@ -8,12 +8,14 @@ from math import inf
 
 from policies.benefit.bundles import MICRO, Bundles, name_of_whole
 from policies.benefit.foreground_wait import HOUR
-from policies.explanation.verdicts import move_sentence
-from policies.model.plan import PlannedMove, Situation
+from policies.explanation.verdicts import growth_sentence, move_sentence
+from policies.model.plan import PlannedMove, PolicySettings, Situation
 from policies.placement.placement_state import Group
 
 
-def planned_moves(groups: Iterable[Group], bundles: Bundles, situation: Situation) -> Iterator[PlannedMove]:
+def planned_moves(
+    groups: Iterable[Group], bundles: Bundles, situation: Situation, settings: PolicySettings
+) -> Iterator[PlannedMove]:
     """The relocations of all groups, in order."""
     tiers = [situation.tiers[tier].name if tier >= 0 else "" for tier in situation.tier_of_space.tolist()]
     spaces = [space.name for space in situation.spaces]
@@ -44,4 +46,5 @@ def planned_moves(groups: Iterable[Group], bundles: Bundles, situation: Situatio
                 wide=name_of_whole(situation, members[0]),
                 group=number,
             )
-            yield replace(move, sentence=move_sentence(move, next_key))
+            outgrown = growth_sentence(situation, members, after, settings) if before > after >= 0 else ""
+            yield replace(move, sentence=move_sentence(move, next_key, outgrown))

@@ -206,19 +206,37 @@ class PlacementState:
         _, _, space, leaving = min(ways)
         return (*leaving, Relocation(bundle, home, space, reason))
 
+    def leave_for_growth(self, space: int, cold: Sequence[int], most: int) -> tuple[Relocation, ...]:
+        """Demotions after which a space has room for all that grows in it, or as many as there can be.
+
+        Args:
+            space: that growth will overfill.
+            cold: bundles that may be demoted, the least loss first.
+            most: relocations at most.
+        """
+        relocations, spare = self._demote_until(space, 0, cold, most, MoveReason.GROWTH)
+        return self._prune(relocations, spare) if spare >= 0 else tuple(relocations)
+
     def _find_demotions(self, space: int, size: int, cold: Sequence[int], most: int) -> tuple[Relocation, ...] | None:
         """Demotions that give a space room for ``size`` bytes; the state is left unchanged."""
+        relocations, spare = self._demote_until(space, size, cold, most, MoveReason.MAKE_ROOM)
+        return self._prune(relocations, spare) if spare >= 0 else None
+
+    def _demote_until(
+        self, space: int, size: int, cold: Sequence[int], most: int, reason: MoveReason
+    ) -> tuple[list[Relocation], int]:
+        """Demotions until a space has room for ``size`` bytes, and what is left then; the state is left unchanged."""
         relocations: list[Relocation] = []
         for bundle in cold:
             if self.room[space] >= size or len(relocations) >= most:
                 break
-            relocation = self.demotion_of(bundle, MoveReason.MAKE_ROOM) if self.home[bundle] == space else None
+            relocation = self.demotion_of(bundle, reason) if self.home[bundle] == space else None
             if relocation is not None and self.size[bundle] > 0:
                 self.apply(relocation)
                 relocations.append(relocation)
         spare = self.room[space] - size
         self.undo(relocations)
-        return self._prune(relocations, spare) if spare >= 0 else None
+        return relocations, spare
 
     def _prune(self, relocations: list[Relocation], spare: int) -> tuple[Relocation, ...]:
         """Without the demotions that turn out not to be needed, those of the highest loss spared first."""

@@ -1,8 +1,9 @@
-"""How many bytes a space has, and how many may still be written to it."""
+"""How many bytes a space has, how many may still be written to it, and when a unit outgrows it."""
 
 from __future__ import annotations
 
-from math import ceil
+from collections.abc import Sequence
+from math import ceil, inf
 
 from connectors.model import Space
 from policies.model.plan import Situation
@@ -35,3 +36,19 @@ def largest_unit(situation: Situation, tier: int, head_room_ratio: float) -> int
         if at == tier and (room := room_bytes(space, head_room_ratio)) is not None
     ]
     return max(rooms, default=-1)
+
+
+def seconds_until_outgrown(situation: Situation, rows: Sequence[int], tier: int, head_room_ratio: float) -> float:
+    """When units that move as one will be larger than any space of a tier, if they go on growing; inf: never.
+
+    Args:
+        situation: says how much they grow.
+        rows: of the units.
+        tier: whose spaces they may outgrow.
+        head_room_ratio: of each space, never filled.
+    """
+    grown = 0 if situation.growth is None else int(situation.growth[list(rows)].sum())
+    if not grown or not situation.growth_seconds > 0:
+        return inf
+    left = largest_unit(situation, tier, head_room_ratio) - int(situation.units.size_bytes[list(rows)].sum())
+    return max(0.0, left / (grown / situation.growth_seconds))

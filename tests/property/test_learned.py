@@ -28,7 +28,7 @@ from agent.sampling.learned import (
 from agent.sampling.learned_state import load_devices, load_learned, save_learned
 from connectors.model import I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Demand, Signal, Space, UnitKind, UnitTable
 from policies.benefit import device
-from policies.demand import heat, horizons, renamed_units, seasons
+from policies.demand import growth, heat, horizons, renamed_units, seasons
 from policies.model.plan import PolicySettings
 from tests.ledger.clock import StillClock
 from tests.unit.policies.situations import HDD, MIB, NOON, SSD
@@ -236,15 +236,32 @@ def test_a_renamed_unit_keeps_its_heat_and_a_new_partition_borrows_some() -> Non
     assert learned.heat.observed_seconds.tolist() == [HOUR, HOUR * renamed_units.LENT]
 
 
-def test_growth_is_read_from_two_catalogs() -> None:
-    """Bytes per second since the first catalog; nothing before there was one."""
+def test_growth_is_learnt_from_catalogs_and_kept(tmp_path: Path) -> None:
+    """Bytes per second between two catalogs; a renamed table keeps it, and so does the ledger."""
     units, slots = units_of(["orders"]), np.array([0], dtype=np.int64)
-    assert growth_of(Learned(), units, 0.0) is None
-    learned = with_catalog(Learned(), units, slots, 0.0)
+    learned = with_catalog(fresh(), units, slots, 0.0)
     larger = replace(units, size_bytes=units.size_bytes + 7200)
-    found = growth_of(learned, larger, HOUR)
-    assert found is not None
-    assert found.tolist() == [2.0]
+    learned = with_catalog(learned, larger, slots, HOUR)
+    assert growth_of(learned, slots).rate.tolist() == [2.0]
+    assert growth_of(reloaded(learned, tmp_path), slots).rate.tolist() == [2.0]
+    renamed, moved = replace(larger, key=["purchases"]), np.array([1], dtype=np.int64)
+    learned = with_renamed_units(with_slots(learned, moved), renamed, moved)
+    assert growth_of(learned, moved).rate.tolist() == [2.0]
+
+
+def test_a_new_partition_is_expected_to_become_as_large_as_the_one_before() -> None:
+    """Its family tells: the first megabyte of a partition does not promise a year of them."""
+    one, place = units_of(["log p1"], UnitKind.TABLE_PARTITION), np.array([0], dtype=np.int64)
+    learned = with_slots(Learned(), place)
+    learned = replace(learned, heat=heat.update(learned.heat, _reads(5.0), place, place, SETTINGS))
+    for hour in range(5):
+        learned = with_catalog(learned, one, place, hour * HOUR)
+    both, places = units_of(["log p1", "log p2"], UnitKind.TABLE_PARTITION), np.array([0, 1], dtype=np.int64)
+    learned = with_catalog(with_new_partitions(with_slots(learned, places), both, places), both, places, 5 * HOUR)
+    larger = replace(both, size_bytes=both.size_bytes + np.array([0, 10]))
+    learned = with_catalog(learned, larger, places, 6 * HOUR)
+    most = growth_of(learned, places).most
+    assert most.tolist() == [np.inf, growth.LARGER * one.size_bytes[0] - larger.size_bytes[1]]
 
 
 def test_saving_before_the_first_catalog_keeps_the_evidence_about_tiers(tmp_path: Path) -> None:

@@ -83,6 +83,18 @@ def test_another_table_under_the_approved_name_is_skipped() -> None:
     assert alone(row, FACTS) == Allowed()
 
 
+@pytest.mark.parametrize(
+    ("limit", "now", "code"),
+    [(None, 76, ""), (None, 78, "grown"), (90 * MIB, 90, ""), (90 * MIB, 91, "grown")],
+)
+def test_the_approved_limit_counts(limit: int | None, now: int, code: str) -> None:
+    """What was approved with its growth may grow so far; of what an older version stored, by a fifth."""
+    move = replace(a_move(), limit_bytes=limit)
+    answer = alone(a_row(move=move), replace(FACTS, inspection=replace(INSPECTION, size_bytes=now * MIB)))
+    assert (answer.code if isinstance(answer, PrecheckRefusal) else "") == code
+    assert not isinstance(answer, PrecheckRefusal) or "were approved at most" in answer.sentence
+
+
 def test_head_room_and_transient_space_count() -> None:
     """64 MiB into 84 MiB free of 200 fit above a head-room of 20, but not with 1 MiB of transient space more."""
     tight = replace(FACTS, target=replace(TARGET, used_bytes=116 * MIB, free_bytes=84 * MIB))

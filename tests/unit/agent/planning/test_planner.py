@@ -13,13 +13,14 @@ import pytest
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
-from agent.planning.planner import Planning, make_planning
+from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.situation import situation_of
 from agent.sampling.picture import Picture
 from agent.sampling.sampler import Sampler
 from connectors.base import Connector
 from connectors.model import I64, Bundle, NoRoute, Route
 from connectors.simulated.connector import SimulatedConnector
+from policies.demand.growth import Growth
 from policies.storage.capacity import room_bytes
 from tests.simulated.worlds import make
 from tests.virtual_clock import VirtualClock
@@ -259,14 +260,16 @@ def test_a_plan_leaves_room_for_what_its_routes_take_on_the_way(
 def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a fifth at most until the approval expires; the sizes that are shown are those of now."""
+    """Sizes that are shown are those of now; the proposal also says what was expected, and up to what it holds."""
     desk.engine.transient_ratio = 0.0
     desk.engine.stuck = {move.key for move in desk.plan().plan.moves if move.to_tier == "hdd"}
     picture = filled(desk, desk.plan(), 1.02, monkeypatch)
     still = desk.plan()
     assert still.situation.growth is None
     hdd = [space.name for space in picture.catalog.spaces].index("hdd")
-    growing = replace(picture, growth=np.where(picture.catalog.units.space == hdd, 1e9, 0.0))
+    rate = np.where(picture.catalog.units.space == hdd, 1e9, 0.0)
+    most = picture.catalog.units.size_bytes * 0.2
+    growing = replace(picture, growth=Growth(rate=rate, lasts=np.full(len(rate), np.inf), most=most))
     monkeypatch.setattr(desk, "picture", lambda: growing)
     planning = desk.plan()
     assert planning.situation.growth is not None
@@ -277,10 +280,22 @@ def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
         move.size_bytes == sum(cheap[planning.situation.units.key[row]] for row in move.rows)
         for move in planning.plan.moves
     )
+    proposal = proposal_of(planning, DATABASE, "fingerprint")
+    assert proposal is not None
+    two_days = planning.situation.growth_seconds
+    assert two_days == 2 * DATABASE.proposal_expires_seconds + DATABASE.plan_seconds
+    for move in (each for each in proposal.moves if each.from_space == "hdd"):
+        grown = move.largest_bytes - move.size_bytes
+        assert grown == pytest.approx(0.2 * move.size_bytes, rel=1e-3)
+        assert move.expected_bytes is not None
+        share = DATABASE.proposal_expires_seconds / two_days
+        assert move.expected_bytes - move.size_bytes == pytest.approx(share * grown, rel=1e-3)
+    moves = proposal.moves
+    assert proposal.digest != replace(proposal, moves=(replace(moves[0], limit_bytes=1), *moves[1:])).digest
 
 
 def test_the_sampler_tells_how_fast_units_grow(desk: Desk) -> None:
     """Nothing grows in this shop, and after an hour that is known."""
     growth = desk.picture().growth
     assert growth is not None
-    assert not growth.any()
+    assert not growth.rate.any()
