@@ -175,4 +175,5 @@ def growth_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> GrowthState:
         KeyError: an array is missing.
     """
     blank = empty_growth()
-    return GrowthState(**{name: arrays[name].astype(getattr(blank, name).dtype) for name in _COLUMNS})
+    columns: dict[str, Any] = {name: arrays[name].astype(getattr(blank, name).dtype) for name in _COLUMNS}
+    return GrowthState(**columns)
