@@ -127,6 +127,30 @@ def test_who_may_not_list_folders_is_told(cluster: Cluster, dbname: str, cleanup
     assert [(f.code, f.severity) for f in found] == [("files_hidden", Severity.INFO)]
 
 
+@pytest.mark.parametrize(
+    ("parameter", "service"),
+    [
+        ("rds.extensions", "Amazon RDS or Aurora"),
+        ("azure.extensions", "Azure Database for PostgreSQL"),
+        ("cloudsql.iam_authentication", "Google Cloud SQL"),
+        ("alloydb.iam_authentication", "Google AlloyDB"),
+    ],
+)
+def test_nothing_moves_on_a_managed_service(
+    cluster: Cluster, dbname: str, cleanup: ExitStack, parameter: str, service: str
+) -> None:
+    """Recognised by a parameter that only it defines (set here by hand): an error of the doctor, and no route."""
+    with cluster.session(dbname) as dba:
+        dba.execute("CREATE TABLE rented AS SELECT 1 AS one")
+        dba.execute(f"ALTER DATABASE {dbname} SET {parameter} = 'x'".encode())
+    connector = cluster.connector(dbname)
+    cleanup.callback(connector.close)
+    (finding,) = [f for f in connector.doctor() if f.code == "managed_service"]
+    assert (finding.severity, service in finding.sentence) == (Severity.ERROR, True)
+    found = connector.routes(bundle_of(connector.catalog(), "public.rented"), "fast")
+    assert getattr(found, "code", "") == "managed_service"
+
+
 def test_a_standby_is_only_watched(cluster: Cluster, cleanup: ExitStack) -> None:
     """In recovery it says so: not writable, no route, another epoch than as a primary."""
     connector = cluster.connector()

@@ -9,6 +9,7 @@ from connectors.findings import Finding
 from connectors.formatting import format_bytes
 from connectors.model import Catalog
 from connectors.postgresql.doctor.unknown_files import unknown_files
+from connectors.postgresql.moving.relation import ONE_STORAGE
 from connectors.postgresql.reading.replication import findings_on, read_replication
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
@@ -28,6 +29,7 @@ _FACTS = (
     "missing",
     "owner",
     "example",
+    "service",
 )
 Facts = Mapping[str, Any]
 
@@ -141,6 +143,18 @@ def _standby(facts: Facts) -> Finding:
     )
 
 
+def _service(facts: Facts) -> Finding:
+    if not facts["service"]:
+        return Finding.ok("own_storage", "no managed service is known to run this server", about_moving=True)
+    return Finding.error(
+        "managed_service",
+        ONE_STORAGE.format(facts["service"]),
+        "Size its storage instead: hotplace sizing says what faster storage would bring.",
+        about_moving=True,
+        values={"service": facts["service"]},
+    )
+
+
 def _reset(facts: Facts) -> Finding:
     since = facts["stats_reset"]
     when = "never" if since is None else f"{since:%Y-%m-%d %H:%M:%S %Z}"
@@ -166,6 +180,7 @@ _CHECKS: tuple[Callable[[Facts], Finding], ...] = (
     _timing,
     _log_timing,
     _standby,
+    _service,
     _reset,
     _owner,
 )

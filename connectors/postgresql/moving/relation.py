@@ -10,6 +10,9 @@ from connectors.postgresql.session.sessions import ReadSession
 INDEX, MATERIALIZED_VIEW = "i", "m"
 
 
+ONE_STORAGE = "this is {}, where all tablespaces lie on the storage that the service chose: a move changes nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A row of ``sql/relation.sql``, in its order."""
@@ -39,6 +42,7 @@ class Relation:
     standby: bool
     system_identifier: int
     deadlock_seconds: float  # deadlock_timeout: who waits for a lock longer than that makes autovacuum give way
+    service: str  # managed service that runs the server; "": none that is known
 
 
 def find_relation(session: ReadSession, key: str, space: str) -> Relation | None:

@@ -17,7 +17,7 @@ from psycopg import sql
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import CopyHabits, Locked, Transfer
-from connectors.postgresql.moving.relation import INDEX, MATERIALIZED_VIEW, Relation
+from connectors.postgresql.moving.relation import INDEX, MATERIALIZED_VIEW, ONE_STORAGE, Relation
 from connectors.postgresql.reading.replication import Replication, notes_on, prolonging
 from connectors.postgresql.session.sessions import milliseconds
 from connectors.postgresql.settings import PostgresqlSettings
@@ -115,6 +115,7 @@ def _refusal(relation: Relation | None, bundle: Bundle, to_space: str) -> NoRout
         return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
     reasons = (
         (relation.standby, "standby", "this server is a standby; moves happen on the primary and are replayed here"),
+        (bool(relation.service), "managed_service", ONE_STORAGE.format(relation.service)),
         (relation.system, "system_relation", f"{bundle.key} belongs to the system"),
         (relation.mapped, "shared_relation", f"{bundle.key} is shared or mapped and cannot be moved"),
         (relation.persistence == "t", "temporary", f"{bundle.key} is a temporary relation of one session"),

@@ -11,7 +11,12 @@ SELECT current_setting('server_version') AS version,
        s.stats_reset,
        own.missing,
        own.owner,
-       own.example
+       own.example,
+       CASE WHEN current_setting('rds.extensions', true) IS NOT NULL THEN 'Amazon RDS or Aurora'
+            WHEN current_setting('azure.extensions', true) IS NOT NULL THEN 'Azure Database for PostgreSQL'
+            WHEN current_setting('cloudsql.iam_authentication', true) IS NOT NULL THEN 'Google Cloud SQL'
+            WHEN current_setting('alloydb.iam_authentication', true) IS NOT NULL THEN 'Google AlloyDB'
+            ELSE '' END AS service
   FROM pg_catalog.pg_stat_database AS s,
        LATERAL (SELECT count(*)::int AS missing,
                        quote_ident(pg_get_userbyid(min(c.relowner::bigint)::oid)) AS owner,

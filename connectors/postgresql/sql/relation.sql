@@ -35,7 +35,13 @@ SELECT c.oid::bigint AS oid,
        pg_is_in_recovery() AS standby,
        (SELECT system_identifier FROM pg_catalog.pg_control_system()) AS system_identifier,
        (SELECT s.setting::float8 / 1000 FROM pg_catalog.pg_settings AS s WHERE s.name = 'deadlock_timeout')
-           AS deadlock_seconds
+           AS deadlock_seconds,
+       -- Parameters that only these services define, as their manuals list them.
+       CASE WHEN current_setting('rds.extensions', true) IS NOT NULL THEN 'Amazon RDS or Aurora'
+            WHEN current_setting('azure.extensions', true) IS NOT NULL THEN 'Azure Database for PostgreSQL'
+            WHEN current_setting('cloudsql.iam_authentication', true) IS NOT NULL THEN 'Google Cloud SQL'
+            WHEN current_setting('alloydb.iam_authentication', true) IS NOT NULL THEN 'Google AlloyDB'
+            ELSE '' END AS service
   FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
