@@ -290,9 +290,10 @@ class TakesBack(Protocol):
     An example is a move that made an object for itself: its undo removes this, another move would make one more.
     """
 
-    def routes_back(self, done: Route, bundle: Bundle) -> tuple[Route, ...]:
+    def routes_back(self, done: Route, bundle: Bundle, before: Route | None = None) -> tuple[Route, ...]:
         """The ways by which ``done`` is taken back for the bundle as it is now, the kindest first; changes nothing.
 
+        ``before``: the way back of a later move of the same thing, which is carried out first.
         (): there is none of its own, or it no longer fits: ``Connector.routes`` has the ways.
         """
         ...

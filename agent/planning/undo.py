@@ -7,7 +7,7 @@ go back first, then the units that made room for them: only then is their old ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig
@@ -50,8 +50,8 @@ def propose_undo(
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
     room = _rooms(catalog, database)
     moves = tuple(
-        _back(ordinal, row, _route_back(row, catalog, connector, room))
-        for ordinal, row in enumerate(backwards, start=1)
+        _back(ordinal, row, route)
+        for ordinal, (row, route) in enumerate(_routes_back(backwards, catalog, connector, room), start=1)
     )
     return ledger.proposals.store(
         Proposal(
@@ -95,7 +95,22 @@ def _rooms(catalog: Catalog, database: DatabaseConfig) -> dict[str, int]:
     return {name: room for name, room in rooms if room is not None}
 
 
-def _route_back(row: MoveRow, catalog: Catalog, connector: Connector, room: dict[str, int]) -> Route:
+def _routes_back(
+    rows: Sequence[MoveRow], catalog: Catalog, connector: Connector, room: dict[str, int]
+) -> Iterator[tuple[MoveRow, Route]]:
+    """The way back of each move, each knowing the one before it that rewrites the same thing."""
+    last: dict[str, Route] = {}
+    for row in rows:
+        rewrites = row.move.route.rewrites
+        route = _route_back(row, catalog, connector, room, last.get(rewrites))
+        if rewrites:
+            last[rewrites] = route
+        yield row, route
+
+
+def _route_back(
+    row: MoveRow, catalog: Catalog, connector: Connector, room: dict[str, int], before: Route | None
+) -> Route:
     """The kindest way back that finds room once those before it are back, the kindest of all where none does.
 
     ``room`` is changed to what it will be then.
@@ -104,7 +119,7 @@ def _route_back(row: MoveRow, catalog: Catalog, connector: Connector, room: dict
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
     if row.move.route.bundle.container:
         return _container_back(row)
-    answer = _ways_back(connector, row.move.route, _bundle_now(row, catalog), row.move.from_space)
+    answer = _ways_back(connector, row.move.route, _bundle_now(row, catalog), row.move.from_space, before)
     if isinstance(answer, NoRoute):
         raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")
     size, source, target = answer[0].bundle.size_bytes, row.move.to_space, row.move.from_space
@@ -116,9 +131,11 @@ def _route_back(row: MoveRow, catalog: Catalog, connector: Connector, room: dict
     return route
 
 
-def _ways_back(connector: Connector, done: Route, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+def _ways_back(
+    connector: Connector, done: Route, bundle: Bundle, to_space: str, before: Route | None
+) -> tuple[Route, ...] | NoRoute:
     """By the undo of the move itself where its connector has one that still fits, else as any move goes there."""
-    own = connector.routes_back(done, bundle) if isinstance(connector, TakesBack) else ()
+    own = connector.routes_back(done, bundle, before) if isinstance(connector, TakesBack) else ()
     return own or connector.routes(bundle, to_space)
 
 

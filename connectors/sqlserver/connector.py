@@ -24,7 +24,7 @@ from connectors.sqlserver.doctor import findings
 from connectors.sqlserver.moving import guards, inspection, lease
 from connectors.sqlserver.moving.blockers import find_blockers
 from connectors.sqlserver.moving.mover import SqlserverMover
-from connectors.sqlserver.moving.plan_drift import foreseen
+from connectors.sqlserver.moving.plan_drift import foreseen, foreseen_back
 from connectors.sqlserver.reading import demand
 from connectors.sqlserver.reading.belongings import read_belongings
 from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
@@ -158,14 +158,17 @@ class SqlserverConnector:
             )
         return self._routes_of(then, bundle, to_space)
 
-    def routes_back(self, done: Route, bundle: Bundle) -> tuple[Route, ...]:
+    def routes_back(self, done: Route, bundle: Bundle, before: Route | None = None) -> tuple[Route, ...]:
         """To the partition scheme that the index came from, where the move has put it on one of its own."""
         schemes = way_back(done.undo_steps)
         if schemes is None:
             return ()
-        definition = knowing(self._session, find(self._session, name_of(bundle.key)))
-        found = available.routes_back(definition, schemes, bundle, done.bundle.space, self._server(), self._settings)
-        open_ways = self._open_ways(definition, found)
+        found = find(self._session, name_of(bundle.key))
+        if before is not None and found is not None:
+            found = foreseen_back(found, before)
+        definition = knowing(self._session, found)
+        ways = available.routes_back(definition, schemes, bundle, done.bundle.space, self._server(), self._settings)
+        open_ways = self._open_ways(definition, ways)
         return () if isinstance(open_ways, NoRoute) else open_ways
 
     def _routes_of(self, definition: Definition | None, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:

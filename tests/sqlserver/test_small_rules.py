@@ -120,6 +120,17 @@ def test_azure_sql_database_has_nothing_to_move(driver: OdbcDriver, tmp_path: Pa
     assert any("Azure SQL Database" in sentence and "PRIMARY" in sentence for sentence in sentences)
 
 
+def test_a_managed_instance_hears_what_makes_its_filegroups_differ(driver: OdbcDriver, tmp_path: Path) -> None:
+    """On General Purpose the I/O of a file grow with its size: which filegroup is fast follows from that."""
+    with running_lab(engine_edition=8) as lab:
+        add_table(lab.shop, "orders", pages=80)
+        with connected(lab, driver, tmp_path) as connector:
+            (found,) = [finding for finding in connector.doctor() if finding.code == "managed_instance"]
+            assert isinstance(ways(connector, KEY), tuple)
+    assert "size" in found.sentence
+    assert "Business Critical" in found.remedy
+
+
 def test_a_sort_in_tempdb_is_not_begun_without_room(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """8,000 pages to sort and 100 in tempdb's volume: refused, or built without SORT_IN_TEMPDB; none is lost."""
     orders = add_table(lab.shop, "orders")

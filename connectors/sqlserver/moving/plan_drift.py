@@ -80,6 +80,19 @@ def foreseen(definition: Definition, before: Route) -> Definition | None:
     return replace(definition, indexes=indexes, spaces={**definition.spaces, _FORESEEN: made})
 
 
+def foreseen_back(definition: Definition, before: Route) -> Definition | None:
+    """The table once that way back has brought the index to the scheme that it names; None: it is no such."""
+    back, index = way_back(before.steps), definition.index
+    own = None if back is None else definition.scheme_named(back[0])
+    if back is None or own is None or index is None:
+        return None
+    parts = (replace(p, row_space_id=own.destinations.get(p.number, p.row_space_id)) for p in index.partitions)
+    there = replace(index, space_id=own.number, partitions=tuple(parts))
+    indexes = tuple(there if other is index else other for other in definition.indexes)
+    spaces = {number: space for number, space in definition.spaces.items() if space.name != back[1]}
+    return replace(definition, indexes=indexes, spaces=spaces)
+
+
 def _makes_a_scheme(route: Route) -> bool:
     return bool(route.rewrites) and operation_of(route.steps[0]).name == CREATE_SCHEME
 

@@ -61,7 +61,9 @@ def knowing(session: ReadSession, definition: Definition | None) -> Definition |
     users = session.rows("function_users", scheme.function, doing=doing)
     hindrances = session.rows("hindrances", number, doing=doing)
     shared = any(space != scheme.number or object_id != number for space, object_id, _ in users)
-    on_scheme = {(object_id, index_id) for space, object_id, index_id in users if space == scheme.number}
+    own = None if definition.index is None else definition.index.index_id
+    on_scheme = {(object_id, index_id) for space, object_id, index_id in users if space == scheme.number and object_id}
+    on_scheme.add((number, own))  # also where the index is not there yet, but will be once a move before has ended
     found = Partitioning(
         alone=len(on_scheme) <= 1,
         boundaries=tuple(value for _, value in boundaries),

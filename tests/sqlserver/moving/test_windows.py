@@ -149,6 +149,49 @@ def test_undo_of_a_proposal_leaves_no_scheme_of_ours(
     assert number_of("ALTER PARTITION FUNCTION f_ps() SPLIT RANGE (30)") == 0
 
 
+def test_two_moves_of_one_index_are_undone_together(
+    site: Site, lab: Lab, window: PartitionScheme, days: Table, number_of: NumberOf
+) -> None:
+    """The second move made a scheme after the first: back over both, to its own, and nothing of ours is left."""
+    moves = []
+    for number in (2, 3):
+        pin = {"unit": f"[[]dbo].[[]days] partition {number}", "pin": "must"}
+        site.database["pins"] = [*site.database.get("pins", []), pin]
+        site.write()
+        found = site.good("plan", "--observe", "0.3", "--propose", "--json").document
+        proposal = str(found["proposal"]["id"])
+        site.good("approve", proposal, "--yes")
+        done = site.good("run", "--once", "--json").document["moves"]
+        (move,) = [row for row in done if str(row["id"]) not in moves]
+        moves.append(str(move["id"]))
+    assert len(lab.shop.schemes) == 3
+    undo = site.good("undo", *moves, "--json").document
+    site.good("approve", str(undo["proposal"]), "--yes")
+    done = site.good("run", "--once", "--json").document
+    assert [row["state"] for row in done["moves"] if str(row["id"]) not in moves] == ["placed", "placed"]
+    assert {scheme.name for scheme in lab.shop.schemes.values()} == {"ps"}
+    assert days.base.data_space == window.space_id
+    assert number_of("ALTER PARTITION FUNCTION f_ps() SPLIT RANGE (30)") == 0
+
+
+def test_the_way_back_behind_another_heeds_who_uses_the_scheme_between(
+    connector: SqlserverConnector, lab: Lab, days: Table
+) -> None:
+    """Another table was put on the first scheme meanwhile: it cannot be removed, so there is no such way back."""
+    first = route_to(connector, PART, FAST)
+    run(connector, first)
+    between = next(scheme for scheme in lab.shop.schemes.values() if scheme.name.startswith("hotplace_"))
+    other = "[dbo].[days] partition 3"
+    second = route_to(connector, other, FAST)
+    run(connector, second)
+    (back, *_) = connector.routes_back(second, bundle_of(connector.catalog(), other))
+    bundle = bundle_of(connector.catalog(), PART)
+    assert connector.routes_back(first, bundle) == ()
+    assert connector.routes_back(first, bundle, back)
+    add_table(lab.shop, "others", space=between.name, pages=20, column="id")
+    assert connector.routes_back(first, bundle, back) == ()
+
+
 def test_what_is_left_of_the_way_back_is_removed(
     connector: SqlserverConnector, lab: Lab, window: PartitionScheme, days: Table
 ) -> None:
