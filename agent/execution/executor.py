@@ -21,9 +21,9 @@ from agent.execution.precheck import PrecheckRefusal, precheck_group
 from agent.execution.precheck_facts import FactReader
 from agent.execution.reconciler import Reconciler, in_words
 from agent.execution.runner import MoveRunner, Services
-from agent.execution.transition_rules import drop_unbegun
+from agent.execution.transition_rules import LONG_REST_SECONDS, drop_unbegun
 from agent.ledger import Ledger, MoveRow
-from agent.ledger.grouping import first_dropped, group_of
+from agent.ledger.grouping import first_dropped, group_of, left_worse
 from agent.model.states import ACTIONABLE, IN_PLACE, TO_BEGIN, UNFINISHED, MoveState
 from connectors.base import Clock, Connector
 from policies.model.plan import MoveReason
@@ -84,8 +84,8 @@ class Executor:
         if unfinished or not rows:
             self._gate.note_waiting({})
             return bool(unfinished) and self._clock.monotonic() >= self._look_at
-        group = self._group(rows[0])
-        return first_dropped(group) is not None or self._gate.decision(_to_begin(group)).answer is not Admission.WAIT
+        group = self._group(_ways_back_first(rows)[0])
+        return first_dropped(group) is not None or self._gate.decision(group).answer is not Admission.WAIT
 
     def run_approved(self) -> tuple[MoveRow, ...]:
         """Carry out every approved move of this database in order; returns the rows as they ended.
@@ -133,7 +133,8 @@ class Executor:
     def _begin_approved(self) -> list[MoveRow]:
         self._ledger.proposals.expire_due()
         done: list[MoveRow] = []
-        for row in self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED}):
+        rows = self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED})
+        for row in _ways_back_first(rows):
             if self._stopping.is_set():
                 break
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
@@ -142,8 +143,10 @@ class Executor:
             without = first_dropped(group)
             if without is not None:
                 done += self._skip(group, f"move {without.move.ordinal} ({without.move.key}) is {without.state}")
+                if left_worse(self._group(row)):
+                    break  # it is taken back before anything else begins
                 continue
-            decision = self._gate.decision(_to_begin(group))
+            decision = self._gate.decision(group)
             if decision.answer is Admission.WAIT:
                 break  # not continue: a later group may need the room that this one frees
             if decision.answer is Admission.NEVER:
@@ -152,7 +155,7 @@ class Executor:
             if self._is_in_vain(row):
                 break
             done += self._run(row, group)
-            if done[-1].state in ACTIONABLE:
+            if done[-1].state in ACTIONABLE or left_worse(self._group(row)):
                 break
         return done
 
@@ -196,6 +199,10 @@ class Executor:
         group = [row if each.id == row.id else each for each in group]
         left = _to_begin(group)
         answer = precheck_group(left, self._facts.read(left))
+        if isinstance(answer, PrecheckRefusal) and row.move.is_way_back and answer.may_pass:
+            row = self._to(row, MoveState.APPROVED, answer.sentence)
+            self._gate.put_off(row, answer.sentence, LONG_REST_SECONDS)
+            return [row]
         if isinstance(answer, PrecheckRefusal):
             return self._skip(group, answer.sentence)
         row = self._to(row, MoveState.RUNNING, f"{len(row.move.route.steps)} statement(s) by {row.move.route.name}")
@@ -218,6 +225,11 @@ class Executor:
     def _tell(self, row: MoveRow, sentence: str) -> None:
         if self._hooks.listener is not None:
             self._hooks.listener(MoveEvent(move=row, sentence=sentence))
+
+
+def _ways_back_first(rows: Iterable[MoveRow]) -> list[MoveRow]:
+    """Approved moves in the order in which they may begin: what takes a group back comes before anything else."""
+    return sorted(rows, key=lambda row: not row.move.is_way_back)
 
 
 def _to_begin(group: Iterable[MoveRow]) -> list[MoveRow]:

@@ -15,6 +15,7 @@ from agent.execution.patience import Pauses
 from agent.execution.transition import Continuation, Orders
 from agent.ledger import Ledger, MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
+from agent.model.states import TO_BEGIN
 from connectors.base import Clock
 
 LEARN_AGAIN_SECONDS = 600.0
@@ -51,12 +52,13 @@ class Gate:
         self._times: CopyTimes | None = None
         self._learnt_at = -math.inf
 
-    def decision(self, rows: Sequence[MoveRow]) -> AdmissionDecision:
-        """Whether approved moves that are begun together may begin now; notes in the ledger why they wait.
+    def decision(self, group: Sequence[MoveRow]) -> AdmissionDecision:
+        """Whether what is left of a group may begin now; notes in the ledger why it waits.
 
         Args:
-            rows: a group, or what is left of it, in order of execution.
+            group: all of it, in order of execution; at least one of its moves has not begun.
         """
+        rows = [row for row in group if row.state in TO_BEGIN]
         requests = [(row, each) for row in rows if (each := self._requests.of(row.id, fresh=True)) is not None]
         paused = next(((row, request) for row, request in requests if request.kind is RequestKind.PAUSE), None)
         cancelled = next((request for _, request in requests if request.kind is RequestKind.CANCEL), None)
@@ -68,7 +70,7 @@ class Gate:
         elif cancelled is not None:  # requested while it ran, and the agent ended before it obeyed
             decision = AdmissionDecision(Admission.NEVER, reason_of(cancelled))
         else:
-            decision = self._by_window(rows)
+            decision = self._by_window(rows, [row for row in group if row.move.goes_back])
         if decision.answer is Admission.START and (why := self.pauses.why(rows[0].id)):
             decision = AdmissionDecision(Admission.WAIT, why)
         self.note_waiting({str(rows[0].id): decision.sentence} if decision.answer is Admission.WAIT else {})
@@ -105,9 +107,9 @@ class Gate:
             return not request.answer or again
         return self.open()
 
-    def put_off(self, row: MoveRow, why: str) -> None:
-        """Let an approved move wait for a while, longer every time, and note why."""
-        self.pauses.put_off(row.id, why)
+    def put_off(self, row: MoveRow, why: str, at_least: float = 0.0) -> None:
+        """Let an approved move wait for a while, longer every time, for so many seconds at least, and note why."""
+        self.pauses.put_off(row.id, why, at_least)
         self.note_waiting({str(row.id): why})
 
     def open(self) -> bool:
@@ -125,7 +127,7 @@ class Gate:
             self._waiting = waiting
             self._ledger.state.save_document(self._database.name, WAITING_MOVES, waiting)
 
-    def _by_window(self, rows: Sequence[MoveRow]) -> AdmissionDecision:
+    def _by_window(self, rows: Sequence[MoveRow], may_go_back: Sequence[MoveRow]) -> AdmissionDecision:
         limits = limits_of(self._database)
         if limits.calendar.always and not limits.capped:
             return START
@@ -137,7 +139,7 @@ class Gate:
             used = used_within(
                 self._ledger.moves.sent_statements(self._database.name, opening.start - LONGEST_MOVE), opening, times
             )
-        return decide(_need_of(rows, times, self._database.copy_safety), limits, used, now)
+        return decide(_need_of(rows, may_go_back, times, self._database.copy_safety), limits, used, now)
 
     def _learnt_times(self, now: datetime) -> CopyTimes:
         """Copy times learned from earlier moves; read again after each move and every ten minutes."""
@@ -147,12 +149,13 @@ class Gate:
         return self._times
 
 
-def _need_of(rows: Sequence[MoveRow], times: CopyTimes, safety: float) -> Need:
-    """The bytes and seconds that moves begun together need of a window."""
+def _need_of(rows: Sequence[MoveRow], may_go_back: Sequence[MoveRow], times: CopyTimes, safety: float) -> Need:
+    """The bytes and seconds that moves begun together need of a window, with the way back if their end fails."""
     what = rows[0].move.key if len(rows) == 1 else f"the group of {len(rows)} moves for {rows[-1].move.key}"
+    copies = [*rows, *may_go_back]
     return Need(
-        key=what,
-        bytes=sum(row.move.size_bytes for row in rows),
-        seconds=safety * sum(times.seconds(row.move) for row in rows),
+        key=f"{what} with its way back" if may_go_back else what,
+        bytes=sum(row.move.size_bytes for row in copies),
+        seconds=safety * sum(times.seconds(row.move) for row in copies),
         pausable=all(any(step.pausable for step in row.move.route.steps) for row in rows),
     )

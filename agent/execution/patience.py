@@ -69,11 +69,11 @@ class Pauses:
         self._longest = longest_seconds
         self._pauses: dict[int, _Pause] = {}
 
-    def put_off(self, number: int, why: str) -> None:
-        """Leave it alone for twice as long as the last time."""
+    def put_off(self, number: int, why: str, at_least: float = 0.0) -> None:
+        """Leave it alone for twice as long as the last time, and for so many seconds at least."""
         pause = self._pauses.setdefault(number, _Pause())
         pause.seconds = min(self._longest, 2 * pause.seconds)
-        pause.until, pause.why = self._clock.monotonic() + pause.seconds, why
+        pause.until, pause.why = self._clock.monotonic() + max(at_least, pause.seconds), why
 
     def why(self, number: int) -> str:
         """Why it is left alone now; "" where it is not."""

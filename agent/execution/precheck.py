@@ -17,6 +17,7 @@ from connectors.model import Home, Inspection, Space
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
 
+MAY_PASS = frozenset({"no_room", "no_target", "closed", "room_unknown", "grown"})
 SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
 
 
@@ -45,6 +46,11 @@ class PrecheckRefusal:
 
     code: str
     sentence: str
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the facts may fit again later, so that what has to be done can wait for it."""
+        return self.code in MAY_PASS
 
 
 def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed | PrecheckRefusal:

@@ -73,6 +73,7 @@ class MoveRunner:
             result = TryResult(
                 end=classify_end(error), error=str(error or ""), advice="" if error is None else error.advice,
                 not_held=not_held, tries=tries, move=row.id,
+                way_back=row.move.is_way_back,
             )  # fmt: skip
             orders = self._s.gate.orders(request)
             # An error does not say what is left of the statement: it may have committed before its session broke, or
@@ -87,6 +88,8 @@ class MoveRunner:
             start = start if standing is None or standing.start is None else standing.start
             self._pause(row, result, error)
             if start == Start() and isinstance(refusal := self._check_again(row), PrecheckRefusal):
+                if row.move.is_way_back and refusal.may_pass:
+                    return self._apply(row, put_off("", refusal.sentence), None)
                 # Two transitions: SKIPPED is for moves that have not begun, so none leads there from RUNNING.
                 row = self._to(row, MoveState.APPROVED, "nothing changed; checked again before another try")
                 return self._to(row, MoveState.SKIPPED, refusal.sentence)  # what is left of its group ends with it
@@ -124,7 +127,7 @@ class MoveRunner:
         if step.reply:  # after the state: an operator who reads the answer must find the state that it speaks of
             self._s.requests.answer_to(request, step.reply)
         if step.put_off_for:
-            self._s.gate.put_off(row, step.put_off_for)
+            self._s.gate.put_off(row, step.put_off_for, step.rest_seconds)
         if row.state not in ACTIONABLE:
             self._s.gate.pauses.forget(row.id)
         if step.follow_up is FollowUp.RECONCILE:

@@ -54,6 +54,7 @@ class TryResult:
     not_held: str = ""  # why a statement that was to be held was allowed to finish
     tries: int = 1
     move: int = 0  # its number, for messages that name a command
+    way_back: bool = False  # the move takes a group back, and is tried until that is done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +110,7 @@ class Transition:
         reply: to the operator request in force; "": the request is not settled yet.
         held_by: who keeps the move paused until an operator resumes it; "": the move may resume at once.
         put_off_for: why the move waits before another try; "": it need not wait.
+        rest_seconds: it waits for at least that long then.
         follow_up: what the executor does next.
     """
 
@@ -117,6 +119,7 @@ class Transition:
     reply: str = ""
     held_by: str = ""
     put_off_for: str = ""
+    rest_seconds: float = 0.0
     follow_up: FollowUp = FollowUp.NONE
 
 

@@ -6,12 +6,15 @@ returns. No function here reads a clock, the ledger or the engine, so a test can
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent.execution.patience import Next
 from agent.execution.transition import Continuation, Findings, FollowUp, Orders, Transition, TryEnd, TryResult
 from agent.ledger import RequestKind
 from agent.model.states import AT_ENGINE, MoveState
 from connectors.model import Home, Inspection
 
+LONG_REST_SECONDS = 900.0  # of a way back that failed by more than waiting: copying until a disk is full is not kind
 MOST_STARTS = 5  # without a visible end: a session that breaks in every try would copy for ever
 
 
@@ -37,6 +40,8 @@ def next_step(result: TryResult, orders: Orders, findings: Findings | None) -> T
             return Transition(state=MoveState.RUNNING, follow_up=FollowUp.RETRY)
         if findings.patience is Next.LATER and findings.unchanged:
             return put_off(result.error, findings.obstacles)
+    if result.way_back and findings.unchanged and orders.continuation is Continuation.GO_ON:
+        return replace(put_off(result.error, findings.obstacles), rest_seconds=LONG_REST_SECONDS)
     return _after_failure(result, orders, findings)
 
 

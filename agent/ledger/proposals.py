@@ -10,7 +10,8 @@ from agent.keys import ApprovalDocument
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, STORED, subject_of
 from agent.ledger.chain.signed import SIGNED, ApprovalRule, Given, check_signature, document_of, given_for
-from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, WrongState
+from agent.ledger.chain.ways_back import way_back_fault
+from agent.ledger.errors import DigestMismatch, NotApproved, NotFound, ProposalExpired, WrongState
 from agent.ledger.file.database import Database
 from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
@@ -178,6 +179,34 @@ class Proposals:
             )  # fmt: skip
             return load_proposal(transaction, number)
 
+    def approve_way_back(self, proposal: Proposal) -> int:
+        """Store what takes moves of an approved group back, approved with the group; returns its number.
+
+        Raises:
+            NotApproved: a statement is none that the approval of the moves showed as their way back.
+            IllegalTransition: a move that it would take back was not placed, or is taken back already.
+        """
+        text = _checked_text(proposal)
+        with self._database.write() as transaction:
+            taken_back = one_of("moves.id", [move.undoes or 0 for move in proposal.moves])
+            done = {row.id: row for row in load_moves(transaction, taken_back)}
+            of = load_proposal(transaction, _only_proposal(done.values()))
+            for move in proposal.moves:
+                if fault := way_back_fault(move, done.get(move.undoes or 0)):
+                    raise NotApproved(fault, advice="hotplace undo proposes to take a move back.")
+            number = self._insert(transaction, proposal, text, digest_of_work(proposal))
+            self._await_undo(transaction, proposal, number)
+            row = load_proposal(transaction, number)
+            origin, reason = f"the approval of proposal {of.id}", "it was shown as the way back of a group"
+            to = (ProposalState.APPROVED, MoveState.APPROVED)
+            changed = self._decide(transaction, row, *to, of.decided_by, origin, reason)
+            transaction.update("proposals", [number], {"approved_digest": row.digest})
+            self._chain.append(
+                transaction, APPROVED, subject_of("proposal", number),
+                who=of.decided_by, origin=origin, digest=row.digest, reason=reason, moves=changed, covered_by=of.digest,
+            )  # fmt: skip
+            return number
+
     def reject(self, number: int, *, who: str, origin: str, reason: str) -> ProposalRow:
         """Reject a proposal that waits for a decision.
 
@@ -310,6 +339,14 @@ def _checked_text(proposal: Proposal) -> str:
     if proposal_text(proposal_from_text(text)) != text:
         raise ValueError(f"the text of a proposal for {proposal.database} does not read back as the same proposal")
     return text
+
+
+def _only_proposal(rows: Collection[MoveRow]) -> int:
+    """The number of the proposal that all of those moves are of."""
+    numbers = {row.proposal_id for row in rows}
+    if len(numbers) != 1:
+        raise NotApproved(f"a way back is of the moves of one proposal, not of {len(numbers)}")
+    return numbers.pop()
 
 
 def _require_name(who: str, origin: str) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # what forecasts needs arrays, what shows a proposal does not
 BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
 CONTAINER = "container"  # ProposedMove.reason of a move that takes bytes out of one container of their space
 TOLERATED_RATIO = 0.20  # growth between planning and move that needs no forecast
+UNDO = "undo"  # ProposedMove.reason of a move that takes another back
+WAY_BACK = "way back"  # the same of one that takes back what a group has moved that cannot be completed
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
 
 
@@ -39,7 +41,7 @@ class ProposedMove:
     to_space: str
     from_tier: str
     to_tier: str
-    reason: str  # MoveReason, or agent.planning.undo.UNDO
+    reason: str  # MoveReason, or one of those above
     size_bytes: int  # exact, when the proposal was made
     wait_saved_per_hour: float
     copy_seconds: float
@@ -50,6 +52,7 @@ class ProposedMove:
     group: int | None = None  # begun together or not at all, see agent.ledger.grouping; None: by reason
     expected_bytes: int | None = None  # when it is moved, at the latest; None: no growth was forecast
     limit_bytes: int | None = None  # a larger one is not moved; None: no limit was stored, see ``largest_bytes``
+    goes_back: bool = False  # by its undo statements, where its group cannot be completed: approved with it
 
     @property
     def largest_bytes(self) -> int:
@@ -68,6 +71,11 @@ class ProposedMove:
                 return self.route.lock_seconds
             case _:
                 return self.copy_seconds
+
+    @property
+    def is_way_back(self) -> bool:
+        """Whether it takes back what a group has moved that cannot be completed."""
+        return self.reason == WAY_BACK
 
     @property
     def what(self) -> str:
@@ -100,6 +108,15 @@ def _continues(before: ProposedMove, move: ProposedMove) -> bool:
     if before.group is None and move.group is None:
         return before.reason == MoveReason.MAKE_ROOM
     return before.group == move.group
+
+
+def with_ways_back(moves: Iterable[ProposedMove]) -> tuple[ProposedMove, ...]:
+    """The moves, marked where they go back if their group cannot be completed: all but the last of each group."""
+    return tuple(
+        replace(move, goes_back=move is not group[-1] and bool(move.route.undo_steps))
+        for group in grouped(moves)
+        for move in group
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

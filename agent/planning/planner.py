@@ -22,7 +22,7 @@ from agent.budget.copy_history import since_for, turnover_ratio_of, with_bytes_w
 from agent.budget.experience import with_experience
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
-from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast, largest_bytes
+from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast, largest_bytes, with_ways_back
 from agent.model.purposes import purpose_of
 from agent.planning.routing import RouteRefusals, find_routes
 from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
@@ -284,7 +284,7 @@ def proposal_of(
         bound_per_hour=plan.bound_per_hour,
         gap_ratio=plan.gap_ratio,
         ceiling_ratio=_finite(plan.ceiling_ratio),
-        moves=tuple(
+        moves=with_ways_back(
             _proposed_move(ordinal, *each, planning.situation, share)
             for ordinal, each in enumerate(zip(plan.moves, planning.routes, planning.costs, strict=True), start=1)
         ),

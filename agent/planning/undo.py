@@ -8,11 +8,12 @@ go back first, then the units that made room for them: only then is their old ro
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow
-from agent.model.proposals import Proposal, ProposedMove
+from agent.model.proposals import UNDO, WAY_BACK, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.containers import put_back
@@ -22,7 +23,7 @@ from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
 
-UNDO = "undo"  # ProposedMove.reason
+LASTS = timedelta(days=3650)  # a way back is tried until it is done, or a person cancels it
 
 
 class CannotUndo(HotplaceError):
@@ -68,6 +69,44 @@ def propose_undo(
             purpose=purpose_of_undo(row.id for row in rows),
             asked_by=asked_by,
         )
+    )
+
+
+def way_back(rows: Sequence[MoveRow], database: DatabaseConfig, connector: Connector, now: datetime) -> Proposal:
+    """What takes moves of a group back by their own undo statements, which were approved with it. The last goes first.
+
+    Raises:
+        CannotUndo: one of them does not go back, is not where it went, or its unit is gone.
+        ConnectorError: the engine did not answer.
+    """
+    catalog = connector.catalog()
+    without = next((row for row in rows if not row.move.goes_back), None)
+    if without is not None:
+        raise CannotUndo(f"the way back of move {without.id} was not approved with it")
+    routes = {row.id: _own_way_back(row.move.route, _bundle_now(row, catalog)) for row in rows}
+    backwards = enumerate(sorted(rows, key=lambda row: -row.id), start=1)
+    moves = tuple(
+        replace(_back(ordinal, row, routes[row.id]), reason=WAY_BACK, group=ordinal) for ordinal, row in backwards
+    )
+    return Proposal(
+        database=database.name,
+        fingerprint=connector.identify().fingerprint,
+        created_at=now,
+        expires_at=now + LASTS,
+        wait_per_hour=0.0,
+        wait_saved_per_hour=sum(move.wait_saved_per_hour for move in moves),
+        bound_per_hour=0.0,
+        gap_ratio=0.0,
+        ceiling_ratio=None,
+        moves=moves,
+        purpose=purpose_of_undo(row.id for row in rows),
+    )
+
+
+def _own_way_back(done: Route, bundle: Bundle) -> Route:
+    """A route that sends the undo statements of another, for the bundle as it is now."""
+    return replace(
+        done, bundle=bundle, to_space=done.bundle.space, steps=done.undo_steps, undo_steps=done.steps, copies=()
     )
 
 

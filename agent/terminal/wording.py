@@ -136,7 +136,7 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
         out.line(f"   locks: {move.route.locks}")
         if move.stall_seconds:
             out.line(f"   stall: {_stall(move)}")
-        for line in (*_extra_costs(move), *_if_interrupted(move.route)):
+        for line in (*_extra_costs(move), *_if_interrupted(move.route), *_goes_back(move)):
             out.line(f"   {line}")
         for note in move.route.notes:
             out.line(f"   note: {note}")
@@ -177,6 +177,14 @@ def _if_interrupted(route: Route) -> list[str]:
     ]
 
 
+def _goes_back(move: ProposedMove) -> list[str]:
+    """What is approved with a move of a group for the case that the group cannot be completed."""
+    if not move.goes_back:
+        return []
+    takes = f"it takes about {format_seconds(move.copy_seconds)} and counts for windows and limits"
+    return [f"only if its group cannot be completed: it goes back to {move.from_space}, approved with it; {takes}"]
+
+
 def print_statements(out: Output, moves: Sequence[ProposedMove], *, in_full: bool = False) -> None:
     """The exact statements of the moves, those that only an interrupted attempt needs included (``move_sql``)."""
     out.heading("the exact statements")
@@ -211,6 +219,11 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         lines += [f"--   {_comment(_with_semicolon(setting))}" for setting in route.patient_prologue]
     for step in route.steps:
         lines += [f"-- {_comment(step.purpose)}", _with_semicolon(step.sql)]
+    if move.goes_back:
+        lines.append("-- only if its group cannot be completed, to take it back:")
+    for step in route.undo_steps if move.goes_back else ():
+        lines.append(f"-- {_comment(step.purpose)}")
+        lines += [f"--   {line}" for line in _with_semicolon(step.sql).splitlines()]
     if route.tidy_steps:
         lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
     for step in route.tidy_steps:
@@ -238,6 +251,7 @@ def move_document(move: ProposedMove) -> dict[str, Any]:
         "to_tier": move.to_tier,
         "reason": move.reason,
         "group": move.group,
+        "goes_back_with_group": move.goes_back,
         "why": move.sentence,
         "wait_saved_per_hour_seconds": move.wait_saved_per_hour,
         "copy_seconds": move.copy_seconds,

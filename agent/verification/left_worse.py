@@ -1,8 +1,8 @@
 """Groups that ended halfway: what made room was moved, what it made room for was not.
 
 A group is begun only if all of it can be done, so this takes a full disk, a lock that was never obtained, or an object
-that was dropped in between. It is reported at once, and the way back is proposed at once: no measurement is needed to
-know that giving way for nothing is a loss.
+that was dropped in between. It is reported, and what made room goes back by the statements that were approved with it:
+no measurement is needed to know that giving way for nothing is a loss. Where no way back was approved, it is proposed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.config import DatabaseConfig, Level
-from agent.ledger import Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, NotApproved
 from agent.ledger.grouping import first_dropped, groups_of, left_worse
 from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
@@ -95,14 +95,29 @@ class GroupWatch:
         log.warning("group left worse", database=self._database.name, sentence=sentence)
         return sentence
 
+    def _take_back(self, group: Halfway, connector: Connector) -> str:
+        """Have it taken back by what was approved with the group, and say where that stands."""
+        from agent.planning.undo import CannotUndo, way_back
+
+        numbers = " ".join(str(row.id) for row in group.arrived)
+        try:
+            proposal = way_back(group.arrived, self._database, connector, self._clock.now())
+            number = self._ledger.proposals.approve_way_back(proposal)
+        except (CannotUndo, NotApproved) as error:
+            return f"It cannot be taken back: {error}. hotplace undo {numbers} tries it again."
+        return f"It is taken back as was approved with it: hotplace show {number}."
+
     def _propose_way_back(self, group: Halfway, connector: Connector) -> str:
-        """Propose it, and say where it stands."""
+        """Propose it, unless it was approved with the group, and say where it stands."""
         numbers = " ".join(str(row.id) for row in group.arrived)
         if any(row.state is MoveState.UNDO_PROPOSED for row in group.arrived):
             return "The way back is proposed: hotplace proposals."
+        from agent.planning.undo import CannotUndo, propose_undo  # `status` reads this module and plans nothing
+
+        if all(row.move.goes_back for row in group.arrived):
+            return self._take_back(group, connector)
         if self._level is Level.OBSERVE:
             return f"hotplace undo {numbers} proposes the way back."
-        from agent.planning.undo import CannotUndo, propose_undo  # `status` reads this module and plans nothing
 
         try:
             number = propose_undo(

@@ -16,9 +16,9 @@ from agent.ledger import Ledger, MoveRow
 from agent.ledger.state_names import work_before_proposal
 from agent.ledger.work import rates_text
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.proposals import CONTAINER, Proposal
+from agent.model.proposals import CONTAINER, UNDO, WAY_BACK, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
-from agent.planning.undo import UNDO, CannotUndo, propose_undo
+from agent.planning.undo import CannotUndo, propose_undo
 from agent.verification.carried_moves import carried_out
 from agent.verification.partial_forecast import forecast_of_moves
 from agent.verification.verifier import MINIMUM_WINDOW_SECONDS, measure
@@ -29,7 +29,9 @@ from policies.model.plan import MoveReason
 
 MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
-ASKED_FOR = frozenset({UNDO, CONTAINER, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH})  # undone only on request
+ASKED_FOR = frozenset(
+    {UNDO, WAY_BACK, CONTAINER, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
+)  # undone only on request
 
 
 class Settling:

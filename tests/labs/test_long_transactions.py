@@ -12,12 +12,12 @@ import psycopg
 import pytest
 
 from agent.config import load
-from agent.execution.hooks import MoveEvent
+from agent.execution.hooks import Listener, MoveEvent
 from agent.execution.leftovers import leftovers_of
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.clock import SystemClock
-from agent.model.proposals import ProposedMove
+from agent.model.proposals import ProposedMove, with_ways_back
 from agent.model.states import MoveState
 from agent.service.watch import Watch
 from connectors.base import LeaseHeld
@@ -25,8 +25,10 @@ from connectors.model import Inspection, Route
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import route_to
 from tests.labs.postgresql import Cluster, installations, wait_until
+from tests.labs.test_moving import every_route
 from tests.unit.samples import a_move, a_proposal
 
+THING = "public.thing"
 NEWEST = max(installations(), default=0)
 pytestmark = [
     pytest.mark.postgresql,
@@ -65,7 +67,9 @@ class Place:
         self._ledger_path = folder / "ledger.db"
 
     @contextmanager
-    def agent(self, before_statement: Callable[[], object] | None = None) -> Iterator[tuple[Watch, Ledger]]:
+    def agent(
+        self, before_statement: Callable[[], object] | None = None, listener: Listener | None = None
+    ) -> Iterator[tuple[Watch, Ledger]]:
         """One agent's life; what is given happens once, when it has looked and is about to send a move's statement."""
         to_do = [] if before_statement is None else [before_statement]
 
@@ -75,7 +79,9 @@ class Place:
 
         config, clock = load(self._path), SystemClock()
         with Ledger.open(self._ledger_path, clock) as ledger:
-            watch = Watch(config.database(), ledger, clock, level=config.level, dry_run=config.dry_run, listener=hear)
+            watch = Watch(
+                config.database(), ledger, clock, level=config.level, dry_run=config.dry_run, listener=listener or hear
+            )
             try:
                 yield watch, ledger
             finally:
@@ -262,6 +268,43 @@ def test_a_reader_is_waited_for_and_others_hardly_wait(
         assert longest[0] < 0.2 + 0.6, "nobody queues behind the request for longer than lock_timeout"
         reader.close()
         act_until(watch, ledger, lambda: the_move(ledger).state is MoveState.PLACED)
+
+
+@pytest.mark.parametrize("index_way", [0, 1])
+def test_what_a_group_moved_goes_back(connector: PostgresqlConnector, place: Place, index_way: int) -> None:
+    """Its end fails, and the index goes back, by a rebuild or a copy, with the statement that was approved."""
+    routes = [every_route(connector, key, "fast")[way] for key, way in (("public.thing_pkey", index_way), (THING, 0))]
+    shown = routes[0].undo_steps[0].sql
+
+    def hear(event: MoveEvent) -> None:
+        if event.sentence == "copy public.thing to fast":
+            place.dba.execute("ALTER TABLE thing RENAME TO renamed")
+
+    with place.agent(listener=hear) as (watch, ledger):
+        now = SystemClock().now()
+        first, last = (
+            a_move(
+                ordinal, key=route.bundle.key, route=route, size_bytes=route.bundle.size_bytes, group=1,
+                wait_saved_per_hour=saved, from_space="slow", to_space="fast",
+            )
+            for ordinal, route, saved in zip((1, 2), routes, (-30.0, 900.0), strict=True)
+        )  # fmt: skip
+        proposal = a_proposal(
+            *with_ways_back((first, last)), database="real", fingerprint=watch.identity.fingerprint, created_at=now,
+            expires_at=now.replace(year=now.year + 1),
+        )  # fmt: skip
+        number = ledger.proposals.store(proposal)
+        ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
+        watch.act()
+        assert [row.state.value for row in ledger.moves.rows(proposal_id=number)] == ["undo_proposed", "failed"]
+        watch.act()
+        watch.verify()
+        (back,) = ledger.moves.rows(proposal_id=number + 1)
+        assert (back.state.value, [step.sql for step in ledger.moves.steps(back.id)]) == ("settling", [shown])
+        assert ledger.moves.rows(proposal_id=number)[0].state is MoveState.UNDONE
+        assert watch.snapshot.groups_left_worse == 0
+    place.dba.execute("ALTER TABLE renamed RENAME TO thing")
+    assert place.indexes() == {"thing_pkey": ("slow", True)}
 
 
 def test_who_has_lost_the_lease_drops_nothing(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.keys import SignatureInvalid, Signers
 from agent.ledger import ApprovalRule, Ledger, MoveRow, NotSigned, ProposalRow, Untrusted, WrongState
+from agent.model.proposals import WAY_BACK, Proposal, with_ways_back
 from agent.model.states import MoveState, ProposalState
+from connectors.model import Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, approved, stored
@@ -167,3 +170,48 @@ def test_what_is_decided_is_not_signed(ledger: Ledger, people: Two) -> None:
     ledger.proposals.reject(number, who="carl", origin="tty", reason="no")
     with pytest.raises(WrongState):
         ledger.proposals.document(number)
+
+
+def group_to_go_back(ledger: Ledger, person: Person) -> tuple[Proposal, MoveRow]:
+    """A signed group whose first move is placed and whose second has failed, and what would take the first back."""
+    moves = with_ways_back(a_move(at, key=f"public.t{at}", group=1) for at in (1, 2))
+    number = ledger.proposals.store(a_proposal(*moves))
+    sign(ledger, number, person)
+    first, second = ledger.moves.rows(proposal_id=number)
+    for row, end in ((first, MoveState.PLACED), (second, MoveState.FAILED)):
+        for state in (MoveState.PRECHECK, MoveState.RUNNING, end):
+            ledger.moves.transition(row.id, state, "")
+    done = first.move
+    route = replace(done.route, steps=done.route.undo_steps, undo_steps=(), to_space=done.from_space)
+    back = replace(
+        done, ordinal=1, route=route, from_space=done.to_space, to_space=done.from_space, undoes=first.id, group=1,
+        reason=WAY_BACK, goes_back=False,
+    )  # fmt: skip
+    return a_proposal(back, purpose="undo 1"), first
+
+
+def test_the_way_back_of_a_group_rests_on_its_signature(ledger: Ledger, people: Two, signers: Signers) -> None:
+    """It needs none of its own, by the name of who signed; once that key is no longer allowed nothing is sent."""
+    proposal, _ = group_to_go_back(ledger, people[0])
+    number = ledger.proposals.approve_way_back(proposal)
+    assert ledger.proposals.row(number).decided_by == "anna"
+    ledger.moves.require_trust(first_move(ledger, number))
+    signers.path.write_text(people[1].line)
+    with pytest.raises(Untrusted, match="0 of the 1 signatures"):
+        ledger.moves.require_trust(first_move(ledger, number))
+
+
+def test_what_calls_itself_a_way_back_and_is_none_is_not_trusted(
+    ledger: Ledger, path: Path, clock: StillClock, people: Two
+) -> None:
+    """Who approves other statements under that name, past the ledger's own rule, gets no statement sent."""
+    proposal, _ = group_to_go_back(ledger, people[0])
+    drop = Step(sql="DROP TABLE public.t1", purpose="")
+    move = proposal.moves[0]
+    forged = replace(proposal, moves=(replace(move, route=replace(move.route, steps=(drop,))),))
+    with Ledger.open(path, clock) as plain:
+        number = plain.proposals.store(forged)
+        row = plain.proposals.row(number)
+        plain.proposals.approve(number, who="anna", origin="the approval of proposal 1", digest=row.digest)
+    with pytest.raises(Untrusted, match="is not the one that was approved"):
+        ledger.moves.require_trust(first_move(ledger, number))

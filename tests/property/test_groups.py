@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.execution.precheck import Allowed, Facts, precheck_group
+from agent.ledger import Ledger, RequestKind
 from agent.model.proposals import ProposedMove
-from agent.model.states import MoveState
-from connectors.model import Home, Inspection, Space
+from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
+from connectors.base import LockNotObtained, OutcomeUnknown, SpaceFull, StatementFailed
+from connectors.model import Home, Inspection, Space, Step
+from connectors.simulated.mover import Session
 from policies.model.plan import MoveReason, Situation
 from policies.placement.balancer import make_plan
 from policies.storage.capacity import room_bytes
 from policies.storage.transit import expected_bytes, without_room
 from tests.property.strategies import Case, cases
 from tests.simulation.site import Site
-from tests.simulation.test_groups import COLD, HOT, a_group, crowded, grow, rows
+from tests.simulation.test_groups import COLD, HOT, a_group, between_moves, crowded, grow, rows
 from tests.unit.agent.execution.test_precheck import FACTS, a_row
 from tests.unit.policies.situations import MIB
 from tests.unit.samples import a_move
@@ -152,3 +157,61 @@ def test_all_of_a_group_is_placed_or_nothing_moves(spare: int, hot: int, cold: i
             assert states in ({MoveState.PLACED}, {MoveState.SKIPPED})
             assert (site.homes() == before) == (states == {MoveState.SKIPPED})
             assert watch.snapshot.groups_left_worse == 0
+
+
+class Died(Exception):
+    """The agent's process ended."""
+
+
+FAULTS = {
+    "full": SpaceFull("no room"),
+    "refused": StatementFailed("refused"),
+    "locked": LockNotObtained("locked"),
+    "broken": OutcomeUnknown("the session broke"),
+    "died": Died(),
+}
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.dictionaries(st.integers(1, 6), st.sampled_from(sorted(FAULTS)), max_size=4), st.sampled_from([0, 1, 2, 3]))
+def test_no_group_ends_worse_than_it_began(faults: dict[int, str], cancelled: int) -> None:
+    """Statements fail in every way, there and on the way back, a person cancels: all is there, or all is back."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        site, execute, sent = Site(Path(folder), scenario="eight_tables"), Session.execute, [0]
+
+        def faulty(self: Session, step: Step) -> None:
+            sent[0] += 1
+            if sent[0] in faults:
+                raise FAULTS[faults[sent[0]]]
+            execute(self, step)
+
+        crowded(site)
+        patch.setattr(Session, "execute", faulty)
+        before = site.homes()
+        with site.agent() as (watch, ledger):
+            watch.sample()
+            number = a_group(site, watch, ledger)
+        if cancelled:
+            between_moves(patch, COLD[0], lambda: _cancel(site, number, cancelled))
+        for _ in range(16):
+            with suppress(Died), site.agent() as (watch, ledger):
+                if not ledger.moves.rows(database="sim", states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+                    break
+                watch.sample()
+                watch.act()
+                watch.verify()
+            site.clock.sleep(1000.0)
+        with site.agent() as (_, ledger):
+            found = rows(ledger, number)
+            arrived = [row for row in found if row.state in IN_PLACE]
+            assert sum(row.move.wait_saved_per_hour for row in arrived) >= 0, [row.state for row in found]
+            assert len(arrived) == len(found) or site.homes() == before
+            assert not ledger.moves.rows(database="sim", states=ACTIONABLE)
+            assert ledger.audit.verify().ok
+
+
+def _cancel(site: Site, number: int, ordinal: int) -> None:
+    with Ledger.open(site.config.ledger.path, site.clock) as ledger:
+        row = rows(ledger, number)[ordinal - 1]
+        if row.state in ACTIONABLE:
+            ledger.requests.submit(row.id, RequestKind.CANCEL, who="ann", origin="test", reason="")

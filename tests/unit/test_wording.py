@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.model.proposals import with_ways_back
 from agent.terminal.wording import move_document, move_sql
 from connectors.model import Step
 from connectors.postgresql.routes.available import NAME_BYTES, tidy_steps_of
@@ -38,6 +39,18 @@ def test_statements_of_an_interrupted_attempt_are_comments() -> None:
         "bytes": 5,
     }
     assert "interrupted" not in move_sql(a_move())
+
+
+def test_the_way_back_of_a_group_is_shown_as_comments() -> None:
+    """What is approved with a move that makes room, letter by letter, and only with that."""
+    back = Step(sql='ALTER TABLE "a\nb" SET TABLESPACE slow', purpose="copy it back")
+    first, last = with_ways_back(a_move(at, group=1, route=replace(a_route(), undo_steps=(back,))) for at in (1, 2))
+    script = move_sql(first)
+    commented = script.partition("-- only if its group cannot be completed")[2].splitlines()[1:]
+    assert all(line.startswith("--") for line in commented)
+    assert "\n".join(line.removeprefix("--   ") for line in commented[1:]) == f"{back.sql};"
+    assert "group cannot be completed" not in move_sql(last)
+    assert (move_document(first)["goes_back_with_group"], move_document(last)["goes_back_with_group"]) == (True, False)
 
 
 def _written_out(line: str) -> Iterator[str]:

@@ -13,9 +13,11 @@ from agent.ledger.chain.anchors import AnchorFile, anchor_fault
 from agent.ledger.chain.links import APPROVED, AUDIT, MOVES_EXPIRED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
 from agent.ledger.chain.signed import ApprovalRule, signature_fault
+from agent.ledger.chain.ways_back import way_back_fault
 from agent.ledger.errors import LedgerMissing, Untrusted
 from agent.ledger.file.reading import Reading, where
 from agent.ledger.rows import MoveRow
+from agent.ledger.stored import load_moves
 
 
 class Trust:
@@ -31,15 +33,24 @@ class Trust:
         Raises:
             Untrusted: something does not fit; nothing may be sent.
         """
-        fault = (
-            self._chain_fault(reading, move) or _move_fault(reading, move) or signature_fault(reading, self.rule, move)
-        )
+        fault = self._chain_fault(reading, move) or _move_fault(reading, move) or self._approval_fault(reading, move)
         if fault:
             raise Untrusted(
                 f"the ledger cannot be trusted, nothing was sent: {fault}",
                 advice=f"Keep the ledger and {self._anchors.path} as evidence; hotplace audit verify looks at all of "
                 "it. If an older copy was restored on purpose, move that file away: the next decision begins another.",
             )
+
+    def _approval_fault(self, reading: Reading, move: MoveRow) -> str:
+        """Why nobody who may has approved the move: itself, or the group that it takes back with its way back."""
+        if not move.move.is_way_back:
+            return signature_fault(reading, self.rule, move)
+        done = next(iter(load_moves(reading, where("moves.id = ?", move.move.undoes or 0))), None)
+        if (fault := way_back_fault(move.move, done)) or done is None:
+            return fault
+        return (
+            self._chain_fault(reading, done) or _move_fault(reading, done) or signature_fault(reading, self.rule, done)
+        )
 
     def _chain_fault(self, reading: Reading, move: MoveRow) -> str:
         anchor = self._anchors.last()

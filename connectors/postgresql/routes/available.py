@@ -24,6 +24,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 
 NAME_BYTES = 63  # NAMEDATALEN - 1
 TAG = "/* hotplace move"
+TAG_WORDS = 4  # with the digest of the statements behind it
 # Of the server's own work on a byte, as PolicySettings have it (20 ns): on one read or written by SET TABLESPACE (10 to
 # 20 ns measured for both), on a heap's that is scanned (0.5 to 3 ns), on an index's that is built (10 to 26 ns, of
 # integers and text). Rows of 70 to 1,200 bytes, PostgreSQL 15 and 18; the time of devices is left out.
@@ -67,7 +68,7 @@ def habits(settings: PostgresqlSettings) -> CopyHabits:
 
 def tag_of(route: Route) -> str:
     """The comment that begins every statement of this move, and of no other move."""
-    return route.steps[0].sql.partition(" step ")[0] + " "
+    return " ".join(route.steps[0].sql.split(" ", TAG_WORDS)[:TAG_WORDS]) + " "
 
 
 def drop_leftover(schema: str, name: str, tag: str, ordinal: int, others: Iterable[str] = ()) -> Step:

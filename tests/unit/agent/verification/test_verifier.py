@@ -7,8 +7,7 @@ import math
 import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
-from agent.model.proposals import WorkForecast
-from agent.planning.undo import UNDO
+from agent.model.proposals import UNDO, WorkForecast
 from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.unit.samples import a_move, a_proposal
