@@ -12,6 +12,7 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.planning.break_even import break_even as break_even_command
 from agent.cli.session import Session
 from agent.cli.watching import sentence_without_demand
 from agent.explanation.read_times import read_times_text
@@ -62,14 +63,27 @@ def sizing_command(
     raid: Annotated[
         int | None, typer.Option(help="RAID level of the drives, 1, 5 or 6; default as configured, else 5.")
     ] = None,
+    break_even: Annotated[
+        bool,
+        typer.Option("--break-even", help="How often must a page be read to belong in RAM, or on the fastest tier?"),
+    ] = False,
+    drive_size: Annotated[
+        list[str] | None, typer.Option(metavar="TIER=SIZE", help="What one drive holds, for --break-even; repeat it.")
+    ] = None,
 ) -> ExitCode:
     """Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves."""
     if raid is not None and raid not in WRITE_FACTORS:
         raise typer.BadParameter(f"{raid} is not one of 1, 5, 6", param_hint="--raid")
     if fleet:
-        if csv_file or svg_file or price or drive_iops:
+        if csv_file or svg_file or price or drive_iops or drive_size or break_even:
             raise typer.BadParameter("the ranking of databases takes no prices and no files", param_hint="--fleet")
         return _fleet(session)
+    if break_even:
+        if csv_file or svg_file or raid is not None:
+            raise typer.BadParameter("it takes prices and drives, and writes no files", param_hint="--break-even")
+        return break_even_command(session, price or (), drive_iops or (), drive_size or ())
+    if drive_size:
+        raise typer.BadParameter("it is for --break-even only", param_hint="--drive-size")
     answer = answer_of(session.database, session.ledger, session.clock, planned=True)
     answer = replace(answer, prices=_prices(answer, price or (), drive_iops or (), raid))
     files = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
