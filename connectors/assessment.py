@@ -43,7 +43,6 @@ class Observation:
     size_known: Bools  # (n,)
     least: F64  # (n,) 0 to 1
     most: F64  # (n,) 1 or more
-    read_ahead_wait: float = float("nan")  # seconds a second that sessions waited for reads of several blocks
     notes: tuple[str, ...] = ()  # what the figures leave open, and what to collect for better
 
 

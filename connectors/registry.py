@@ -47,9 +47,14 @@ class Engine:
     inheritance: Inheritance = field(default_factory=Inheritance)  # what `move_connection` takes over from `connection`
     sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
     prefetched_wait_share: float | None = None  # default of that policy; 0: measured waits hold what it stands for
+    measures_waits: Callable[[Any], bool] = lambda _: True  # whether a database with these settings does
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
     tapped: Callable[[Any, Clock, Tap], Connector] | None = None  # as ``connect``; None: it cannot be recorded
     by_hand: ByHand | None = None  # how files tell of it without a connection; None: they do not
+
+    def prefetched_share(self, settings: object) -> float | None:
+        """The default of ``policy.prefetched_wait_share`` for a database with these settings; None: the usual one."""
+        return self.prefetched_wait_share if self.measures_waits(settings) else None
 
 
 def engine_names() -> tuple[str, ...]:

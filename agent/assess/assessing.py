@@ -18,9 +18,11 @@ import numpy as np
 
 from connectors.assessment import Observation
 from connectors.model import F64, I64, Bools, Signal, Space, UnitTable
+from connectors.registry import find_engine
 from policies.benefit.device import calibrate, empty_devices, observe, observe_spaces
 from policies.benefit.foreground_wait import HOUR, ceiling_ratio, wait_per_hour
 from policies.benefit.sessions import with_bounded_waits
+from policies.demand.measured_waits import in_measured_waits
 from policies.model.confidence import spread
 from policies.model.plan import HeatView, Pin, Plan, PolicySettings, Situation, Tier, TierSpeed
 from policies.placement.balancer import make_plan
@@ -99,6 +101,7 @@ def assess(
         offered: bytes of fast storage to fill; None: only the curve.
     """
     tiers = _tiers(observation, fast, slow, settings)
+    observation, settings = _as_measured(observation, settings, tiers[1].speed)
     situation = _situation(observation, tiers, settings, offered)
     own = _own_speed(observation, tiers[1].speed)
     by_tier = wait_per_hour(situation.heat.rates, [tier.speed for tier in tiers], settings)
@@ -125,6 +128,18 @@ def assess(
 # -- the situation ---------------------------------------------------------------------------------------------------
 
 
+def _as_measured(
+    observation: Observation, settings: PolicySettings, present: TierSpeed
+) -> tuple[Observation, PolicySettings]:
+    """Demand and share of reads ahead as the daemon takes them: by measured waits, where the files hold them."""
+    demand = observation.demand
+    share = None if demand.waited is None else find_engine(observation.engine).prefetched_wait_share
+    if share is not None:
+        settings = replace(settings, prefetched_wait_share=share)
+    believed = np.full(len(observation.catalog.spaces), present.random_read_seconds)
+    return replace(observation, demand=in_measured_waits(demand, observation.catalog, believed)), settings
+
+
 def _tiers(observation: Observation, fast: TierSpeed, slow: TierSpeed, settings: PolicySettings) -> tuple[Tier, Tier]:
     """Fast storage as configured, the present one as measured; fast storage is never slower than what there is."""
     demand, prior = observation.demand, (fast, slow)
@@ -135,21 +150,12 @@ def _tiers(observation: Observation, fast: TierSpeed, slow: TierSpeed, settings:
     else:
         devices = observe(devices, prior, demand, np.ones(len(demand.physical_id), dtype=np.int64), settings)
     speeds = calibrate(prior, devices)
-    present = _with_read_ahead(speeds[1], observation, settings)
+    present = speeds[1]
     fastest = replace(
         speeds[0], sequential_read_seconds=min(speeds[0].sequential_read_seconds, present.sequential_read_seconds)
     )
     names = tuple(space.name for space in observation.catalog.spaces)
     return Tier(name="fast", speed=fastest, spaces=(FAST_SPACE,)), Tier(name=PRESENT, speed=present, spaces=names)
-
-
-def _with_read_ahead(speed: TierSpeed, observation: Observation, settings: PolicySettings) -> TierSpeed:
-    """The speed with the time of a block within a run that sessions were measured to wait for such reads."""
-    rates = observation.demand.rates.sum(axis=1)
-    weight = settings.prefetched_wait_share * rates[Signal.PREFETCHED_READ] + rates[Signal.DIRECT_READ]
-    if not (observation.read_ahead_wait > 0 and weight > 0):
-        return speed
-    return replace(speed, sequential_read_seconds=float(observation.read_ahead_wait / weight))
 
 
 def _situation(

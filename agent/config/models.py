@@ -212,7 +212,7 @@ class DatabaseConfig(Part):
 
     def policy_settings(self) -> PolicySettings:
         """The numbers that shape this database's decisions."""
-        settings, share = self.policy.settings(), self.engine_record.prefetched_wait_share
+        settings, share = self.policy.settings(), self.engine_record.prefetched_share(self.connection)
         if share is None or "prefetched_wait_share" in self.policy.model_fields_set:
             return settings
         return replace(settings, prefetched_wait_share=share)

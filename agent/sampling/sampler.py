@@ -31,7 +31,7 @@ from agent.sampling.picture import Picture, calibrated, view_heat
 from agent.sampling.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.formatting import format_seconds
-from connectors.model import I64, Catalog, Demand, Interval, Sample, Signal
+from connectors.model import F64, I64, Catalog, Demand, Interval, Sample, Signal
 from connectors.storage_io import RoleFigures
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import GrowthState
@@ -293,7 +293,8 @@ class Sampler:
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand]:
         """Learn from an interval in which no move of ours ran, and store its demand."""
-        demand = in_measured_waits(self._connector.classify(interval, self.catalog), self.catalog)
+        demand = self._connector.classify(interval, self.catalog)
+        demand = in_measured_waits(demand, self.catalog, self._believed_read_seconds())
         inventory = self._inventory()
         located = inventory.locate(demand)
         if bool((located.row < 0).any()):
@@ -311,6 +312,13 @@ class Sampler:
         active = int(np.count_nonzero(demand.rates.any(axis=0)))
         sentence = f"{active} of {len(inventory.units)} units had demand in {format_seconds(demand.seconds)}"
         return sentence if measured else f"{sentence}; outside the measured hours, heat stays as it is", demand
+
+    def _believed_read_seconds(self) -> F64:
+        """Of the tier of each space of the catalog, 0 for those that belong to none."""
+        storage = self.storage()
+        assert storage is not None, "cycle() reads the catalog first"
+        of_tier = np.array([*(tier.speed.random_read_seconds for tier in storage.tiers), 0.0])
+        return np.asarray(of_tier[storage.tier_of_space], dtype=np.float64)  # -1, no tier: the last one
 
     def _is_measured(self, interval: Interval) -> bool:
         """Whether the whole interval lies in the hours whose demand counts."""

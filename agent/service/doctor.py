@@ -44,6 +44,7 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
     findings = [packages_finding(), ledger_finding(config.ledger.path), approval_finding(config.signers)]
+    findings += policy_findings(database)
     watching = list(_examine_watching(database, clock))
     if database.move_connection is None:
         return findings + watching
@@ -97,6 +98,19 @@ def approval_finding(allowed_signers: Path | None) -> Finding:
     except SignatureInvalid as error:
         return Finding.error("approval", str(error), error.advice, values={"allowed_signers": str(allowed_signers)})
     return Finding.ok("approval", f"approvals are signed; {allowed_signers} says who may sign")
+
+
+def policy_findings(database: DatabaseConfig) -> Iterator[Finding]:
+    """Settings that an earlier version wrote, and that count something twice by now."""
+    share, given = database.engine_record.prefetched_share(database.connection), database.policy.prefetched_wait_share
+    if share is not None and given > share and "prefetched_wait_share" in database.policy.model_fields_set:
+        yield Finding.warning(
+            "prefetched_wait_share",
+            f"policy.prefetched_wait_share is {format_ratio(given)}, but waits for what is read ahead are in the waits "
+            f"that {database.engine_record.title} measures for each unit: they count twice",
+            "Remove policy.prefetched_wait_share from the configuration; earlier versions of hotplace init wrote it.",
+            values={"configured": format_ratio(given), "right": format_ratio(share)},
+        )
 
 
 def storage_findings(storage: Storage, head_room_ratio: float) -> Iterator[Finding]:

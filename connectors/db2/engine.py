@@ -83,5 +83,7 @@ ENGINE = Engine(
         login=("password",),
     ),
     work="activities",
+    prefetched_wait_share=0.0,  # waits for prefetchers are in the measured waits of each unit
+    measures_waits=lambda settings: settings.platform == "luw",
     by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
 )

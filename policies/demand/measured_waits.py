@@ -3,9 +3,22 @@
 Whatever reads are priced by later (``rate * seconds of a read on that tier``), a unit with a measured wait has the rate
 that gives just this wait at the read time of its own space in the same interval::
 
-    SYNC_READ = waited / read time        reads that a session waited for in full
+    SYNC_READ   = waited / read time      reads that a session waited for in full
+    DIRECT_READ = 0                       they are among those
 
 A wait for a page that is nearly there is a part of such a read; several sessions that wait for one page are several.
+
+Nothing counts twice, because each engine that measures waits measures all of a unit's reads. ``waited`` holds
+
+========== ================================== ============================== =======================================
+engine     reads of single pages              what was read ahead            direct reads
+========== ================================== ============================== =======================================
+Db2        POOL_READ_TIME without prefetchers PREFETCH_WAIT_TIME             DIRECT_READ_TIME
+SQL Server page I/O latch waits               the same, behind read-ahead    none: all reads go through the pool
+Oracle     db file sequential, parallel read  db file scattered read         direct path read
+========== ================================== ============================== =======================================
+
+So ``Engine.prefetched_share`` is 0 for them: reads ahead still load a tier, and cost no further wait.
 """
 
 from __future__ import annotations
@@ -14,28 +27,38 @@ from dataclasses import replace
 
 import numpy as np
 
-from connectors.model import F64, I64, Catalog, Demand, Signal
+from connectors.model import F64, Catalog, Demand, Signal
 
 
-def in_measured_waits(demand: Demand, catalog: Catalog) -> Demand:
-    """The demand with ``SYNC_READ`` by measured wait, for the units that have one and whose read time is known.
+def in_measured_waits(demand: Demand, catalog: Catalog, believed: F64 | None = None) -> Demand:
+    """The demand with units' reads by measured wait, where that is known and so is the read time of their space.
 
     Args:
         demand: of an interval; returned as it is where ``waited`` is None.
         catalog: gives the space of each unit.
+        believed: seconds of a read in each space, for those in which this interval timed none: of their tier, which
+            later prices them, so that the wait comes out again. Shape ``(spaces,)``, 0 where it is not known.
     """
     if demand.waited is None:
         return demand
-    seconds = _read_seconds(demand, catalog, catalog.units.rows_of(demand.physical_id))
+    seconds = read_seconds(demand, catalog, believed)[catalog.units.rows_of(demand.physical_id)]
     usable = np.isfinite(demand.waited) & demand.observed & (seconds > 0)
     rates = demand.rates.copy()
     rates[Signal.SYNC_READ] = np.divide(demand.waited, seconds, out=rates[Signal.SYNC_READ], where=usable)
+    rates[Signal.DIRECT_READ, usable] = 0.0
     return replace(demand, rates=rates)
 
 
-def _read_seconds(demand: Demand, catalog: Catalog, rows: I64) -> F64:
-    """Seconds of a read in each unit's space, or of any read of the database; 0 where it is not known."""
-    of_space = np.full(len(catalog.spaces) + 1, _mean_seconds(demand))  # the last one: of units that have no row
+def read_seconds(demand: Demand, catalog: Catalog, believed: F64 | None = None) -> F64:
+    """Seconds of a read in the space of each unit of the catalog, and 0 at the end. Shape ``(units + 1,)``.
+
+    As timed in the space, or by all waits and reads where the server times no space; in a space without a timed read,
+    where sessions waited for scans or direct reads alone, what is believed of it.
+    """
+    mean = _mean_seconds(demand)
+    of_space = np.full(len(catalog.spaces), mean)
+    if believed is not None and (demand.spaces is not None or not mean > 0):
+        of_space = np.where(believed > 0, believed, mean)
     if demand.spaces is not None:
         row_of = {space.name: row for row, space in enumerate(catalog.spaces)}
         for name, reads, seconds in zip(
@@ -43,13 +66,12 @@ def _read_seconds(demand: Demand, catalog: Catalog, rows: I64) -> F64:
         ):
             if name in row_of and reads > 0 and seconds > 0:
                 of_space[row_of[name]] = seconds / reads
-    if not len(catalog.units):
-        return np.zeros(len(rows))
-    return np.where(rows >= 0, of_space[catalog.units.space[rows]], 0.0)
+    return np.append(of_space[catalog.units.space], 0.0)  # the last one: of units that have no row, which is -1
 
 
 def _mean_seconds(demand: Demand) -> float:
-    """Of any read that sessions waited for."""
-    assert demand.waited is not None, "asked only where waits are measured"
+    """Of any read that sessions waited for; 0 where none was measured."""
+    if demand.waited is None:
+        return 0.0
     reads = demand.rates[Signal.SYNC_READ][np.isfinite(demand.waited)].sum()
     return float(np.nansum(demand.waited) / reads) if reads > 0 else 0.0

@@ -9,9 +9,7 @@ import pytest
 
 from agent.assess import Assessment, assess
 from agent.config.tiers import KINDS
-from connectors.model import Signal
 from connectors.oracle.reports.observation import observe_report
-from policies.benefit.foreground_wait import HOUR, wait_per_hour
 from policies.model.plan import PolicySettings
 from tests.assess.real_reports import REAL, Real
 from tests.assess.written_reports import Listed, Space, Told, write
@@ -83,11 +81,11 @@ def test_quick_storage_gains_nothing() -> None:
 
 @pytest.mark.parametrize("real", REAL, ids=[each.name for each in REAL])
 def test_real_report(real: Real) -> None:
-    """A real report: what is modelled agrees with what sessions were measured to wait, within a quarter."""
+    """A real report: what is modelled is what sessions were measured to wait, but for what no tablespace explains."""
     found = judged(real.told, layout=real.layout)
     assert found.observation.demand.seconds == pytest.approx(real.told.seconds, rel=0.01)
     if real.told.events and real.whole:
-        assert found.wait_per_hour == pytest.approx(found.measured_wait_per_hour, rel=0.25)
+        assert found.wait_per_hour == pytest.approx(found.measured_wait_per_hour, rel=0.01)
     named = {io.name for io in real.told.spaces if not io.name.startswith("UNDO")}
     assert {each.name for each in found.spaces} == named
     saved = sum(each.saves_per_hour for each in found.spaces)
@@ -96,20 +94,20 @@ def test_real_report(real: Real) -> None:
 
 
 def test_a_prediction_is_held_against_what_happened() -> None:
-    """A real report before and after: reads of one block within a factor of 3; those of several 12 times too quick.
+    """A real report before and after: reads of one block within a factor of 3, those of several within 4.
 
-    The second is what the data sheet of SSD and the share of a read ahead that sessions wait for make of it, and is
-    published as it is: the plan of the queries changed, so only the time of a read can be compared.
+    Sessions wait for a call for several blocks as a whole, so it is measured, and scaled like any read. What is left is
+    that the bytes of a call take their time on the fastest device too. The plan of the queries changed with the
+    storage, so only the time of a read can be compared.
     """
     before = next(real for real in REAL if real.after is not None)
     after = before.after
     assert after is not None
-    rates = np.zeros((len(Signal), 2))
-    rates[Signal.SYNC_READ, 0] = after.singles / HOUR
-    rates[Signal.PREFETCHED_READ, 1] = after.several * after.blocks_per_read / HOUR
-    singles, several = wait_per_hour(rates, [KINDS["ssd"]], PolicySettings())[0]
-    assert singles / after.single_seconds == pytest.approx(2.3, abs=0.1)
-    assert several / after.several_seconds == pytest.approx(1 / 12.5, rel=0.1)
     predicted = judged(before.told, layout=before.layout)
+    fast, present = (tier.speed.random_read_seconds for tier in predicted.tiers)
+    assert fast / (after.single_seconds / after.singles) == pytest.approx(2.3, abs=0.1)
+    (several,) = (event for event in before.told.events if event[0] == "db file scattered read")
+    quicker = several[2] / several[1] * fast / present
+    assert quicker / (after.several_seconds / after.several) == pytest.approx(1 / 3.3, rel=0.1)
     saved = sum(each.saves_per_hour for each in predicted.spaces) / predicted.wait_per_hour
     assert saved == pytest.approx(0.95, abs=0.02), "99.7 % less wait was measured, over 54 times fewer reads"

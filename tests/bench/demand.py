@@ -23,6 +23,7 @@ from tests.bench.measurement import Measurement
 from tests.db2.demand import held_out as db2_held_out
 from tests.db2.demand import runner as db2_runner
 from tests.db2.demand import vectors as db2
+from tests.demand_vectors import GOAL, faults, worst_error
 from tests.labs.db2.client import running_db2
 from tests.labs.db2.server import ADMIN
 from tests.labs.db2.text import DATABASE
@@ -36,7 +37,6 @@ from tests.sqlserver.demand import held_out as sqlserver_held_out
 from tests.sqlserver.demand import runner as sqlserver_runner
 from tests.sqlserver.demand import vectors as sqlserver
 
-GOAL = 0.15  # of a wait that the engine measures
 COMMAND = "python -m tests.bench demand"
 
 
@@ -68,7 +68,7 @@ def _db2() -> Iterator[Found]:
                 seconds = db2_runner.observed(server.lab, connector, vector)
             yield Found(
                 vector.name, vector in db2_held_out.HELD_OUT,
-                db2_runner.worst_error(vector, seconds), bool(db2_runner.faults(vector, seconds)),
+                worst_error(vector, seconds), bool(faults(vector, seconds)),
             )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def _sqlserver() -> Iterator[Found]:
                 seconds = sqlserver_runner.observed(lab, connector, vector)
         yield Found(
             vector.name, vector in sqlserver_held_out.HELD_OUT,
-            sqlserver_runner.worst_error(vector, seconds), bool(sqlserver_runner.faults(vector, seconds)),
+            worst_error(vector, seconds), bool(faults(vector, seconds, vector.together)),
         )  # fmt: skip
 
 

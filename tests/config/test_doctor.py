@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agent.config import load
+import pytest
+
+from agent.config import load, parse, sample
 from agent.model.clock import SystemClock
-from agent.service.doctor import examine, ledger_finding, packages_finding
+from agent.service.doctor import examine, ledger_finding, packages_finding, policy_findings
 from agent.service.packages import OURS, foreign_packages, package_folders
 from connectors.findings import Finding, Severity
 from tests.config.yaml_texts import values, written
@@ -86,6 +88,30 @@ def test_a_space_without_a_tier_is_mentioned(tmp_path: Path) -> None:
     """What is in it stays there: worth knowing, nothing to mend."""
     found = examined(tmp_path, tiers=[{"name": "hdd", "spaces": ["hdd"]}])
     assert found["space_not_managed"].severity is Severity.INFO
+
+
+SHARE = "prefetched_wait_share: "
+
+
+@pytest.mark.parametrize(
+    ("engine", "was", "now", "twice"),
+    [
+        ("oracle", f"{SHARE}0% ", f"{SHARE}30%", True),
+        ("sqlserver", f"{SHARE}0% ", f"{SHARE}30%", True),
+        ("db2", f"{SHARE}0% ", f"{SHARE}30%", True),
+        ("db2", "# platform: luw", "platform: zos", False),
+        ("postgresql", f"{SHARE}30%", f"{SHARE}40%", False),
+        ("oracle", f"{SHARE}0% ", f"{SHARE}0% ", False),
+    ],
+)
+def test_a_share_of_earlier_versions_that_counts_twice_is_a_warning(
+    engine: str, was: str, now: str, twice: bool
+) -> None:
+    """Waits of scans are measured where an engine measures waits; elsewhere, or at 0, there is nothing to say."""
+    assert was in sample(engine)
+    database = parse(sample(engine).replace(was, now)).database()
+    found = [(each.severity, each.code) for each in policy_findings(database)]
+    assert found == [(Severity.WARNING, "prefetched_wait_share")] * twice
 
 
 def test_the_moving_account_is_examined_too(tmp_path: Path) -> None:

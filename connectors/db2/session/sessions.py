@@ -161,7 +161,7 @@ def _fetch_some(cursor: Cursor) -> list[Row]:
         return cursor.fetchmany(ROWS_AT_ONCE)
     except DriverError:
         raise
-    except Exception as error:
+    except Exception as error:  # what ibm_db raises has no class of its own; its subclasses are faults of ours
         if type(error) is not Exception:
             raise
         raise DriverError(str(error)) from error

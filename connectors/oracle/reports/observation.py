@@ -85,7 +85,6 @@ def observation_of(report: Report, sizes: Sizes) -> Observation:
         size_known=np.array([unit.bytes is not None for unit in units], dtype=np.bool_),
         least=least,
         most=most,
-        read_ahead_wait=_read_ahead_wait(report),
         notes=tuple(_notes(report, units)),
     )
 
@@ -274,14 +273,6 @@ def _bounds(report: Report, units: Sequence[_Unit], reads: F64) -> tuple[F64, F6
     low = np.divide(least, reads, out=np.ones(len(units)), where=known)
     high = np.divide(most, reads, out=np.ones(len(units)), where=known)
     return np.clip(low, 0.0, 1.0), np.maximum(high, 1.0)
-
-
-def _read_ahead_wait(report: Report) -> float:
-    names = ("db file scattered read", "direct path read", "cell multiblock physical read")
-    found = [report.events[name].seconds for name in names if name in report.events]
-    if not report.events:
-        return float("nan")
-    return sum(found) / report.seconds
 
 
 def _notes(report: Report, units: Sequence[_Unit]) -> list[str]:

@@ -1,8 +1,4 @@
-"""Feeds a vector through the emulated server and the connector, and compares what is said with what is true.
-
-What the connector says of a unit is seconds of wait per second. :func:`said` is the only place that takes it out of a
-Demand.
-"""
+"""Feeds a vector through the emulated server and the connector; ``tests.demand_vectors`` compares what is said."""
 
 from __future__ import annotations
 
@@ -11,14 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from connectors.model import Catalog, Demand, Interval
+from connectors.model import Interval
 from policies.demand.counter_deltas import difference
 from tests.db2.demand.vector import Counted, Vector
-
-GOAL = 0.15  # of a wait that the engine measures
-SMALL = 0.002  # seconds per second: rounding of counters, and what is too little to rank by
+from tests.demand_vectors import said
 
 
 @contextmanager
@@ -65,50 +57,5 @@ def observed(lab: Any, connector: Any, vector: Vector) -> dict[str, float]:
     assert isinstance(interval, Interval), f"no interval: {interval}"
     catalog = connector.catalog()
     demand = connector.classify(interval, catalog)
-    seconds = said(demand, catalog)
+    seconds = said(demand, catalog, "db2")
     return {key: seconds[key] * demand.seconds / vector.seconds for key in vector.units() if key in seconds}
-
-
-def said(demand: Demand, catalog: Catalog) -> dict[str, float]:
-    """Seconds per second that sessions wait for each observed unit; units that moved no counter have 0."""
-    assert demand.waited is not None, "the connector says nothing of waits"
-    rows = catalog.units.rows_of(demand.physical_id)
-    found = dict.fromkeys(catalog.units.key, 0.0)
-    for row, seconds, seen in zip(rows, demand.waited, demand.observed, strict=True):
-        key = catalog.units.key[row]
-        if row >= 0 and seen and np.isfinite(seconds):
-            found[key] = float(seconds)
-        elif row >= 0:
-            del found[key]
-    return found
-
-
-def faults(vector: Vector, seconds: dict[str, float]) -> list[str]:
-    """What is wrong with what was said: a wait beyond the goal or its bounds, a unit unobserved, a wrong order."""
-    found = []
-    for key in vector.units():
-        low, high = _allowed(vector, key)
-        if key not in seconds:
-            found.append(f"{key} is not observed, and its counters tell {low:.3f} to {high:.3f} s/s")
-        elif not low - SMALL <= seconds[key] <= high + SMALL:
-            found.append(f"{key} is said to wait {seconds[key]:.3f} s/s, and it is {low:.3f} to {high:.3f}")
-    for more, less in vector.order:
-        if not seconds.get(more, 0.0) > seconds.get(less, 0.0):
-            found.append(f"{more} is not said to wait longer than {less}")
-    return found
-
-
-def _allowed(vector: Vector, key: str) -> tuple[float, float]:
-    truth = vector.truth.get(key, 0.0)
-    return vector.bounds.get(key, (truth * (1 - GOAL), truth * (1 + GOAL)))
-
-
-def worst_error(vector: Vector, seconds: dict[str, float]) -> float:
-    """Largest error of a measured wait, relative to it; for a unit that has none, to all waits of the vector."""
-    total = sum(vector.truth.values())
-    errors = [0.0]
-    for key in vector.units():
-        truth = vector.truth.get(key, 0.0)
-        if key not in vector.bounds:
-            errors.append(abs(seconds.get(key, 0.0) - truth) / (truth or total))
-    return max(errors)

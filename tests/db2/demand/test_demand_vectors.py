@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,13 +9,13 @@ import pytest
 
 from tests.db2.conftest import Connect
 from tests.db2.demand.held_out import HELD_OUT
-from tests.db2.demand.runner import faults, observed, played
+from tests.db2.demand.runner import observed, played
 from tests.db2.demand.vector import Vector
 from tests.db2.demand.vectors import VECTORS
+from tests.demand_vectors import faults
 from tests.labs.db2.client import Db2, running_db2
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
-LOOK = "HOTPLACE_HELD_OUT"  # set to look at the vectors that are held out
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,6 @@ def test_emulated_server_demand_of(wrong: Callable[[Vector], list[str]], vector:
     assert wrong(vector) == []
 
 
-@pytest.mark.skipif(LOOK not in os.environ, reason=f"held out while demand is mended: set {LOOK}")
 @pytest.mark.parametrize("vector", HELD_OUT, ids=lambda vector: vector.name)
 def test_emulated_server_demand_held_out(wrong: Callable[[Vector], list[str]], vector: Vector) -> None:
     """Likewise those that nobody looked at."""

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from tests.db2.demand.held_out import HELD_OUT
-from tests.db2.demand.runner import faults, worst_error
 from tests.db2.demand.vector import Counted, Vector
 from tests.db2.demand.vectors import VECTORS
+from tests.demand_vectors import faults, worst_error
 from tests.labs.db2.documented import NEWEST, views
 
 KINDS = ("DATA", "INDEX", "XDA", "COL")

@@ -9,18 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from connectors.base import Connector
-from connectors.model import SIGNALS, Catalog, Demand, Signal
-from connectors.oracle.engine import ENGINE
-from policies.benefit.foreground_wait import wait_weights
-from policies.demand.measured_waits import in_measured_waits
-from policies.model.plan import PolicySettings, TierSpeed
+from policies.model.plan import TierSpeed
 from tests.contract.asking import demand_of
+from tests.demand_vectors import SpeedOf, a_spindle, waits
 from tests.labs.oracle.harness import OWNER, OracleHarness
 from tests.labs.oracle.model import Segment
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
 SIZE = 64 << 20
-SETTINGS = PolicySettings(prefetched_wait_share=ENGINE.prefetched_wait_share or 0.0)  # as the agent takes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +44,13 @@ def judge(lab: OracleHarness, connector: Connector, vector: dict[str, Any]) -> l
     segments = _built(lab, vector)
     _show(lab, vector, segments, "before")
     demand, catalog = demand_of(lab, connector, lambda: _show(lab, vector, segments, "after"))
-    demand = in_measured_waits(demand, catalog)
+    by_column = waits(demand, catalog, "oracle", _speed_of(vector)) * demand.seconds / vector["seconds"]
     found = []
     for row in vector["segments"]:
         at = catalog.units.rows_of(demand.physical_id).tolist()
         here = [n for n, unit in enumerate(at) if catalog.units.physical_id[unit] == segments[row["name"]].object_id]
         if row["type"] in ("TABLE", "INDEX", "LOB") or here:
-            said = sum(_wait(vector, demand, catalog, n, row["space"]) for n in here)
+            said = float(sum(by_column[n] for n in here))
             found.append(_judged(vector, row, said, units={s["name"] for s in vector["segments"]} if here else set()))
     return found
 
@@ -66,22 +62,20 @@ def _judged(vector: dict[str, Any], row: dict[str, Any], said: float, units: set
     return Judged(row["name"], truth, least, most, all(s["measured"] for s in own), said)
 
 
-def _wait(vector: dict[str, Any], demand: Demand, catalog: Catalog, at: int, space: str) -> float:
-    """By the policies' own weights, at the read time that the connector measured for the space, else the storage's."""
-    storage = vector["spaces"][space]
-    seconds = float(storage["random_seconds"])
-    if demand.spaces is not None and space in demand.spaces.name:
-        row = demand.spaces.name.index(space)
-        reads, waited = demand.spaces.reads[row], demand.spaces.read_seconds[row]
-        seconds = float(waited / reads) if reads > 0 else seconds
-    speed = TierSpeed(
-        random_read_seconds=seconds,
-        sequential_read_seconds=storage["sequential_seconds_per_block"],
-        write_seconds=storage["random_seconds"],
-    )
-    weights = wait_weights([speed], SETTINGS)[0]
-    pages = [float(demand.rates[signal, at]) * demand.seconds / vector["seconds"] for signal in range(SIGNALS)]
-    return float(sum(weights[signal] * pages[signal] for signal in Signal))
+def _speed_of(vector: dict[str, Any]) -> SpeedOf:
+    """What the storage of each tablespace takes by the vector; of those that it does not speak of, a spindle's."""
+
+    def speed(space: str) -> TierSpeed:
+        if space not in vector["spaces"]:
+            return a_spindle()
+        storage = vector["spaces"][space]
+        return TierSpeed(
+            random_read_seconds=storage["random_seconds"],
+            sequential_read_seconds=storage["sequential_seconds_per_block"],
+            write_seconds=storage["random_seconds"],
+        )
+
+    return speed
 
 
 def _built(lab: OracleHarness, vector: dict[str, Any]) -> dict[str, Segment]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.demand_vectors import faults
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import READER
 from tests.labs.tds.drivers import drivers
 from tests.sqlserver.connected import connected
 from tests.sqlserver.demand.held_out import HELD_OUT
-from tests.sqlserver.demand.runner import build, faults, observed
+from tests.sqlserver.demand.runner import build, observed
 from tests.sqlserver.demand.vector import Vector
 from tests.sqlserver.demand.vectors import VECTORS
-
-LOOK = "HOTPLACE_HELD_OUT"  # set to look at the vectors that are held out
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def wrong(lab: Lab, tmp_path: Path) -> Callable[[Vector], list[str]]:
     def ask(vector: Vector) -> list[str]:
         build(lab, vector)
         with connected(lab, driver, tmp_path, READER) as connector:
-            return faults(vector, observed(lab, connector, vector))
+            return faults(vector, observed(lab, connector, vector), vector.together)
 
     return ask
 
@@ -41,7 +39,6 @@ def test_demand_of(wrong: Callable[[Vector], list[str]], vector: Vector) -> None
     assert wrong(vector) == []
 
 
-@pytest.mark.skipif(LOOK not in os.environ, reason=f"held out while demand is mended: set {LOOK}")
 @pytest.mark.parametrize("vector", HELD_OUT, ids=lambda vector: vector.name)
 def test_demand_held_out(wrong: Callable[[Vector], list[str]], vector: Vector) -> None:
     """Likewise those that are held out."""

@@ -161,7 +161,7 @@ def empty_file(work: Work, asked: EmptyFile) -> Rows:
     file.closed = True
     try:
         _move_out(work, file)
-    except BaseException:
+    except BaseException:  # a cancelled or broken session too ends it here; nothing is swallowed
         file.closed = False  # not marked empty: it may fill again
         raise
     file.size = min(file.size, 8)

@@ -62,6 +62,22 @@ def test_a_read_time_that_is_not_known_changes_nothing() -> None:
     assert in_measured_waits(demand((5, 5), (1.0, 1.0)), none).rates[SYNC].tolist() == [0.5, 0.5]
 
 
+def test_a_space_without_a_timed_read_is_taken_as_believed() -> None:
+    """Sessions waited there for scans or large objects alone: at the 20 ms of its tier, not at the 10 ms next to it."""
+    believed = np.array([0.005, 0.020])
+    seen = in_measured_waits(demand((300, 0), (90.0, 3.0), figures(HDD=0.010)), TWO, believed)
+    assert seen.rates[SYNC].tolist() == pytest.approx([900.0, 15.0])
+    only_scans = in_measured_waits(demand((0, 0), (90.0, 3.0)), TWO, believed)
+    assert only_scans.rates[SYNC].tolist() == pytest.approx([1800.0, 15.0])
+
+
+def test_direct_reads_of_a_measured_unit_are_in_its_wait() -> None:
+    """They count no second time; those of a unit that is not measured stay."""
+    given = demand((300, 300), (90.0, np.nan), figures(HDD=0.010, SSD=0.001))
+    given.rates[Signal.DIRECT_READ] = 50.0
+    assert in_measured_waits(given, TWO).rates[Signal.DIRECT_READ].tolist() == [0.0, 50.0]
+
+
 def test_waits_have_the_shape_of_the_units() -> None:
     """A column of another length is refused where it is made."""
     given = demand((5, 5), (1.0, 1.0))
