@@ -1,4 +1,4 @@
-"""Files for the surroundings of hotplace: scripts for privileges, the unit, alert rules, the dashboard, manifests.
+"""Files for the surroundings of hotplace: scripts for privileges, the unit, alert rules, manifests, scratch databases.
 
 They lie in ``deploy/`` of a checkout. A wheel carries them as ``agent/deploy`` (sources in pyproject.toml).
 """
@@ -19,6 +19,7 @@ class Kind(StrEnum):
     PROMETHEUS = "prometheus"
     GRAFANA = "grafana"
     KUBERNETES = "kubernetes"
+    LIVE = "live"
 
 
 def folder(kind: Kind) -> Path:
@@ -37,6 +38,6 @@ def engines() -> tuple[str, ...]:
     return tuple(sorted({path.name.partition("-")[0] for path in files(Kind.PRIVILEGES)}))
 
 
-def scripts(engine: str) -> tuple[Path, ...]:
-    """The scripts that give an engine's logins what they need, by name."""
-    return tuple(path for path in files(Kind.PRIVILEGES) if path.name.startswith(f"{engine}-"))
+def files_of_engine(kind: Kind, engine: str) -> tuple[Path, ...]:
+    """The files of a kind that are for one engine, by name."""
+    return tuple(path for path in files(kind) if path.name.startswith(f"{engine}-"))

@@ -11,7 +11,7 @@ import typer
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.session import Session
-from agent.service.shipped_files import Kind, engines, files, scripts
+from agent.service.shipped_files import Kind, engines, files, files_of_engine
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 
@@ -34,24 +34,19 @@ OutputOption = Annotated[
         show_default=False,
     ),
 ]
+EngineOption = Annotated[str, typer.Option(help=f"Kind of database: {', '.join(engines())}.", metavar="ENGINE")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
 @command(Group.SET_UP, "hotplace deploy privileges --engine postgresql", of=deploy)
 def privileges(
     session: Session,
-    engine: Annotated[
-        str, typer.Option(help=f"Kind of database: {', '.join(engines())}.", metavar="ENGINE")
-    ] = "postgresql",
+    engine: EngineOption = "postgresql",
     output: OutputOption = None,
     force: ForceOption = False,
 ) -> None:
     """Scripts that make the login that watches, and the one that moves."""
-    if engine not in engines():
-        raise typer.BadParameter(
-            f"no scripts for {engine!r}; there are for {', '.join(engines())}", param_hint="--engine"
-        )
-    _deliver(session, scripts(engine), output, force=force)
+    _deliver(session, _of_engine(Kind.PRIVILEGES, engine), output, force=force)
 
 
 @command(Group.SET_UP, "hotplace deploy systemd --output systemd", of=deploy)
@@ -76,6 +71,24 @@ def grafana(session: Session, output: OutputOption = None, force: ForceOption = 
 def kubernetes(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
     """Manifests for Kubernetes; `kubectl apply -k` takes the folder that they are written to."""
     _deliver(session, files(Kind.KUBERNETES), output, force=force)
+
+
+@command(Group.SET_UP, "hotplace deploy live --engine oracle --output live", of=deploy)
+def live(
+    session: Session,
+    engine: EngineOption = "postgresql",
+    output: OutputOption = None,
+    force: ForceOption = False,
+) -> None:
+    """A scratch database in the vendor's own container, to try hotplace on: compose file, set-up, configuration."""
+    _deliver(session, _of_engine(Kind.LIVE, engine), output, force=force)
+
+
+def _of_engine(kind: Kind, engine: str) -> tuple[Path, ...]:
+    if engine not in engines():
+        known = ", ".join(engines())
+        raise typer.BadParameter(f"no files for {engine!r}; there are for {known}", param_hint="--engine")
+    return files_of_engine(kind, engine)
 
 
 def _deliver(session: Session, chosen: Sequence[Path], output: Path | None, *, force: bool) -> None:

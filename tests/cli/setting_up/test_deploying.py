@@ -19,6 +19,7 @@ KINDS = {
     "systemd": ("hotplace.service", "hotplace.sysusers"),
     "prometheus": ("hotplace.rules.yml",),
     "grafana": ("hotplace.json",),
+    "live": ("postgresql-compose.yaml", "postgresql-hotplace.yaml", "postgresql-setup.sql"),
     "kubernetes": tuple(sorted(path.name for path in (DEPLOY / "kubernetes").iterdir())),
 }
 EVERY = pytest.mark.parametrize("kind", KINDS)
