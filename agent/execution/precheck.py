@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from agent.ledger import MoveRow
-from connectors.formatting import format_bytes
+from agent.model.conditions import NONE, Conditions
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Home, Inspection, Space
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
@@ -31,6 +32,9 @@ class Facts:
     target: Space | None  # completed from configuration; None: it is gone
     head_room_ratio: float
     table_ids: Mapping[str, int] = field(default_factory=dict)  # UnitTable.table_ids by key, of those that are there
+    conditions: Conditions = NONE  # of the approval
+    carried_bytes: int = 0  # of the proposal, so far
+    gain_per_hour: float | None = None  # of what is left of the proposal, by the newest plan; None: there is none
     closed: bool = False  # the target is closed to arrivals
     seconds: float = 0.0  # that its copy is expected to take, with the safety factor
 
@@ -65,7 +69,7 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed |
             refused = check(row, each)
             if refused is not None:
                 return refused
-    return _begun_in_time(rows, facts) or _all_fit(rows, facts) or Allowed()
+    return _conditions_hold(facts) or _begun_in_time(rows, facts) or _all_fit(rows, facts) or Allowed()
 
 
 def expected_bytes(row: MoveRow, facts: Facts, seconds: float) -> int:
@@ -141,6 +145,25 @@ def _target_takes(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
         return PrecheckRefusal(
             "room_unknown", f"the room in {row.move.to_space} is not known; configure the capacity of that space"
         )
+    return None
+
+
+def _conditions_hold(facts: Sequence[Facts]) -> PrecheckRefusal | None:
+    """What the person who approved has made it depend on."""
+    first, conditions = facts[0], facts[0].conditions
+    if conditions.not_after is not None and first.now >= conditions.not_after:
+        return PrecheckRefusal("too_late", f"it was approved to begin before {conditions.not_after.isoformat()}")
+    needed = first.carried_bytes + sum(each.inspection.size_bytes for each in facts)
+    if conditions.most_bytes is not None and needed > conditions.most_bytes:
+        return PrecheckRefusal(
+            "too_many_bytes",
+            f"with this {format_bytes(needed)} of the proposal would be moved, and it was approved for at most "
+            f"{format_bytes(conditions.most_bytes)}",
+        )
+    least, gain = conditions.least_gain_per_hour, first.gain_per_hour
+    if least is not None and (gain is None or gain < least):
+        now = "how much it saves is not known now" if gain is None else f"it saves {format_seconds(gain)} an hour now"
+        return PrecheckRefusal("too_little_gain", f"{now}, and it was approved for at least {format_seconds(least)}")
     return None
 
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from agent.config import DatabaseConfig
 from agent.execution.gate import Gate
 from agent.execution.precheck import Facts
+from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import Ledger, MoveRow
+from agent.ledger.state_names import RANKING
+from agent.model.states import CARRIED_OUT, TO_BEGIN
 from agent.planning.containers import without
 from agent.planning.situation import rows_of_keys
 from connectors.base import Clock, Connector
@@ -47,6 +50,8 @@ class FactReader:
         spaces = {space.name: space for space in storage.spaces}
         closed = {each.space for each in self._ledger.arrivals.rows(self._database.name)}
         fingerprint = self._connector.identify().fingerprint
+        conditions = self._ledger.proposals.conditions(rows[0].proposal_id)
+        siblings = self._ledger.moves.rows(proposal_id=rows[0].proposal_id)
         return [
             Facts(
                 now=self._clock.now(),
@@ -59,11 +64,23 @@ class FactReader:
                 },
                 target=_target(row, spaces),
                 head_room_ratio=self._database.policy_settings().head_room_ratio,
+                conditions=conditions,
+                carried_bytes=sum(each.move.size_bytes for each in siblings if each.state in CARRIED_OUT),
+                gain_per_hour=self._gain(siblings) if conditions.least_gain_per_hour is not None else None,
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,
                 seconds=self._gate.seconds(row),
             )
             for row in rows
         ]
+
+    def _gain(self, siblings: Sequence[MoveRow]) -> float | None:
+        """Wait an hour that the moves of a proposal which have yet to begin save by the newest plan."""
+        stored = self._ledger.state.load_arrays(self._database.name, RANKING)
+        if stored is None:
+            return None
+        ranking = ranking_from_arrays(stored[1])
+        keys = {row.move.key for row in siblings if row.state in TO_BEGIN}
+        return float(sum(ranking.saved_if_moved[at] for at in rows_of_keys(ranking.key, keys).values()))
 
 
 def _target(row: MoveRow, spaces: Mapping[str, Space]) -> Space | None:

@@ -19,6 +19,7 @@ class ApprovalDocument:
     proposal: int
     digest: str
     moves: tuple[int, ...]  # ordinals of the moves that remain
+    conditions: str  # canonical JSON; "{}": none
     expires_at: datetime
     sequence: int  # number of the last audit row that was about the proposal: an older state has another one
 
@@ -32,6 +33,7 @@ class ApprovalDocument:
             "proposal": self.proposal,
             "digest": self.digest,
             "moves": " ".join(map(str, self.moves)),
+            "conditions": self.conditions,
             "expires": self.expires_at.astimezone(UTC).isoformat(),
             "sequence": self.sequence,
         }

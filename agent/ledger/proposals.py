@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.keys import ApprovalDocument
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, STORED, subject_of
-from agent.ledger.chain.signed import SIGNED, ApprovalRule, Given, check_signature, document_of, given_for
+from agent.ledger.chain.signed import (
+    SIGNED,
+    ApprovalRule,
+    Given,
+    check_signature,
+    conditions_of,
+    document_of,
+    given_for,
+)
 from agent.ledger.chain.ways_back import way_back_fault
 from agent.ledger.errors import DigestMismatch, NotApproved, NotFound, ProposalExpired, WrongState
 from agent.ledger.file.database import Database
@@ -18,6 +26,7 @@ from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.same_work import digest_of_work, makes_unnecessary
 from agent.ledger.state_changes import StateChanges
 from agent.ledger.stored import load_moves, load_proposal, load_proposals
+from agent.model.conditions import NONE, Conditions
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
 from agent.model.states import OPEN_PROPOSALS, STATE_WHEN_DROPPED, MoveState, ProposalState
 from connectors.base import Clock
@@ -124,7 +133,12 @@ class Proposals:
         with self._database.read() as reading:
             return load_proposal(reading, number)
 
-    def document(self, number: int) -> tuple[ApprovalDocument, list[Given]]:
+    def conditions(self, number: int) -> Conditions:
+        """The conditions under which a proposal was approved."""
+        with self._database.read() as reading:
+            return conditions_of(reading, number)
+
+    def document(self, number: int, conditions: Conditions = NONE) -> tuple[ApprovalDocument, list[Given]]:
         """What is to be signed to approve a proposal as it is now, and the signatures over just that.
 
         Raises:
@@ -135,11 +149,19 @@ class Proposals:
         with self._database.read() as reading:
             row = load_proposal(reading, number)
             _require_decidable(row)
-            document = document_of(reading, row)
+            document = document_of(reading, row, conditions)
             return document, [given for given in given_for(reading, document) if given.document == document]
 
     def approve(
-        self, number: int, *, who: str, origin: str, digest: str, reason: str = "", signature: str = ""
+        self,
+        number: int,
+        *,
+        who: str,
+        origin: str,
+        digest: str,
+        reason: str = "",
+        signature: str = "",
+        conditions: Conditions = NONE,
     ) -> ProposalRow:
         """Approve a proposal and all its moves that were not struck, or take in a signature while others are missing.
 
@@ -150,6 +172,7 @@ class Proposals:
             digest: of what the person looked at, whole or its first 12 or more characters.
             reason: their reason, if given.
             signature: over the document, as ssh-keygen writes it; "": none.
+            conditions: that must hold at the first statement of each group.
 
         Returns:
             The proposal; still PROPOSED where more people have to sign.
@@ -168,14 +191,14 @@ class Proposals:
             _require_decidable(row)
             _check_digest(row, digest)
             if signature or self.rule.signers is not None:
-                who, missing = self._take_in(transaction, row, signature, origin)
+                who, missing = self._take_in(transaction, row, signature, origin, conditions)
                 if missing:
                     return row
             changed = self._decide(transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
             transaction.update("proposals", [number], {"approved_digest": row.digest})
             self._chain.append(
                 transaction, APPROVED, subject_of("proposal", number),
-                who=who, origin=origin, digest=row.digest, reason=reason, moves=changed,
+                who=who, origin=origin, digest=row.digest, reason=reason, moves=changed, **_if_any(conditions),
             )  # fmt: skip
             return load_proposal(transaction, number)
 
@@ -300,9 +323,11 @@ class Proposals:
                 was=row.state, reason=reason, digest=row.digest,
             )  # fmt: skip
 
-    def _take_in(self, transaction: Transaction, row: ProposalRow, armored: str, origin: str) -> tuple[str, int]:
+    def _take_in(
+        self, transaction: Transaction, row: ProposalRow, armored: str, origin: str, conditions: Conditions
+    ) -> tuple[str, int]:
         """Store a signature that counts; returns everybody who has signed, and how many signatures are missing."""
-        document = document_of(transaction, row)
+        document = document_of(transaction, row, conditions)
         before = [given for given in given_for(transaction, document) if given.document == document]
         signature = check_signature(self.rule, document, armored, before, row.proposal.asked_by)
         self._chain.append(
@@ -352,6 +377,10 @@ def _only_proposal(rows: Collection[MoveRow]) -> int:
 def _require_name(who: str, origin: str) -> None:
     if not who.strip() or not origin.strip():
         raise ValueError(f"a decision names who ({who!r}) and from where ({origin!r})")
+
+
+def _if_any(conditions: Conditions) -> dict[str, Any]:
+    return {"conditions": conditions.facts} if conditions.facts else {}
 
 
 def _require_decidable(row: ProposalRow) -> None:

@@ -53,6 +53,18 @@ def test_what_does_not_approve(site: Site, anna: Person, tmp_path: Path) -> None
     assert site.good("show", str(number), "--json").document["state"] == "proposed"
 
 
+def test_conditions_on_the_command_line(site: Site) -> None:
+    """They are said, stored, and refused where they are no size, time or duration."""
+    number, digest = site.propose()
+    for option, wrong in (("--at-most", "much"), ("--not-after", "yesterday"), ("--gain-at-least", "5 apples")):
+        refused = site.run("approve", str(number), "--digest", digest, option, wrong)
+        assert (refused.code, option in refused.err) == (2, True)
+    options = ["--at-most", "50GB", "--not-after", "6h", "--gain-at-least", "1s"]
+    done = site.good("approve", str(number), "--digest", digest, *options, "--json").document
+    assert done["conditions"]["most_bytes"] == 50_000_000_000
+    assert set(done["conditions"]) == {"most_bytes", "not_after", "least_gain_per_hour"}
+
+
 def test_the_doctor_says_what_an_approval_proves(site: Site, anna: Person) -> None:
     """Signed, with a file that is safe; a file that anybody may write is an error; plain is said plainly."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from agent.model.proposals import ProposedMove, grouped, proposal_from_text, pro
 from agent.model.states import MoveState, ProposalState
 from tests.unit.samples import a_move, a_proposal
 
-WHO = {"who": "anna", "origin": "terminal"}
+WHO: dict[str, Any] = {"who": "anna", "origin": "terminal"}
 
 
 def down(ordinal: int, group: int | None) -> ProposedMove:

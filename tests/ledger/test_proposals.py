@@ -25,7 +25,7 @@ from tests.ledger.clock import StillClock
 from tests.ledger.conftest import DIGITS, Tamper, approved, stored
 from tests.unit.samples import a_move, a_proposal
 
-WHO = {"who": "anna", "origin": "terminal"}
+WHO: dict[str, Any] = {"who": "anna", "origin": "terminal"}
 
 
 def _states(ledger: Ledger, number: int) -> list[MoveState]:

@@ -10,6 +10,7 @@ import pytest
 
 from agent.keys import SignatureInvalid, Signers
 from agent.ledger import ApprovalRule, Ledger, MoveRow, NotSigned, ProposalRow, Untrusted, WrongState
+from agent.model.conditions import Conditions
 from agent.model.proposals import WAY_BACK, Proposal, with_ways_back
 from agent.model.states import MoveState, ProposalState
 from connectors.model import Step
@@ -162,6 +163,21 @@ def test_who_proposed_it_is_no_second_person(ledger: Ledger, signers: Signers, p
     number = ledger.proposals.store(a_proposal(a_move(), asked_by="anna"))
     with pytest.raises(NotSigned, match=r"anna proposed this"):
         sign(ledger, number, people[0])
+
+
+def test_conditions_are_signed(ledger: Ledger, tamper: Tamper, people: Two) -> None:
+    """A signature over other conditions does not fit; what was signed is what the executor reads."""
+    small, number = Conditions(most_bytes=1000), stored(ledger)
+    text = ledger.proposals.document(number, small)[0].text
+    assert 'conditions: {"most_bytes": 1000}\n' in text
+    with pytest.raises(SignatureInvalid):
+        sign(ledger, number, people[0], text)
+    ledger.proposals.approve(
+        number, who="root", origin="tty", digest=ledger.proposals.row(number).digest,
+        signature=people[0].sign(text), conditions=small,
+    )  # fmt: skip
+    assert ledger.proposals.conditions(number) == small
+    ledger.moves.require_trust(first_move(ledger, number))
 
 
 def test_what_is_decided_is_not_signed(ledger: Ledger, people: Two) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from tests.simulation.site import MINUTE, Site
 
 MB = 10**6
 COLD, HOT, FILLER = ('"lab"."t5"', '"lab"."t6"'), '"lab"."t0"', '"lab"."t7"'
-ANN = {"who": "ann", "origin": "test"}
+ANN: dict[str, Any] = {"who": "ann", "origin": "test"}
 
 
 @pytest.fixture

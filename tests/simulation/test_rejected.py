@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from agent.service.watch import Watch
 from policies.model.plan import Pin
 from tests.simulation.site import Site
 
-WHO = {"who": "ann", "origin": "test"}
+WHO: dict[str, Any] = {"who": "ann", "origin": "test"}
 
 
 @pytest.fixture

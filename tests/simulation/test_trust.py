@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import HistorySettings, MoveRow, Untrusted
+from agent.model.conditions import Conditions
 from agent.model.states import MoveState
 from agent.service.jobs import Jobs
 from agent.service.metrics import AgentCollector
@@ -83,3 +84,30 @@ def test_the_chain_is_anchored_every_hour(site: Site) -> None:
         after = file.read_text().splitlines()
         assert after[:-1] == before
         assert f"row={ledger.audit.rows(1)[0].id} hash={ledger.audit.rows(1)[0].hash}" in after[-1]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "moves"),
+    [
+        (Conditions(), True),
+        (Conditions(most_bytes=1), False),
+        (Conditions(most_bytes=1 << 50, least_gain_per_hour=1.0), True),
+        (Conditions(least_gain_per_hour=1e9), False),
+    ],
+)
+def test_an_approval_with_conditions(site: Site, conditions: Conditions, moves: bool) -> None:
+    """By the sizes and the plan of now; what does not meet them is skipped, with the reason."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        planning = watch.plan()
+        assert planning is not None
+        number = watch.propose(planning)
+        assert number is not None
+        digest = ledger.proposals.row(number).digest
+        ledger.proposals.approve(number, who="ann", origin="test", digest=digest, conditions=conditions)
+        before = site.homes()
+        watch.act()
+        assert (site.homes() != before) is moves
+        reasons = {row.reason for row in ledger.moves.rows(proposal_id=number) if row.state is MoveState.SKIPPED}
+        assert bool(reasons) is not moves
+        assert all("it was approved for" in reason for reason in reasons)

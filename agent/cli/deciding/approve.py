@@ -13,13 +13,16 @@ from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
 from agent.cli.deciding.proposals import ProposalId, print_conflicts, print_proposal
+from agent.cli.options import end_of, parsed
 from agent.cli.session import Session, actor, interactive
 from agent.config import DatabaseConfig
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
 from agent.keys import NAMESPACE
 from agent.ledger import MoveRow, ProposalRow
+from agent.model.conditions import Conditions
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import WITHDRAWN, ProposalState
+from agent.model.units_of_measure import parse_bytes, parse_seconds
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import count_of_moves, print_statements, short_digest
@@ -42,17 +45,29 @@ def approve(
         Path | None,
         typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),
     ] = None,
+    at_most: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Condition: move no more than this, for example 50GB.")
+    ] = None,
+    not_after: Annotated[
+        str | None,
+        typer.Option(metavar="TIME|DURATION", help="Condition: begin before 2030-01-31T05:00, or in 6h."),
+    ] = None,
+    gain_at_least: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="Condition: while it saves that much wait an hour: 10min."),
+    ] = None,
     reason: Reason = "",
 ) -> None:
     """Approve a proposal, exactly as it is stored, so that its moves may run before it expires.
 
     With approval: signed in the configuration it prints what is to be signed, or takes in a signature.
     """
+    conditions = _conditions(session, at_most, not_after, gain_at_least)
     row = session.ledger.proposals.row(number)
     database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
     if session.config.signers is not None and signature is None:
-        _print_document(session, number)
+        _print_document(session, number, conditions)
         return
     if row.state is ProposalState.PROPOSED and digest is None and not yes and signature is None:
         _confirm(session, row, with_proposal(conflicts, number))
@@ -66,17 +81,21 @@ def approve(
         origin=who.origin,
         reason=reason,
         signature="" if signature is None else _read(signature),
+        conditions=conditions,
     )
     if approved.state is ProposalState.PROPOSED:
-        _say_who_is_missing(session, approved)
+        _say_who_is_missing(session, approved, conditions)
         return
     next_sentence = _what_happens_next(session, database)
     session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {approved.decided_by}")
+    if conditions.facts:
+        session.out.line(f"on condition: {conditions}")
     session.out.line(next_sentence)
     session.out.document(
         {
             **_decision(approved),
             "who": approved.decided_by,
+            "conditions": conditions.facts,
             "origin": who.origin,
             "conflicts": conflicts_document(conflicts, number),
             "next": next_sentence,
@@ -121,9 +140,22 @@ def strike(
     )
 
 
-def _print_document(session: Session, number: int) -> None:
+def _conditions(session: Session, at_most: str | None, not_after: str | None, gain: str | None) -> Conditions:
+    """What the options say.
+
+    Raises:
+        BadParameter: one of them is no size, time or duration.
+    """
+    return Conditions(
+        most_bytes=None if at_most is None else parsed(parse_bytes, at_most, "--at-most"),
+        not_after=None if not_after is None else end_of(not_after, session.clock, "--not-after"),
+        least_gain_per_hour=None if gain is None else parsed(parse_seconds, gain, "--gain-at-least"),
+    )
+
+
+def _print_document(session: Session, number: int, conditions: Conditions) -> None:
     """What to sign, alone on standard output, and how to go on."""
-    document, given = session.ledger.proposals.document(number)
+    document, given = session.ledger.proposals.document(number, conditions)
     needed = session.config.approvals
     if not session.out.as_json:
         session.out.verbatim(document.text)
@@ -143,8 +175,8 @@ def _print_document(session: Session, number: int) -> None:
     )
 
 
-def _say_who_is_missing(session: Session, row: ProposalRow) -> None:
-    _, given = session.ledger.proposals.document(row.id)
+def _say_who_is_missing(session: Session, row: ProposalRow, conditions: Conditions) -> None:
+    _, given = session.ledger.proposals.document(row.id, conditions)
     names, needed = [each.who for each in given], session.config.approvals
     session.out.line(f"proposal {row.id} is signed by {', '.join(names)}: {len(names)} of {needed} signatures")
     session.out.line("next: another person signs the same document with a key of his own")

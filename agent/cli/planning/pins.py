@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.options import end_of
 from agent.cli.session import Session, actor
 from agent.config import PinConfig
 from agent.explanation.pins import PinReport, reports_from_document
 from agent.ledger import PinRow
 from agent.ledger.state_names import PIN_REPORTS, RANKING
-from agent.model.units_of_measure import format_when, parse_seconds
+from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
-from connectors.base import Clock
 from policies.model.settings import Pin
 
 WISHES = {pin.name.lower(): pin for pin in Pin if pin is not Pin.NONE}
@@ -47,7 +46,7 @@ def pin(
     """Say that a unit must, preferably or never belongs on the fastest tier."""
     if wish not in WISHES:
         raise typer.BadParameter(f"{wish!r} is none of {', '.join(WISHES)}", param_hint="must|prefer|never")
-    end = None if until is None else end_of(until, session.clock)
+    end = None if until is None else end_of(until, session.clock, "--until")
     row = session.ledger.pins.pin(session.database.name, unit, WISHES[wish], who=actor().who, reason=reason, until=end)
     _warn_if_unknown(session, unit)
     session.out.line(f"{unit} is pinned: {wish}{f', until {format_when(end)}' if end else ''}; the next plan obeys")
@@ -108,27 +107,6 @@ def print_obstacles(out: Output, reports: Sequence[PinReport]) -> None:
 def state_words(report: PinReport | None) -> str:
     """The state of a pin for people."""
     return NOT_PLANNED if report is None else report.state.replace("_", " ")
-
-
-def end_of(text: str, clock: Clock) -> datetime:
-    """The instant that a date, a time or a duration from now names; without a zone, in that of this machine.
-
-    Raises:
-        BadParameter: it is none of them, or is over already.
-    """
-    now = clock.now()
-    try:
-        end = datetime.fromisoformat(text).astimezone()
-    except ValueError:
-        try:
-            end = now + timedelta(seconds=parse_seconds(text))
-        except ValueError as error:
-            raise typer.BadParameter(
-                f"{text!r} is neither a date like 2030-01-31 nor a duration like 30d", param_hint="--until"
-            ) from error
-    if end <= now:
-        raise typer.BadParameter(f"{text!r} is over already", param_hint="--until")
-    return end
 
 
 def _warn_if_unknown(session: Session, pattern: str) -> None:

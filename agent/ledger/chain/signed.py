@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Self
 
 from agent.keys import ApprovalDocument, Signature, SignatureInvalid, Signers
-from agent.ledger.chain.links import AUDIT, GENESIS, hash_of_row, subject_of
+from agent.ledger.chain.links import APPROVED, AUDIT, GENESIS, hash_of_row, subject_of
 from agent.ledger.errors import NotSigned
 from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
+from agent.model.conditions import Conditions
 from agent.model.states import MoveState
 
 SIGNED = "proposal.signed"
@@ -53,8 +54,20 @@ class Given:
     armored: str
 
 
-def document_of(reading: Reading, row: ProposalRow) -> ApprovalDocument:
-    """What a person signs to approve a proposal as it is now."""
+def conditions_text(conditions: Conditions) -> str:
+    """Conditions as the document has them: canonical JSON, in one line."""
+    return json.dumps(conditions.facts, sort_keys=True)
+
+
+def conditions_of(reading: Reading, proposal: int) -> Conditions:
+    """The conditions under which a proposal was approved, by the chain; none where it was not."""
+    about = where("subject = ?", subject_of("proposal", proposal)), where("event = ?", APPROVED)
+    facts = reading.scalar("SELECT facts FROM audit", *about, then="ORDER BY id DESC LIMIT 1")
+    return Conditions() if facts is None else Conditions.from_facts(json.loads(facts).get("conditions", {}))
+
+
+def document_of(reading: Reading, row: ProposalRow, conditions: Conditions) -> ApprovalDocument:
+    """What a person signs to approve a proposal as it is now, under these conditions."""
     of_it = where("proposal_id = ?", row.id)
     found = list(reading.rows("SELECT id, ordinal, state FROM moves", of_it, then="ORDER BY ordinal"))
     subjects = [subject_of("proposal", row.id), *(subject_of("move", move.id) for move in found)]
@@ -66,6 +79,7 @@ def document_of(reading: Reading, row: ProposalRow) -> ApprovalDocument:
         proposal=row.id,
         digest=row.digest,
         moves=tuple(move.ordinal for move in found if move.state == MoveState.PROPOSED),
+        conditions=conditions_text(conditions),
         expires_at=row.proposal.expires_at,
         sequence=last or 0,
     )
@@ -126,6 +140,7 @@ def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow) -> str:
     document = ApprovalDocument(
         ledger=hash_of_row(reading, 1) or GENESIS, database=move.database, fingerprint=move.fingerprint,
         proposal=move.proposal_id, digest=move.digest, moves=(), expires_at=move.expires_at, sequence=0,
+        conditions=conditions_text(conditions_of(reading, move.proposal_id)),
     )  # fmt: skip
     keys, why = set(), ""
     for given in given_for(reading, document):

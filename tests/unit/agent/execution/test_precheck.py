@@ -10,6 +10,7 @@ import pytest
 
 from agent.execution.precheck import Allowed, Facts, PrecheckRefusal, precheck_group
 from agent.ledger import MoveRow
+from agent.model.conditions import Conditions
 from agent.model.states import MoveState
 from connectors.model import Home, Inspection, Space
 from tests.unit.samples import MADE_AT, MIB, a_move, a_proposal
@@ -93,6 +94,25 @@ def test_the_approved_limit_counts(limit: int | None, now: int, code: str) -> No
     answer = alone(a_row(move=move), replace(FACTS, inspection=replace(INSPECTION, size_bytes=now * MIB)))
     assert (answer.code if isinstance(answer, PrecheckRefusal) else "") == code
     assert not isinstance(answer, PrecheckRefusal) or "were approved at most" in answer.sentence
+
+
+@pytest.mark.parametrize(
+    ("conditions", "facts", "code"),
+    [
+        ({"not_after": FACTS.now}, {}, "too_late"),
+        ({"not_after": FACTS.now + timedelta(seconds=1)}, {}, ""),
+        ({"most_bytes": 64 * MIB - 1}, {}, "too_many_bytes"),
+        ({"most_bytes": 64 * MIB}, {}, ""),
+        ({"most_bytes": 64 * MIB}, {"carried_bytes": 1}, "too_many_bytes"),
+        ({"least_gain_per_hour": 60.0}, {"gain_per_hour": 59.0}, "too_little_gain"),
+        ({"least_gain_per_hour": 60.0}, {"gain_per_hour": None}, "too_little_gain"),
+        ({"least_gain_per_hour": 60.0}, {"gain_per_hour": 60.0}, ""),
+    ],
+)
+def test_conditions_of_the_approval(conditions: dict[str, Any], facts: dict[str, Any], code: str) -> None:
+    """A group that does not meet one of them is not begun, and the sentence names both figures."""
+    answer = alone(a_row(), replace(FACTS, conditions=Conditions(**conditions), **facts))
+    assert (answer.code if isinstance(answer, PrecheckRefusal) else "") == code
 
 
 def test_head_room_and_transient_space_count() -> None:

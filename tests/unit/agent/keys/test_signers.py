@@ -14,7 +14,7 @@ from tests.keys import Person
 
 DOCUMENT = ApprovalDocument(
     ledger="a" * 64, database="main", fingerprint="cluster 1", proposal=3, digest="b" * 64, moves=(1, 2),
-    expires_at=datetime(2026, 3, 1, 12, tzinfo=UTC), sequence=9,
+    conditions="{}",    expires_at=datetime(2026, 3, 1, 12, tzinfo=UTC), sequence=9,
 )  # fmt: skip
 
 
@@ -41,7 +41,8 @@ def test_who_signed_is_found(signers: Signers, anna: Person) -> None:
 
 CHANGES: tuple[dict[str, object], ...] = (
     {"ledger": "c" * 64}, {"database": "other"}, {"fingerprint": "cluster 2"}, {"proposal": 4}, {"digest": "c" * 64},
-    {"moves": (1,)}, {"expires_at": datetime(2026, 3, 2, 12, tzinfo=UTC)}, {"sequence": 8},
+    {"moves": (1,)}, {"conditions": '{"most_bytes": 1}'}, {"sequence": 8},
+    {"expires_at": datetime(2026, 3, 2, 12, tzinfo=UTC)},
 )  # fmt: skip
 
 

@@ -1,0 +1,47 @@
+"""Values of options that several commands take: quantities, and instants named by a date or a duration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import typer
+
+from agent.model.units_of_measure import parse_seconds
+from connectors.base import Clock
+
+_V = TypeVar("_V")
+
+
+def parsed(parse: Callable[[str], _V], text: str, option: str) -> _V:
+    """The value of an option's text.
+
+    Raises:
+        BadParameter: the text is none.
+    """
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def end_of(text: str, clock: Clock, option: str) -> datetime:
+    """The instant that a date, a time or a duration from now names; without a zone, in that of this machine.
+
+    Raises:
+        BadParameter: it is none of them, or is over already.
+    """
+    now = clock.now()
+    try:
+        end = datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        try:
+            end = now + timedelta(seconds=parse_seconds(text))
+        except ValueError as error:
+            raise typer.BadParameter(
+                f"{text!r} is neither a date like 2030-01-31 nor a duration like 30d", param_hint=option
+            ) from error
+    if end <= now:
+        raise typer.BadParameter(f"{text!r} is over already", param_hint=option)
+    return end
