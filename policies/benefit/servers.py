@@ -52,7 +52,7 @@ def add_points(points: F64, found: F64, ratio: F64, used: Bools, seconds: float)
         used: tiers that the interval says something of.
         seconds: of the interval.
     """
-    after = points * 2.0 ** (-seconds / HALF_LIFE_SECONDS)
+    after: F64 = points * 2.0 ** (-seconds / HALF_LIFE_SECONDS)
     for tier in np.flatnonzero(used & (ratio > 0) & (found > 0)):
         row = int(np.clip(2 * np.log2(found[tier] / FEWEST_FOUND), 0, BINS - 1))
         log = float(np.log(ratio[tier]))
@@ -96,13 +96,9 @@ def _log_likelihood(seen: F64, striped: bool, idle_error: float) -> F64:
 def _stretch(found: F64, striped: bool) -> F64:
     """Time of a read over that of an idle one behind so many sessions. Shape ``(len(COUNTS), len(found))``."""
     shares = np.array([queued_share(float(count), striped) for count in COUNTS])
-    columns = []
-    for each in found:
-        # What an arrival finds leaves itself out already, so found is 1 here.
-        stations = Stations(COUNTS, shares)
-        busy = stations.utilisation(np.full(len(COUNTS), each), 1.0)
-        columns.append(stations.stretch(busy[:, np.newaxis], 1.0)[:, 0])
-    return np.array(columns).T
+    # What an arrival finds leaves itself out already, so found is 1 here.
+    busy = Stations(COUNTS, shares).utilisation(found[:, np.newaxis], 1.0)
+    return np.asarray(1 + shares * busy / (1 - busy), dtype=np.float64).T
 
 
 def _quantiles(likely: dict[bool, F64]) -> tuple[float, float, float]:

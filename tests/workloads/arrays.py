@@ -66,7 +66,7 @@ class ArrayCase:
         )
         shares = {"stays": self.left, "goes": 1 - self.left}
         units = [Unit(key=key, sync=found.rate * READS * share, size=GIB) for key, share in shares.items()]
-        tiers: Sequence = (("ssd", SSD, ("fast",)), ("hdd", hdd, ("slow",)))
+        tiers = (("ssd", SSD, ("fast",)), ("hdd", hdd, ("slow",)))
         return Site(room={"fast": 10 * GIB, "slow": 10**15}, database=database, tiers=tiers).situation(units)
 
     @property

@@ -30,7 +30,10 @@ class Memory:
         self._sent: list[SimpleNamespace] = []  # all moves of an hour and a direction, as if they were one
         self._kept: dict[str, tuple[datetime, Any]] = {}
         self.moves = SimpleNamespace(
-            sent_statements=self.sent_statements, last_moved=self.last_moved, rows=self._empty.moves.rows
+            sent_statements=self.sent_statements,
+            last_moved=self.last_moved,
+            rows=self._empty.moves.rows,
+            outcomes=self._empty.moves.outcomes,
         )
         self.pins = SimpleNamespace(rows=lambda _database, _now: [])  # nobody wishes for anything here
         self.slots = SimpleNamespace(of=lambda _database, keys: np.arange(len(keys), dtype=np.int64))  # nobody comes

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import DatabaseDemand
+from connectors.model import F64, DatabaseDemand
 from policies.benefit.device import calibrate, device_arrays, devices_from_arrays, empty_devices, observe
 from policies.benefit.servers import add_points, fit_servers, no_points
 from policies.model.plan import PolicySettings, Servers
@@ -22,17 +22,18 @@ DAY = (1, 2, 3, 5, 8, 12, 20, 30, 45, 60)  # sessions at work over a day
 
 def watched(
     servers: int, striped: bool, sessions: Sequence[int], *, times: int = 20, idle: float = 1.0, noise: float = 0.1
-) -> np.ndarray[tuple[int, int, int], np.dtype[np.float64]]:
+) -> F64:
     """Points of a tier that so many sessions use in turn; an idle read takes ``idle`` times what is configured."""
     draw = np.random.default_rng(servers * 10 + striped)
-    points = no_points(1)
+    points: F64 = no_points(1)
     for count in sessions:
         found = solve([ExactStation(seconds=1.0, servers=servers, striped=striped)], 0.3, count)
         ahead = found.waiting * (count - 1) / count
         for _ in range(times):
             ratio = idle * found.wait() * math.exp(draw.normal(0, noise))
             points = add_points(points, ahead, np.array([ratio]), np.array([True]), SECONDS)
-    return points[0]
+    only: F64 = points[0]
+    return only
 
 
 @pytest.mark.parametrize("striped", [True, False])
