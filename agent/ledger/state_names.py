@@ -28,7 +28,9 @@ PROPOSAL_DECISIONS: Final = f"{DECISION} of proposal "  # how the names of the s
 
 DATABASE_WORK: Final = "work of the database"  # rate -> mean over the half-life, unknown rates left out
 ROLES: Final = "logs, temporary and undo spaces"  # list of their mean rates
-ACTIVE_SESSIONS: Final = "sessions at work"  # {"active": mean over the long half-life}; {} while unknown
+ACTIVE_SESSIONS: Final = (
+    "sessions at work"  # {"active": mean over the long half-life, absent while unknown, "pace": of recent work}
+)
 DISTURBED_INTERVALS: Final = "work while moves ran"  # list of intervals with transactions during moves and before
 TRACE: Final = "trace"  # whether demand is collected for a trace, since when and until when
 TRACE_FIGURES: Final = "trace figures"  # how many intervals and seconds the trace has

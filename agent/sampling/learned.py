@@ -7,6 +7,7 @@ the returned state only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta, tzinfo
 
@@ -16,6 +17,7 @@ from connectors.model import I32, I64, DatabaseDemand, Demand, Space, UnitTable
 from policies.benefit import device
 from policies.benefit.device import DeviceState
 from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds
+from policies.benefit.pace import interval_pace
 from policies.demand import growth, heat, horizons, renamed_units, seasons
 from policies.demand.growth import Growth, GrowthState
 from policies.demand.heat import HeatState
@@ -93,7 +95,10 @@ def learn(
     """
     demand = located.demand
     if measured:
-        learned = _learn_demand(learned, located, inventory, settings, zone)
+        pace = interval_pace(demand.database, demand.rates, _with_servers(learned.devices, inventory.speeds), settings)
+        learned = _learn_demand(learned, located, inventory, settings, zone, pace)
+        reads = float(demand.rates[list(device.READS)].sum())
+        learned = replace(learned, work=learned.work.at_pace(reads, pace, demand.seconds, settings.half_life_seconds))
     work = WorkInterval(seconds=demand.seconds, demand=demand.database, roles=demand.roles)
     horizons = settings.half_life_seconds, settings.long_half_life_seconds
     return replace(
@@ -103,8 +108,13 @@ def learn(
     )
 
 
+def _with_servers(devices: DeviceState, speeds: Sequence[TierSpeed]) -> Sequence[TierSpeed]:
+    """The configured speeds, of the slowest tier with the servers that are known of it."""
+    return [*speeds[:-1], device.with_servers(speeds[-1], devices.points[-1])] if speeds else speeds
+
+
 def _learn_demand(
-    learned: Learned, located: LocatedDemand, inventory: Inventory, settings: PolicySettings, zone: tzinfo
+    learned: Learned, located: LocatedDemand, inventory: Inventory, settings: PolicySettings, zone: tzinfo, pace: float
 ) -> Learned:
     """Heat of all units; of those that matter also when they are busy, and which memory would have placed them best.
 
@@ -114,11 +124,12 @@ def _learn_demand(
         inventory: all units that exist now, and the room of the fastest tier.
         settings: half-lives, and what copies take.
         zone: whose wall clock seasons follow.
+        pace: by which the interval's rates come to those of the slowest tier.
     """
     demand, slots, known = located.demand, located.slot, inventory.slots
-    warmed = heat.update(learned.heat, demand, slots, known, settings)
+    warmed = heat.update(learned.heat, demand, slots, known, settings, pace)
     used, first = np.unique(np.where(demand.observed, slots, -1), return_inverse=True)
-    index = np.bincount(first, weights=index_of(demand.rates), minlength=len(used)).astype(np.float64)
+    index = np.bincount(first, weights=index_of(demand.rates) * pace, minlength=len(used)).astype(np.float64)
     seen = np.zeros(len(warmed), dtype=np.bool_)
     seen[known] = True
     seen[slots[(slots >= 0) & ~demand.observed]] = False

@@ -95,7 +95,10 @@ def _save_work(ledger: Ledger, database: str, work: RecentWork) -> None:
     known = {rate: value for rate, value in mean.items() if value == value}  # JSON knows no NaN
     ledger.state.save_document(database, DATABASE_WORK, known)
     ledger.state.save_document(database, ROLES, roles_document(work.mean_roles()))
-    ledger.state.save_document(database, ACTIVE_SESSIONS, {} if sessions != sessions else {"active": sessions})
+    at_work = {"active": sessions, "pace": work.pace()}
+    ledger.state.save_document(
+        database, ACTIVE_SESSIONS, {name: each for name, each in at_work.items() if each == each}
+    )
 
 
 def _load_work(ledger: Ledger, database: str) -> RecentWork:
@@ -107,6 +110,7 @@ def _load_work(ledger: Ledger, database: str) -> RecentWork:
         DatabaseDemand(**(work[1] if work else {})),
         roles_from_document(roles[1]) if roles else (),
         float(sessions[1].get("active", "nan")) if sessions else float("nan"),
+        float(sessions[1].get("pace", 1.0)) if sessions else 1.0,
     )
 
 

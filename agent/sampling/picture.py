@@ -53,13 +53,14 @@ def view_heat(learned: Learned, slots: I64, resident: Bools, now: datetime, hour
         now: in the zone whose wall clock seasons follow.
         hours: ahead, in which a move is to pay.
     """
-    ahead = seasons.promised_demand(learned.seasons, slots, now, hours)
+    ahead, pace = seasons.promised_demand(learned.seasons, slots, now, hours), learned.work.pace()
     expected = horizons.expected_demand(learned.horizons, learned.seasons, now)
 
     def view_part(first: int) -> HeatView:
         some = slice(first, first + VIEWED_AT_ONCE)
         both = horizons.with_expected_demand(heat.view(learned.heat, slots[some]), slots[some], *expected)
-        return heat.decision_heat(replace(both, expected=None if ahead is None else ahead[some]), resident[some])
+        promised = replace(both, expected=None if ahead is None else ahead[some])
+        return heat.decision_heat(heat.at_pace(promised, pace), resident[some])
 
     count = len(slots)
     return heat.join_views(map(view_part, range(0, max(count, 1), VIEWED_AT_ONCE)), count)

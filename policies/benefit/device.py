@@ -263,6 +263,11 @@ def calibrate(prior: Sequence[TierSpeed], state: DeviceState) -> tuple[TierSpeed
     return tuple(reversed(speeds))
 
 
+def with_servers(prior: TierSpeed, points: F64) -> TierSpeed:
+    """A configured speed with the servers that its own points tell, ``(BINS, FIGURES)``."""
+    return replace(prior, servers=_servers(prior, points))
+
+
 def _servers(prior: TierSpeed, points: F64) -> Servers:
     """How many requests a tier serves at a time: as configured, else as latencies say; of a fast tier if they do."""
     if prior.servers.source == "configured":

@@ -79,7 +79,9 @@ def with_slots(state: HeatState, slots: int) -> HeatState:
     return wider
 
 
-def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: PolicySettings) -> HeatState:
+def update(
+    state: HeatState, demand: Demand, slots: I64, known: I64, settings: PolicySettings, pace: float = 1.0
+) -> HeatState:
     """Let one interval of demand pass.
 
     Args:
@@ -89,6 +91,7 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
             new physical id within the interval) add up.
         known: slots of all units that exist now. Those without demand were idle and were watched.
         settings: gives the half-life.
+        pace: by which the rates come to those of the pace that heat is kept at, see ``benefit.pace``.
 
     Returns:
         Heat after it; slots that are neither known nor in the demand, or whose counters restarted, are as before.
@@ -106,12 +109,12 @@ def update(state: HeatState, demand: Demand, slots: I64, known: I64, settings: P
     _decay(state.long_sums, state.long_weight, seen, long)
     for signal, rates in enumerate(demand.rates):
         if rates.any():  # most engines leave some signals at nothing
-            arrived = rates[columns]
+            arrived = rates[columns] * pace
             np.add.at(state.sums[signal], at, (arrived * short).astype(np.float32))
             np.add.at(state.long_sums[signal], at, (arrived * long).astype(np.float32))
     observed = state.observed_seconds
     observed += seen * demand.seconds
-    return replace(state, spread=seen_once_more(state.spread, at, index_of(demand.rates)[columns], seen, long))
+    return replace(state, spread=seen_once_more(state.spread, at, index_of(demand.rates)[columns] * pace, seen, long))
 
 
 def _share(seconds: float, half_life: float) -> float:
@@ -158,6 +161,18 @@ def view(state: HeatState, slots_of_rows: I64) -> HeatView:
         confidence=np.where(has, np.minimum(state.weight[slots], 1.0), 0.0),
         error=np.where(has, error_ratio(state.spread[:, slots]), UNKNOWN_ERROR),
         steady=_means(state.long_sums, np.where(has, state.long_weight[slots], 0.0), slots),
+    )
+
+
+def at_pace(seen: HeatView, pace: float) -> HeatView:
+    """The same with all rates times ``pace``: from the pace at which heat is kept to that of recent work."""
+    if pace == 1.0:
+        return seen
+    return replace(
+        seen,
+        rates=seen.rates * pace,
+        steady=None if seen.steady is None else seen.steady * pace,
+        expected=None if seen.expected is None else seen.expected * pace,
     )
 
 

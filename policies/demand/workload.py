@@ -37,6 +37,7 @@ def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
 
 
 SESSIONS = "active"  # the one figure of the long horizon
+READS, PACED_READS = "reads", "paced_reads"
 Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and its weight
 
 
@@ -67,6 +68,7 @@ class RecentWork:
 
     demand: Means = field(default_factory=dict)
     roles: Mapping[tuple[Role, str], tuple[RoleFigures, Means]] = field(default_factory=dict)  # newest, means
+    paced: Means = field(default_factory=dict)  # reads as they were and at the pace of heat, in the same hours
     long: Means = field(default_factory=dict)  # sessions at work by the long horizon, in the hours whose demand counts
 
     def then(
@@ -83,7 +85,17 @@ class RecentWork:
             _, means = roles.get(name, (figures, {}))
             roles[name] = figures, fade_means(means, known, work.seconds, half_life)
         demand = fade_means(self.demand, asdict(work.demand), work.seconds, half_life)
-        return RecentWork(demand=demand, roles=roles, long=long)
+        return replace(self, demand=demand, roles=roles, long=long)
+
+    def at_pace(self, reads: float, pace: float, seconds: float, half_life: float) -> RecentWork:
+        """After one more interval of that many reads a second, at the pace that its heat was brought to."""
+        figures = {READS: reads, PACED_READS: reads * pace}
+        return replace(self, paced=fade_means(self.paced, figures, seconds, half_life))
+
+    def pace(self) -> float:
+        """By which heat comes to the pace of recent work; 1 where nothing was read."""
+        means = mean_of(self.paced)
+        return means[READS] / means[PACED_READS] if means.get(PACED_READS, 0.0) > 0 else 1.0
 
     def mean(self) -> DatabaseDemand:
         """Rates per second; NaN where one was never known."""
@@ -99,8 +111,10 @@ class RecentWork:
         return tuple(replace(newest, **{**unknown, **mean_of(means)}) for newest, means in self.roles.values())
 
 
-def recall_work(demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: float = math.nan) -> RecentWork:
-    """Means that were kept over a restart, worth half a memory; ``sessions`` by the long horizon."""
+def recall_work(
+    demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: float = math.nan, pace: float = 1.0
+) -> RecentWork:
+    """Means that were kept over a restart, worth half a memory; ``sessions`` by the long horizon, ``pace()``."""
 
     def half_weight(rates: Mapping[str, float]) -> Means:
         return {name: (rate / 2, 0.5) for name, rate in rates.items() if not math.isnan(rate)}
@@ -111,6 +125,7 @@ def recall_work(demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: 
             (each.role, each.name): (each, half_weight({name: getattr(each, name) for name in ROLE_FIGURES}))
             for each in roles
         },
+        paced=half_weight({READS: demand.reads, PACED_READS: demand.reads / pace}),
         long=half_weight({SESSIONS: sessions}),
     )
 

@@ -200,7 +200,7 @@ def test_an_interval_teaches_heat_seasons_and_speed() -> None:
         learned = taught(
             learned, Step((80.0, 0.0, 0.0, 3.0), frozenset(), 1.0, measured=True), NOON + timedelta(hours=hour)
         )
-    seen = heat.view(learned.heat, INVENTORY.slots)
+    seen = heat.at_pace(heat.view(learned.heat, INVENTORY.slots), learned.work.pace())
     np.testing.assert_allclose(seen.rates[Signal.SYNC_READ], [80.0, 0.0, 0.0, 3.0], rtol=1e-5)
     np.testing.assert_array_equal(seen.observed_seconds, np.full(UNITS, 3 * HOUR))
     assert set(learned.seasons.slot.tolist()) == {0, 3}
