@@ -30,9 +30,18 @@ def makes_unnecessary(row: ProposalRow, proposal: Proposal) -> bool:
     """Whether a stored proposal of the same work stands for a new one.
 
     It does not if the new one was requested by a command and the stored one was not: the agent may supersede its own
-    proposals, but never one that was requested.
+    proposals, but never one that was requested. Nor does it if something is now expected to outgrow the size up to
+    which the stored one holds: it would be approved in vain.
     """
-    return row.state is ProposalState.APPROVED or bool(row.proposal.asked_by) or not proposal.asked_by
+    if row.state is ProposalState.APPROVED or row.proposal.asked_by:
+        return True
+    return not proposal.asked_by and _sizes_hold(row.proposal, proposal)
+
+
+def _sizes_hold(old: Proposal, new: Proposal) -> bool:
+    """Whether no move of the new one is expected to become larger than the old one allows."""
+    allowed = {move.key: move.largest_bytes for move in old.moves}
+    return all((move.expected_bytes or move.size_bytes) <= allowed.get(move.key, 0) for move in new.moves)
 
 
 def is_superseded_by(old: Proposal, new: Proposal) -> bool:

@@ -43,6 +43,7 @@ QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take min
 SMALL_TOO = (
     "policy_baselines",
     "policy_wandering",
+    "policy_growth",
     "postgresql_cost",
     "oracle_cost",
     "history_week",
@@ -54,6 +55,7 @@ MODULES = (
     "policy_gap",
     "policy_baselines",
     "policy_wandering",
+    "policy_growth",
     "policy_arrays",
     "demand",
     *COST,

@@ -23,7 +23,7 @@ from agent.model.proposals import Proposal, proposal_from_text, proposal_text
 from agent.model.states import MoveState, ProposalState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import DIGITS, Tamper, approved, stored
-from tests.unit.samples import a_move, a_proposal
+from tests.unit.samples import MIB, a_move, a_proposal
 
 WHO: dict[str, Any] = {"who": "anna", "origin": "terminal"}
 
@@ -49,6 +49,21 @@ def test_the_same_work_is_stored_once(ledger: Ledger) -> None:
     assert ledger.proposals.store(again) == number
     assert ledger.proposals.row(number).proposal == first
     assert len(ledger.proposals.rows()) == 1
+
+
+def test_what_outgrows_a_proposal_before_it_ends_is_proposed_again(ledger: Ledger) -> None:
+    """The same statements once more, with a limit that will hold; approved, a proposal stays as it is."""
+    small = a_proposal(a_move(size_bytes=10 * MIB, expected_bytes=11 * MIB, limit_bytes=14 * MIB))
+    grown = a_proposal(a_move(size_bytes=12 * MIB, expected_bytes=14 * MIB, limit_bytes=20 * MIB))
+    beyond = a_proposal(a_move(size_bytes=13 * MIB, expected_bytes=15 * MIB, limit_bytes=20 * MIB))
+    first = ledger.proposals.store(small)
+    assert ledger.proposals.store(grown) == first
+    second = ledger.proposals.store(beyond)
+    assert second != first
+    assert ledger.proposals.row(first).state is ProposalState.SUPERSEDED
+    ledger.proposals.approve(second, **WHO, digest=ledger.proposals.row(second).digest)
+    much = a_proposal(a_move(size_bytes=40 * MIB))
+    assert ledger.proposals.store(much) == second
 
 
 def test_the_same_work_is_not_proposed_again_while_approved(ledger: Ledger) -> None:

@@ -139,10 +139,10 @@ class GrowingShop:
         if (hour + 1) % DAY == APPROVED_AT:
             for row in ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED}):
                 ledger.proposals.approve(row.id, who="ann", origin="test", digest=row.digest)
-        for row in watch.act():
-            if row.state is MoveState.PLACED and row.move.to_tier == "ssd":
-                self.month.rises[row.move.key] += 1
-                self.month.lukewarm += self._is_lukewarm(row.move.key)
+        for done in watch.act():
+            if done.state is MoveState.PLACED and done.move.to_tier == "ssd":
+                self.month.rises[done.move.key] += 1
+                self.month.lukewarm += self._is_lukewarm(done.move.key)
         watch.verify()
 
     def _is_lukewarm(self, key: str) -> bool:

@@ -268,7 +268,7 @@ def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
     assert still.situation.growth is None
     hdd = [space.name for space in picture.catalog.spaces].index("hdd")
     rate = np.where(picture.catalog.units.space == hdd, 1e9, 0.0)
-    most = picture.catalog.units.size_bytes * 0.2
+    most = picture.catalog.units.size_bytes.astype(np.float64) * 0.2
     growing = replace(picture, growth=Growth(rate=rate, lasts=np.full(len(rate), np.inf), most=most))
     monkeypatch.setattr(desk, "picture", lambda: growing)
     planning = desk.plan()
