@@ -19,6 +19,12 @@ class VirtualClock:
         self._scheduled: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = 0
 
+    def copy(self) -> VirtualClock:
+        """Another one that shows the same time, with nothing scheduled."""
+        made = VirtualClock(self._wall)
+        made._elapsed = self._elapsed
+        return made
+
     def now(self) -> datetime:
         """Wall-clock time, aware, UTC."""
         return self._wall + timedelta(seconds=self._elapsed)

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy import Connection, delete, exists, select
 
 from agent.ledger.file.codec import Column, decode_arrays, encode_arrays
 from agent.ledger.file.database import in_parts
+from agent.ledger.file.reading import where
 from agent.ledger.file.schema import array_columns, shared_columns
+from agent.ledger.file.transaction import Transaction
 
 AT_ONCE = 500  # hashes in one statement
 _ONLY = ""  # name of the array in the blob of a shared column
@@ -48,22 +50,22 @@ class Packed:
         return list(by_digest.values())
 
 
-def save_columns(connection: Connection, database: str, name: str, packed: Packed) -> int:
+def save_columns(transaction: Transaction, database: str, name: str, packed: Packed) -> int:
     """Note which columns a set has from now on, with those that are new; the bytes of the new ones."""
     size = 0
-    for column in packed.missing(connection):
+    for column in packed.missing(transaction.core):
         body = packed.body(column)
-        connection.execute(insert(shared_columns), {"digest": packed.digests[column], "body": body})
+        transaction.insert_all("shared_columns", [{"digest": packed.digests[column], "body": body}])
         size += len(body)
     # The new columns are stored before the old links go, and unused ones dropped last: a column in both sets stays.
-    before = _unlinked(connection, database, name)
+    before = _unlinked(transaction, database, name)
     rows = [
         {"database": database, "name": name, "column": column, "digest": digest}
         for column, digest in packed.digests.items()
     ]
     if rows:
-        connection.execute(insert(array_columns), rows)
-    _drop_unused(connection, before)
+        transaction.insert_all("array_columns", rows)
+    _drop_unused(transaction, before)
     return size
 
 
@@ -80,24 +82,25 @@ def load_columns(connection: Connection, database: str, name: str) -> dict[str, 
     return {row.column: decode_arrays(row.body)[_ONLY] for row in found}
 
 
-def drop_columns(connection: Connection, sets: Iterable[tuple[str, str]]) -> None:
+def drop_columns(transaction: Transaction, sets: Iterable[tuple[str, str]]) -> None:
     """Forget which columns sets of a database and name have, and the columns that no other set has."""
     for database, name in sets:
-        _drop_unused(connection, _unlinked(connection, database, name))
+        _drop_unused(transaction, _unlinked(transaction, database, name))
 
 
-def _unlinked(connection: Connection, database: str, name: str) -> list[str]:
+def _unlinked(transaction: Transaction, database: str, name: str) -> list[str]:
     """Forget which columns a set has; the hashes of those that it had."""
-    of_it = array_columns.c.database == database, array_columns.c.name == name
-    digests = list(connection.execute(select(array_columns.c.digest).where(*of_it)).scalars())
-    connection.execute(delete(array_columns).where(*of_it))
+    of_it = where("database = ?", database), where("name = ?", name)
+    digests = [row.digest for row in transaction.rows("SELECT digest FROM array_columns", *of_it)]
+    if digests:
+        transaction.delete("array_columns", database=database, name=name)
     return digests
 
 
-def _drop_unused(connection: Connection, digests: Iterable[str]) -> None:
+def _drop_unused(transaction: Transaction, digests: Iterable[str]) -> None:
     still_used = exists().where(array_columns.c.digest == shared_columns.c.digest)
     for some in in_parts(digests, AT_ONCE):
-        connection.execute(delete(shared_columns).where(shared_columns.c.digest.in_(some), ~still_used))
+        transaction.core.execute(delete(shared_columns).where(shared_columns.c.digest.in_(some), ~still_used))
 
 
 def _known(connection: Connection, digests: Iterable[str]) -> set[str]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from agent.ledger.file.codec import Column
-    from agent.ledger.file.transaction import Transaction
 
 
 class SmallState:
@@ -59,8 +58,8 @@ class SmallState:
                 packed.body(column)  # packed now, and not while others wait for the lock
         with self._database.write(durable=False) as transaction:
             kept = {"database": database, "name": name, "at": at, "body": encode_arrays({})}
-            size = save_columns(transaction.core, database, name, packed)
-            self._put(transaction, "arrays", kept)
+            size = save_columns(transaction, database, name, packed)
+            transaction.put("arrays", [kept])
             return size
 
     def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
@@ -89,7 +88,7 @@ class SmallState:
         with self._database.write(durable=False) as transaction:
             found = list(transaction.rows("SELECT database, name FROM arrays", *old))
             names = [(row.database, row.name) for row in found if (row.database, row.name) not in but]
-            drop_columns(transaction.core, names)
+            drop_columns(transaction, names)
             for database, name in names:
                 transaction.delete("arrays", database=database, name=name)
         return len(names)
@@ -115,9 +114,5 @@ class SmallState:
             if table == "arrays":
                 from agent.ledger.shared_columns import drop_columns
 
-                drop_columns(transaction.core, [(database, name)])
-            self._put(transaction, table, {"database": database, "name": name, "at": at, "body": body})
-
-    def _put(self, transaction: Transaction, table: str, row: Mapping[str, Any]) -> None:
-        transaction.delete(table, database=row["database"], name=row["name"])
-        transaction.insert_all(table, [row])
+                drop_columns(transaction, [(database, name)])
+            transaction.put(table, [{"database": database, "name": name, "at": at, "body": body}])

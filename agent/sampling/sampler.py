@@ -294,7 +294,8 @@ class Sampler:
     def _absorb(self, interval: Interval) -> tuple[str, Demand]:
         """Learn from an interval in which no move of ours ran, and store its demand."""
         demand = self._connector.classify(interval, self.catalog)
-        demand = in_measured_waits(demand, self.catalog, self._believed_read_seconds())
+        if demand.waited is not None:
+            demand = in_measured_waits(demand, self.catalog, self._believed_read_seconds())
         inventory = self._inventory()
         located = inventory.locate(demand)
         if bool((located.row < 0).any()):

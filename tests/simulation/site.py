@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.config import Config, load
 from agent.execution.hooks import MoveEvent
 from agent.ledger import Ledger
 from agent.service.watch import Watch
+from connectors.simulated.server.saved import content_of, restore
 from connectors.simulated.server.world import World, shared_world
 from tests.virtual_clock import VirtualClock
 
@@ -88,6 +90,15 @@ databases:
             if watch._lease is not None:
                 watch._lease.release()  # an engine ends the sessions of a process that died
             ledger.close()
+
+    def copy(self, folder: Path) -> Site:
+        """This site once more, as it is now between two agents: the state of its world, its time, its ledger."""
+        folder.mkdir()
+        for file in self.folder.glob("ledger.db*"):
+            shutil.copy(file, folder)
+        made = replace(self, folder=folder, clock=self.clock.copy(), told=[])
+        restore(made.world, content_of(self.world))
+        return made
 
     def _hear(self, event: MoveEvent) -> None:
         self.told.append(f"{event.move.move.key}: {event.sentence}")

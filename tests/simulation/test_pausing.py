@@ -86,14 +86,12 @@ def test_a_held_move_survives_a_restart(site: Site) -> None:
     check_truth(site)
 
 
-def run(folder: Path, *, at: int = 0, after: bool = False) -> tuple[Site, int]:
-    """Hold the first move and go on with it, dying at the given durable point."""
-    folder.mkdir()
-    site = Site(folder, policy=ONE_MOVE)
+def run(origin: Site, folder: Path, *, at: int = 0, after: bool = False) -> tuple[Site, int]:
+    """Hold the first move and go on with it, on a copy of an approved site, dying at the given durable point."""
+    site = origin.copy(folder)
     doomed = None
     try:
         with site.agent() as (watch, ledger):
-            site.approved(watch, ledger)
             doomed = Doomed(ledger, at=at, after=after)
             ask_soon(site, ledger, RequestKind.PAUSE)
             watch.act()
@@ -107,12 +105,16 @@ def run(folder: Path, *, at: int = 0, after: bool = False) -> tuple[Site, int]:
 
 def test_every_durable_point(tmp_path: Path) -> None:
     """Promise 3 with holding: whatever the point of death, the next run finishes what was approved, once."""
-    site, points = run(tmp_path / "whole")
+    origin = Site(tmp_path / "origin", policy=ONE_MOVE)
+    origin.folder.mkdir()
+    with origin.agent() as (watch, ledger):
+        origin.approved(watch, ledger)
+    site, points = run(origin, tmp_path / "whole")
     check_truth(site)
     expected = site.homes()
     for at in range(1, points + 1):
         for after in (False, True):
-            site, _ = run(tmp_path / f"{at} {after}", at=at, after=after)
+            site, _ = run(origin, tmp_path / f"{at} {after}", at=at, after=after)
             with site.agent() as (watch, ledger):
                 watch.sample()
                 watch.act()

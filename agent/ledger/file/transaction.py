@@ -14,7 +14,7 @@ from sqlalchemy.engine import ExceptionContext
 
 from agent.ledger.errors import translate_error
 from agent.ledger.file.database import in_parts
-from agent.ledger.file.reading import Reading
+from agent.ledger.file.reading import Reading, translated_errors
 from agent.ledger.file.schema import metadata
 
 Values = Mapping[str, Any]
@@ -32,9 +32,7 @@ class Transaction(Reading):
     after_commit: Callable[[], None] | None = None
 
     def __init__(self, path: Path, core: Connection) -> None:
-        driver = core.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)
-        super().__init__(path, driver)
+        super().__init__(path, _driver_of(core))
         self.core = core
 
     def insert(self, table: str, values: Values) -> int:
@@ -77,7 +75,14 @@ def make_engine(path: Path, connect: Callable[[], sqlite3.Connection]) -> Engine
         if error is not None:
             raise error from context.original_exception
 
-    event.listen(engine, "begin", _begin)
+    def begin(connection: Connection) -> None:
+        """SQLAlchemy's hook at the start of a transaction: sqlite3's own implicit BEGIN comes too late for a writer."""
+        driver = _driver_of(connection)
+        with translated_errors(path):
+            for statement in connection.get_execution_options().get("ledger_begin", ("BEGIN",)):
+                driver.execute(statement)
+
+    event.listen(engine, "begin", begin)
     event.listen(engine, "handle_error", translate)
     return engine
 
@@ -93,7 +98,7 @@ def writing(engine: Engine, path: Path, level: str) -> Iterator[Transaction]:
         transaction.after_commit()
 
 
-def _begin(connection: Connection) -> None:
-    """SQLAlchemy's hook at the start of a transaction: sqlite3's own implicit BEGIN comes too late for a writer."""
-    for statement in connection.get_execution_options().get("ledger_begin", ("BEGIN",)):
-        connection.exec_driver_sql(statement)
+def _driver_of(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
