@@ -42,6 +42,11 @@ COMMANDS = {
         Group.SET_UP,
         "Check connection, privileges, settings, tiers and room, each with what mends it.",
     ),
+    "prove": Listed(
+        "setting_up.prove",
+        Group.SET_UP,
+        "Try on a scratch schema of your own server what the connector claims, and write a page of what was seen.",
+    ),
     "deploy": Listed(
         "setting_up.deploy",
         Group.SET_UP,

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow
 from agent.model.proposals import UNDO, WAY_BACK, Proposal, ProposedMove
@@ -47,7 +49,7 @@ def propose_undo(
     """
     if not rows:
         raise CannotUndo("there is no move to take back", advice="`hotplace history` lists the moves.")
-    catalog = connector.catalog()
+    catalog = _with_exact_sizes(connector.catalog(), rows, connector)
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
     room = _rooms(catalog, database)
     moves = tuple(
@@ -125,6 +127,18 @@ def settle_undos(database: str, ledger: Ledger) -> int:
             why = "there is no such proposal" if last is None else f"it is {last.state}: {last.reason}"
             ledger.moves.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
     return undone
+
+
+def _with_exact_sizes(catalog: Catalog, rows: Sequence[MoveRow], connector: Connector) -> Catalog:
+    """The catalog with the bytes that the units of the moves have now: its own sizes are cheap estimates."""
+    units = catalog.units
+    row_of = rows_of_keys(units.key, {key for row in rows for key in row.move.route.bundle.unit_keys})
+    at = np.array(sorted(row_of.values()), dtype=np.int64)
+    if not len(at):
+        return catalog
+    exact, sizes = connector.exact_sizes(units.physical_id[at]), units.size_bytes.copy()
+    sizes[at] = np.where(exact < 0, sizes[at], exact)
+    return replace(catalog, units=replace(units, size_bytes=sizes))
 
 
 def _rooms(catalog: Catalog, database: DatabaseConfig) -> dict[str, int]:

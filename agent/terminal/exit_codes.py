@@ -28,6 +28,7 @@ class ExitCode(IntEnum):
     MOVE_FAILED = 8, "a move failed"
     BUSY = 9, "another agent has the database, or the address or the ledger is taken"
     LEDGER_UNUSABLE = 10, "the ledger is damaged or cannot be opened or written"
+    CONTRADICTED = 11, "prove saw a claim contradicted"
     INTERRUPTED = 130, "interrupted from the keyboard"
 
 

@@ -7,6 +7,7 @@ from connectors.base import Clock, Connector, DriverMissing
 from connectors.inheritance import Inheritance
 from connectors.installing import install_command
 from connectors.postgresql import by_hand
+from connectors.postgresql.proving import PROOF
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.recording.tap import Tap
 from connectors.registry import Engine
@@ -59,4 +60,5 @@ ENGINE = Engine(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
     by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
+    proof=PROOF,
 )

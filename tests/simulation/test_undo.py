@@ -62,6 +62,27 @@ def test_everything_goes_back_where_it_was(site: Site, measured_first: bool) -> 
         assert ledger.audit.verify().ok
 
 
+def test_the_way_back_states_exact_sizes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the catalog's cheap sizes are too small, an undo is neither refused as grown nor priced by them."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        watch.act()
+        catalog = watch.connector.catalog()
+        cheap = replace(catalog, units=replace(catalog.units, size_bytes=catalog.units.size_bytes // 2))
+        with monkeypatch.context() as patch:
+            patch.setattr(watch.connector, "catalog", lambda: cheap)
+            patch.setattr(
+                watch.connector, "exact_sizes", lambda ids: catalog.units.size_bytes[catalog.units.rows_of(ids)]
+            )
+            number = take_back(site, watch, ledger)
+        approve(ledger, number)
+        watch.act()
+        assert {row.state for row in ledger.moves.rows(proposal_id=number)} == {MoveState.PLACED}
+        for move in ledger.proposals.row(number).proposal.moves:
+            (size,) = catalog.units.size_bytes[[key == move.key for key in catalog.units.key]]
+            assert move.size_bytes == size
+
+
 def test_an_undo_runs_only_when_approved(site: Site) -> None:
     """Proposed is not done; rejected, the moves are kept after all."""
     with site.agent() as (watch, ledger):

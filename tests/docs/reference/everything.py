@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from tests.docs.reference import alerts, commands, keys, metrics, words
+from tests.docs.reference import alerts, claims, commands, keys, metrics, words
 
 
 def all_blocks() -> dict[str, str]:
     """Markdown of each part that a page may ask for."""
-    return {**commands.blocks(), **keys.blocks(), **metrics.blocks(), **words.blocks(), **alerts.blocks()}
+    return {
+        **commands.blocks(),
+        **keys.blocks(),
+        **metrics.blocks(),
+        **words.blocks(),
+        **alerts.blocks(),
+        **claims.blocks(),
+    }

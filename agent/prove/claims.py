@@ -1,0 +1,150 @@
+"""Every claim that can be tried on an engine, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from connectors.base import ConnectorError, HotplaceError
+from connectors.proving import MOVES, Case, Proof, Scratch
+
+NAMES = Scratch(schema="scratch", slow="slow", fast="fast")  # in the names of cases where there is no server
+ANSWERS = {
+    "identify": "server, version and database are told",
+    "capabilities": "what the login may do is told",
+    "catalog": "spaces and units are listed",
+    "sample": "counters are read",
+    "doctor": "privileges and settings are examined",
+    "plan": "the units of the scratch schema are ranked, and nothing is changed by it",
+}
+COUNTERS = {
+    "look_ups": "a look-up counts as at least one logical read of its table, and as little more",
+    "scans": "a scan counts as a logical read of every block of the table",
+    "untouched": "what no session reads has no reads",
+}
+PITFALLS = {
+    "lock": "while another transaction uses the object a move that locks it gives up, changes nothing, and is done "
+    "once the object is free",
+    "long transaction": "an online build waits for a transaction that was there before it, and reads and writes go on",
+    "cancelled": "an online build that is cancelled while it waits leaves nothing behind",
+    "dropped": "an object dropped after the approval is noticed, and no statement is sent for it",
+    "grown": "an object that has grown far beyond what was approved is not moved",
+}
+
+
+class Result(StrEnum):
+    """What became of a claim."""
+
+    SEEN = "seen"
+    CONTRADICTED = "contradicted"
+    NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing that the connector takes for true."""
+
+    sort: str  # "query", "answer", "counter", "units", "move", "kept", "online", "lock", "pitfall" or "clean"
+    name: str
+    sentence: str
+
+    @property
+    def code(self) -> str:
+        """How it is called in documents and tables."""
+        return f"{self.sort} {self.name}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A claim and what was seen of it."""
+
+    claim: Claim
+    result: Result
+    evidence: str
+    native_code: str = ""  # of the engine's error, "" where there was none
+    seconds: float | None = None
+
+
+def every_claim(proof: Proof) -> tuple[Claim, ...]:
+    """All claims of an engine, in the order of the page; asks no server."""
+    return tuple(_claims(proof, proof.cases(NAMES)))
+
+
+def _claims(proof: Proof, cases: Iterable[Case]) -> Iterator[Claim]:
+    cases = tuple(cases)
+    for name in proof.queries():
+        yield Claim(sort="query", name=name, sentence=f"the server has every column and function that {name}.sql names")
+    yield from _listed("answer", ANSWERS)
+    for case in cases:
+        yield Claim(sort="units", name=case.name, sentence=f"the catalog lists its units. {case.sentence}")
+    yield from _listed("counter", COUNTERS)
+    for case in cases:
+        if case.purpose == MOVES:
+            yield Claim(sort="move", name=case.name, sentence="each unit goes there and back by every way there is")
+            yield Claim(
+                sort="kept", name=case.name,
+                sentence="structure, rows, privileges, statistics and validity are as before after each move",
+            )  # fmt: skip
+    for route in proof.routes:
+        yield Claim(sort="online", name=route, sentence="other sessions read and write meanwhile, or wait, as it says")
+        yield Claim(sort="lock", name=route, sentence="the strongest lock of the move is the one that it names")
+    yield from _listed("pitfall", PITFALLS)
+    yield Claim(sort="clean", name="", sentence="the scratch schema is empty afterwards")
+
+
+def _listed(sort: str, sentences: dict[str, str]) -> Iterator[Claim]:
+    return (Claim(sort=sort, name=name, sentence=sentence) for name, sentence in sentences.items())
+
+
+class Findings:
+    """Collects what is seen of each claim; one contradiction outweighs whatever else was seen of it."""
+
+    def __init__(self, claims: Iterable[Claim]) -> None:
+        self._claims = {claim.code: claim for claim in claims}
+        self._found: dict[str, Finding] = {}
+
+    def seen(self, code: str, evidence: str, seconds: float | None = None) -> None:
+        """It was as the connector takes it."""
+        self._add(code, Result.SEEN, evidence, "", seconds)
+
+    def contradicted(self, code: str, evidence: str, native_code: str = "") -> None:
+        """It was not."""
+        self._add(code, Result.CONTRADICTED, evidence, native_code, None)
+
+    def not_tried(self, code: str, why: str, native_code: str = "") -> None:
+        """It could not be tried."""
+        self._add(code, Result.NOT_TRIED, why, native_code, None)
+
+    def failed(self, code: str, error: HotplaceError) -> None:
+        """It was tried and the engine refused."""
+        self.contradicted(code, str(error), native_code_of(error))
+
+    def result(self, code: str) -> Result:
+        """What is known so far."""
+        return self._found[code].result if code in self._found else Result.NOT_TRIED
+
+    def all(self) -> tuple[Finding, ...]:
+        """One finding for each claim, in the order of the claims."""
+        return tuple(
+            self._found.get(code, Finding(claim=claim, result=Result.NOT_TRIED, evidence="the run ended before"))
+            for code, claim in self._claims.items()
+        )
+
+    def _add(self, code: str, result: Result, evidence: str, native_code: str, seconds: float | None) -> None:
+        claim, known = self._claims[code], self._found.get(code)
+        if known is not None and _WEIGHT[known.result] > _WEIGHT[result]:
+            return
+        if known is not None and known.result is result and result is not Result.SEEN:
+            return  # the first contradiction is the one to look at
+        self._found[code] = Finding(
+            claim=claim, result=result, evidence=evidence, native_code=native_code, seconds=seconds
+        )
+
+
+_WEIGHT = {Result.NOT_TRIED: 0, Result.SEEN: 1, Result.CONTRADICTED: 2}
+
+
+def native_code_of(error: BaseException) -> str:
+    """The engine's own code of an error, "" where it has none."""
+    return error.native_code if isinstance(error, ConnectorError) else ""

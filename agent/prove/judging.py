@@ -1,0 +1,111 @@
+"""What other sessions saw of the moves: the strongest lock of each way, and whether reads and writes went on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent.ledger import MoveRow
+from agent.model.states import CARRIED_OUT
+from agent.prove.bench import Bench
+from agent.prove.claims import Findings
+from agent.prove.witness import Probe, SeenLock, Witness
+from connectors.formatting import format_seconds
+from connectors.move_effects import Locked
+
+LONG_SECONDS = 1.0  # a statement of another session that takes so long was held up
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """While the statements of one move ran."""
+
+    row: MoveRow
+    began: datetime
+    ended: datetime
+
+    @property
+    def seconds(self) -> float:
+        """How long that was."""
+        return (self.ended - self.began).total_seconds()
+
+
+def windows(bench: Bench) -> Iterator[Window]:
+    """Of each move of this proof that was carried out, by the journal."""
+    for row in (row for number in bench.proposals for row in bench.rows(number) if row.state in CARRIED_OUT):
+        steps = [step for step in bench.ledger.moves.steps(row.id) if step.ended_at is not None]
+        if steps:
+            yield Window(row, steps[0].intended_at, max(step.ended_at for step in steps if step.ended_at))
+
+
+def judge_locks(findings: Findings, witness: Witness, bench: Bench) -> None:
+    """Hold the strongest lock that was seen on the case's units against the words of the route."""
+    strongest: dict[str, tuple[SeenLock, Window]] = {}
+    for window in windows(bench):
+        case = bench.case_of(window.row.move.key)
+        for lock in _within(witness.locks, window):
+            if case is None or lock.relation not in case.units:
+                continue
+            name = window.row.move.route.name
+            if name not in strongest or lock.rank > strongest[name][0].rank:
+                strongest[name] = lock, window
+    for name in bench.proof.routes:
+        if name not in strongest:
+            why = witness.fault or "every move was over before another session looked"
+            findings.not_tried(f"lock {name}", why)
+            continue
+        lock, window = strongest[name]
+        words = f"{lock.mode} on {lock.relation} while {window.row.move.key} moved"
+        named = window.row.move.route.locks.startswith(f"{lock.mode} on ")
+        (findings.seen if named else findings.contradicted)(f"lock {name}", words)
+
+
+def _within(locks: list[SeenLock], window: Window) -> Iterator[SeenLock]:
+    return (lock for lock in locks if window.began <= lock.at <= window.ended)
+
+
+def judge_others(findings: Findings, witness: Witness, bench: Bench) -> None:
+    """Hold what reads and writes took meanwhile against what each way says of others."""
+    by_name: dict[str, list[tuple[Window, list[Probe]]]] = {}
+    for window in windows(bench):
+        met = [each for each in witness.probes if each.began < window.ended and each.ended > window.began]
+        if met:
+            by_name.setdefault(window.row.move.route.name, []).append((window, met))
+    for name in bench.proof.routes:
+        moves = by_name.get(name, [])
+        if not moves:
+            findings.not_tried(f"online {name}", "every move was over before another session asked")
+        elif moves[0][0].row.move.route.online:
+            _judge_online(findings, name, moves)
+        else:
+            _judge_waiting(findings, name, moves)
+
+
+def _judge_online(findings: Findings, name: str, met: list[tuple[Window, list[Probe]]]) -> None:
+    """Reads and writes have to end while it runs, and none may take long or fail."""
+    probes = [probe for _, some in met for probe in some]
+    within = sum(window.began <= probe.began and probe.ended <= window.ended for window, some in met for probe in some)
+    longest = max(probe.seconds for probe in probes)
+    failed = next((probe.error for probe in probes if probe.error), "")
+    words = f"{within} reads and writes ended while it ran, the longest took {format_seconds(longest)}"
+    if failed or longest > LONG_SECONDS:
+        findings.contradicted(f"online {name}", f"{words}; {failed}".rstrip("; "))
+    elif within:
+        findings.seen(f"online {name}", words)
+    else:
+        findings.not_tried(f"online {name}", "every move was over before another session's statement ended")
+
+
+def _judge_waiting(findings: Findings, name: str, met: list[tuple[Window, list[Probe]]]) -> None:
+    """Others may be held up, but no longer than the statement of the move takes."""
+    failed = next((probe.error for _, some in met for probe in some if probe.error), "")
+    late = [(window, probe) for window, some in met for probe in some if probe.seconds > window.seconds + LONG_SECONDS]
+    longest = max(probe.seconds for _, some in met for probe in some)
+    locked = met[0][0].row.move.route.locked
+    what = "all others wait" if locked is Locked.ALL else "writers wait" if locked is Locked.WRITES else "some wait"
+    words = f"{what}: the longest read or write took {format_seconds(longest)}"
+    if failed or late:
+        findings.contradicted(f"online {name}", f"{words}; {failed}".rstrip("; "))
+    else:
+        findings.seen(f"online {name}", words)

@@ -1,0 +1,196 @@
+"""A whole proof: admission, making, reading, moving, pitfalls, dropping, page.
+
+Only what the listed statements made is dropped, by the names that they made it under; the schema was empty before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from agent.config import DatabaseConfig, Level
+from agent.execution.hooks import MoveEvent
+from agent.ledger import Ledger
+from agent.model.states import ACTIONABLE
+from agent.prove import pitfalls, reading
+from agent.prove.admission import admit, admit_watching_login
+from agent.prove.bench import Approve, Bench
+from agent.prove.claims import Findings, every_claim
+from agent.prove.moving import Rounds
+from agent.prove.page import Page
+from agent.prove.refusals import ProofRefused
+from agent.prove.script import Script
+from agent.prove.witness import Witness
+from agent.service.watch import Watch
+from connectors.base import Clock, HotplaceError
+from connectors.proving import Case, Proof, ProofSession
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a person has ordered, and how they are asked."""
+
+    database: DatabaseConfig
+    proof: Proof
+    script: Script
+    ledger: Ledger
+    clock: Clock
+    who: str
+    origin: str
+    approve_script: Callable[[Script], bool]  # shows the script and asks
+    approve: Approve
+    say: Callable[[str], None]
+    server: str = "real"
+    note: str = ""
+
+
+def prove(order: Order) -> Page | None:
+    """Run it; None where the script was not approved.
+
+    Raises:
+        ProofRefused: login, schema or spaces are not fit for it.
+        NotApproved: a person said no to a move; what was made is dropped.
+        ConnectorError: the engine did not answer, or another agent acts here.
+    """
+    settings = order.database.move_connection or order.database.connection
+    session = order.proof.open_session(settings, order.clock)
+    try:
+        _refuse_work_of_others(order)
+        admit(session, order.script)
+        admit_watching_login(order.proof, order.database, order.script, order.clock)
+        if not order.approve_script(order.script):
+            return None
+        order.ledger.audit.record(
+            "proof.approved", order.database.name, who=order.who, origin=order.origin, digest=order.script.digest
+        )
+        return _Run(order, session).page()
+    finally:
+        session.close()
+
+
+def _refuse_work_of_others(order: Order) -> None:
+    rows = order.ledger.moves.rows(database=order.database.name, states=ACTIONABLE)
+    if rows:
+        raise ProofRefused(
+            f"nothing was made: the ledger has approved moves of {order.database.name}, the first is {rows[0].id}",
+            advice="Give prove a configuration with a ledger of its own.",
+        )
+
+
+class _Run:
+    """One run on an approved script."""
+
+    def __init__(self, order: Order, session: ProofSession) -> None:
+        self._order = order
+        self._rounds: Rounds | None = None
+        watch = Watch(
+            order.database, order.ledger, order.clock, level=Level.PROPOSE, dry_run=False, listener=self._listen,
+            asked_by=order.who,
+        )  # fmt: skip
+        self._bench = Bench(
+            database=order.database, proof=order.proof, script=order.script, ledger=order.ledger, clock=order.clock,
+            watch=watch, session=session, findings=Findings(every_claim(order.proof)), approve=order.approve,
+            who=order.who, origin=order.origin, say=order.say,
+        )  # fmt: skip
+
+    def page(self) -> Page:
+        """Everything, from the first statement to the last DROP."""
+        bench, order = self._bench, self._order
+        began, at = order.clock.monotonic(), order.clock.now()
+        try:
+            bench.watch.hold_lease()
+            identity = bench.watch.identity
+            self._try_all()
+        finally:
+            self._clear()
+        return Page(
+            title=order.database.engine_record.title,
+            engine=identity.engine,
+            version=identity.version,
+            server=order.server,
+            made_at=f"{at:%Y-%m-%dT%H:%M:%SZ}",
+            digest=order.script.digest,
+            seconds=order.clock.monotonic() - began,
+            findings=bench.findings.all(),
+            note=order.note,
+        )
+
+    def _try_all(self) -> None:
+        bench = self._bench
+        self._make()
+        reading.try_queries(bench)
+        reading.try_answers(bench)
+        reading.try_units(bench)
+        reading.try_counters(bench)
+        reading.try_plan(bench)
+        witness = Witness(bench.script, bench.clock, bench.open_session)
+        witness.start()
+        try:
+            self._rounds = Rounds(bench, witness)
+            self._rounds.run()
+            for case in bench.made:
+                if case.purpose == "pitfalls":
+                    pitfalls.Pitfalls(bench, witness, case).run()
+        finally:
+            witness.stop()
+
+    def _listen(self, event: MoveEvent) -> None:
+        self._bench.say(f"{event.move.move.key} -> {event.move.move.to_space}: {event.move.state}: {event.sentence}")
+        if self._rounds is not None:
+            self._rounds.listen(event)
+
+    # -- making and dropping -------------------------------------------------------------------------------------
+
+    def _make(self) -> None:
+        """Each case that the server lets us make; of others the claims say why they were not tried."""
+        bench = self._bench
+        for case in bench.script.cases:
+            bench.say(f"making {case.name}: {case.sentence}")
+            bench.made.append(case)  # before its first statement: a part of it may be there if one fails
+            try:
+                for statement in case.part("make"):
+                    bench.session.run(statement.sql)
+            except HotplaceError as error:
+                self._drop(case)
+                bench.made.remove(case)
+                self._not_made(case, error)
+
+    def _not_made(self, case: Case, error: HotplaceError) -> None:
+        findings, native = self._bench.findings, getattr(error, "native_code", "")
+        for finding in findings.all():
+            if finding.claim.name == case.name and finding.claim.sort in ("units", "move", "kept"):
+                findings.not_tried(finding.claim.code, f"the server did not make it: {error}", native)
+
+    def _drop(self, case: Case) -> None:
+        for statement in case.part("drop"):
+            with suppress(HotplaceError):  # what is left is named at the end
+                self._bench.session.run(statement.sql)
+
+    def _clear(self) -> None:
+        """Let nothing run any more, and drop what was made."""
+        bench = self._bench
+        try:
+            for number in bench.proposals:
+                bench.strike_rest(number)
+            with suppress(HotplaceError):
+                bench.session.let_go()
+            for case in reversed(bench.made):
+                self._drop(case)
+            self._look_that_it_is_empty()
+        finally:
+            bench.watch.stop()
+            bench.watch.close(save=False)
+
+    def _look_that_it_is_empty(self) -> None:
+        bench = self._bench
+        try:
+            left = [str(row[0]) for row in bench.session.rows(bench.script.questions["schema"])]
+        except HotplaceError as error:
+            bench.findings.failed("clean", error)
+            return
+        if left:
+            bench.findings.contradicted("clean", "; ".join(left))
+            bench.say(f"left behind: {'; '.join(left)}")
+        else:
+            bench.findings.seen("clean", "all that was made is dropped")

@@ -1,0 +1,83 @@
+"""How PostgreSQL is proved: the texts of this folder with the scratch schema's names in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+
+from psycopg import sql
+
+from connectors.postgresql.reading.roles import query_for
+from connectors.proving import Case, Scratch, read_cases, read_questions
+
+PACKAGE = "connectors.postgresql.claims"
+COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
+PARAMETER = re.compile(r"%\((\w+)\)s")
+
+
+def cases(scratch: Scratch) -> tuple[Case, ...]:
+    """Every case, for that schema and these tablespaces."""
+    return read_cases(PACKAGE, _names(scratch))
+
+
+def questions(scratch: Scratch) -> Mapping[str, str]:
+    """See ``connectors.proving.Proof``."""
+    names = _names(scratch)
+    found = dict(read_questions(PACKAGE, "ask", names))
+    space = found.pop("space")
+    for which, name in (("slow", scratch.slow), ("fast", scratch.fast)):
+        found[f"space {which}"] = space.replace("{space}", _literal(name))
+    return {**found, **{f"compare {name}": text for name, text in read_questions(PACKAGE, "compare", names)}}
+
+
+def queries() -> Mapping[str, str]:
+    """Each query of the connector as one that gives no row and so does nothing, but names every column and function."""
+    folder = files("connectors.postgresql") / "sql"
+    names = sorted(each.name.removesuffix(".sql") for each in folder.iterdir() if each.name.endswith(".sql"))
+    return {name: described((folder / f"{name}.sql").read_text(encoding="utf-8")) for name in names}
+
+
+def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
+    """Queries that servers of other major versions are asked.
+
+    >>> sorted(of_other_versions((18, 4)))
+    ['roles_14', 'roles_16']
+    """
+    return frozenset({"roles", "roles_14", "roles_16"} - {query_for(version[0] * 10000)})
+
+
+def described(query: str) -> str:
+    r"""The query in one that takes no row of it, each parameter NULL.
+
+    >>> described("-- Head.\nSELECT %(key)s::text AS k")
+    'SELECT * FROM (SELECT NULL::text AS k) AS q LIMIT 0'
+    """
+    body = "\n".join(line for line in query.splitlines() if not line.startswith("--")).strip()
+    found = COPY.match(body)
+    inner = PARAMETER.sub("NULL", found["query"] if found else body).replace("%%", "%")
+    return f"SELECT * FROM ({inner}) AS q LIMIT 0"  # noqa: S608  # the connector's own text
+
+
+def _names(scratch: Scratch) -> dict[str, str]:
+    """Identifiers as the catalog's keys have them: quoted only where they must be."""
+    return {
+        "schema": quoted(scratch.schema),
+        "slow": quoted(scratch.slow),
+        "fast": quoted(scratch.fast),
+        "literal": _literal(scratch.schema),
+        "spelled": _literal(quoted(scratch.schema)),
+    }
+
+
+def quoted(name: str) -> str:
+    """An identifier by the rule of ``quote_ident``, but for keywords: ``ask/schema.sql`` refuses those.
+
+    >>> quoted("scratch_1"), quoted("Scratch")
+    ('scratch_1', '"Scratch"')
+    """
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else sql.Identifier(name).as_string(None)
+
+
+def _literal(text: str) -> str:
+    return sql.Literal(text).as_string(None)

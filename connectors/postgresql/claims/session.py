@@ -1,0 +1,64 @@
+"""The session of ``hotplace prove``: it makes, reads, compares and drops what is in the scratch schema."""
+
+from __future__ import annotations
+
+import psycopg
+
+from connectors.base import Clock
+from connectors.postgresql.session.errors import translate
+from connectors.postgresql.session.sessions import OF_QUERIES, milliseconds, open_connection
+from connectors.postgresql.settings import PostgresqlSettings
+from connectors.proving import Row
+
+SHOWN = 50  # characters of a statement that failed
+PATIENCE_SECONDS = 10.0  # for a lock: a read may wait for a move of ours, never for long
+
+
+class PostgresqlProofSession:
+    """One connection in autocommit."""
+
+    def __init__(self, settings: PostgresqlSettings, _clock: Clock) -> None:
+        """Connect.
+
+        Raises:
+            CannotConnect: or what else connecting raises.
+        """
+        options = {
+            **OF_QUERIES,
+            "statement_timeout": milliseconds(max(60.0, settings.statement_timeout)),
+            "lock_timeout": milliseconds(PATIENCE_SECONDS),
+        }
+        self._connection = open_connection(settings, name="hotplace prove", options=options)
+
+    def run(self, statement: str) -> None:
+        """Carry out one statement; in autocommit it is committed."""
+        self._execute(statement)
+
+    def rows(self, statement: str) -> list[Row]:
+        """The result of a query."""
+        return self._execute(statement).fetchall()
+
+    def hold(self, statement: str) -> None:
+        """Begin a transaction with the statement and leave it open."""
+        self._execute("BEGIN")
+        self._execute(statement)
+
+    def let_go(self) -> None:
+        """Roll back; harmless without a transaction."""
+        self._connection.rollback()
+
+    def close(self) -> None:
+        """End the session."""
+        self._connection.close()
+
+    def _execute(self, statement: str) -> psycopg.Cursor[Row]:
+        try:
+            return self._connection.execute(statement.encode())
+        except psycopg.Error as error:
+            raise translate(error, _beginning(statement)) from error
+
+
+def _beginning(statement: str) -> str:
+    """The first words of a statement, for messages."""
+    words = " ".join(statement.split())
+    return words if len(words) <= SHOWN else f"{words[:SHOWN]}..."

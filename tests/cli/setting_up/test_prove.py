@@ -1,0 +1,86 @@
+"""``hotplace prove`` as a command: what it lists, and what it refuses before it connects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.cli.session import Options, Session
+from agent.cli.setting_up.prove import tell
+from agent.prove.claims import Findings, every_claim
+from agent.prove.page import Page, markdown_of
+from agent.terminal.exit_codes import ExitCode
+from connectors.registry import find_engine
+from tests.cli.site import Site
+
+ARGUMENTS = ("prove", "--engine", "postgresql", "--schema", "scratch", "--slow", "slow", "--fast", "fast")
+DATABASE = {
+    "name": "real",
+    "engine": "postgresql",
+    "connection": {"host": "/nowhere", "dbname": "x", "user": "x"},
+    "tiers": [{"name": "ssd", "spaces": ["fast"]}, {"name": "hdd", "spaces": ["slow"]}],
+}
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Site:
+    """A site whose PostgreSQL does not answer."""
+    return Site(tmp_path, DATABASE)
+
+
+def test_a_dry_run_lists_and_connects_to_nothing(far: Site) -> None:
+    """Every statement with what it is for, and the digest over them."""
+    far.values["dry_run"] = True
+    far.write()
+    done = far.good(*ARGUMENTS, "--json").document
+    statements = [each["sql"] for each in done["statements"]]
+    assert any(sql.startswith("CREATE TABLE scratch.heap (") for sql in statements)
+    assert any("DROP TABLE IF EXISTS scratch.heap" in sql for sql in statements)
+    assert len(statements) == len(set(map(json.dumps, done["statements"])))
+    assert done["digest"][:12] in far.good(*ARGUMENTS).out
+
+
+def test_names_are_under_the_digest(far: Site) -> None:
+    """Another space is another list."""
+    far.values["dry_run"] = True
+    far.write()
+    one = far.good(*ARGUMENTS, "--json").document["digest"]
+    other = far.good(*ARGUMENTS[:-1], "other", "--json").document["digest"]
+    assert one != other
+
+
+def test_what_is_refused_before_connecting(far: Site) -> None:
+    """Another engine, another digest, and no terminal to ask on."""
+    far.values["dry_run"] = False
+    far.write()
+    assert far.run("prove", "--engine", "db2", *ARGUMENTS[3:]).code == ExitCode.USAGE
+    assert far.run(*ARGUMENTS, "--yes", "--digest", "0" * 12).code == ExitCode.REFUSED
+    assert far.run(*ARGUMENTS).code == ExitCode.REFUSED
+    assert far.run(*ARGUMENTS, "--yes").code == ExitCode.CANNOT_CONNECT
+
+
+def page(*contradicted: str) -> Page:
+    """A page on which those claims are contradicted and nothing else was tried."""
+    proof = find_engine("postgresql").proof
+    assert proof is not None
+    findings = Findings(every_claim(proof))
+    for code in contradicted:
+        findings.contradicted(code, "a | b <c> was `d`", "42P01")
+    values: dict[str, Any] = {"title": "PostgreSQL", "engine": "postgresql", "version": "18.4", "server": "real"}
+    return Page(**values, made_at="2026-01-01T00:00:00Z", digest="d" * 64, seconds=1.0, findings=findings.all())
+
+
+@pytest.mark.parametrize("suffix", ["md", "json"])
+def test_a_contradiction_is_an_exit_code(tmp_path: Path, suffix: str) -> None:
+    """11 with one, 0 without; the page names the native error and holds no markup of what was seen."""
+    file = tmp_path / f"page.{suffix}"
+    with Session(Options(as_json=True)) as session:
+        assert tell(session, page(), file) is ExitCode.OK
+        assert tell(session, page("query units", "clean"), file) is ExitCode.CONTRADICTED
+    text = file.read_text(encoding="utf-8")
+    shown = markdown_of(json.loads(text)) if suffix == "json" else text
+    assert "| units | **contradicted** | a \\| b \\<c\\> was \\`d\\` (42P01) |" in shown
+    assert "2 contradicted" in shown

@@ -1,0 +1,62 @@
+"""What is known of each engine's claims, and how: from the page of ``hotplace prove`` that is checked in.
+
+``docs/pages/proof/ENGINE.json`` is that page as the command wrote it (``--output ENGINE.json``). The Markdown next to
+it and the tables of the engines' pages are made from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from agent.prove.claims import Claim, Result, every_claim
+from agent.prove.page import markdown_of
+from connectors.registry import engine_names, find_engine
+from tests.docs.reference.blocks import PAGES, table
+
+PROOFS = PAGES / "proof"
+DOCUMENTED = "documented only"
+
+
+def proven() -> dict[str, Mapping[str, Any]]:
+    """Page of each engine that has one."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PROOFS.glob("*.json"))}
+
+
+def blocks() -> dict[str, str]:
+    """For each engine with cases the table of its claims, and its page where one is checked in."""
+    pages = proven()
+    proofs = {name: proof for name in engine_names() if (proof := find_engine(name).proof) is not None}
+    tables = {f"claims {name}": claims_table(every_claim(proof), pages.get(name)) for name, proof in proofs.items()}
+    return {**tables, **{f"proof {name}": markdown_of(page) for name, page in pages.items()}}
+
+
+def claims_table(claims: tuple[Claim, ...], page: Mapping[str, Any] | None) -> str:
+    """Each claim and how it is known. A claim that is not on the page is documented only."""
+    found = {} if page is None else {claim["code"]: claim["result"] for claim in page["claims"]}
+    server = "" if page is None else str(page["server"])
+    return table(
+        ("claim", "known"), [(words(claim), known(found.get(claim.code), server)) for claim in claims]
+    )  # fmt: skip
+
+
+def words(claim: Claim) -> str:
+    """Sort and name of a claim, with its sentence where the name does not say it."""
+    named = f"{claim.sort} {claim.name}".strip()
+    return named if claim.sort in ("query", "units", "move", "kept") else f"{named}: {claim.sentence}"
+
+
+def known(result: str | None, server: str) -> str:
+    """How a claim is known, by what the page says of it.
+
+    >>> known("seen", "real"), known("seen", "emulated"), known("not tried", "real"), known("contradicted", "real")
+    ('real', 'emulated', 'documented only', '**contradicted** (real)')
+    """
+    match result:
+        case Result.SEEN:
+            return server
+        case Result.CONTRADICTED:
+            return f"**contradicted** ({server})"
+        case _:
+            return DOCUMENTED

@@ -1,0 +1,110 @@
+"""A scratch schema on a real PostgreSQL, a login that owns nothing else, and a proof in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger
+from agent.model.clock import SystemClock
+from agent.model.proposals import Proposal
+from agent.prove import pitfalls
+from agent.prove.claims import Finding
+from agent.prove.page import Page
+from agent.prove.run import Order, prove
+from agent.prove.script import Script, script_of
+from connectors.proving import Proof, Scratch
+from connectors.registry import find_engine
+from tests.labs.postgresql import Cluster
+
+SCRATCH = Scratch(schema="scratch", slow="slow", fast="fast")
+OWNER = """
+DO $$ BEGIN IF to_regrole('prover') IS NULL THEN CREATE ROLE prover LOGIN; END IF; END $$;
+GRANT pg_monitor TO prover;
+GRANT CREATE ON TABLESPACE fast, slow TO prover;
+CREATE SCHEMA scratch AUTHORIZATION prover;
+"""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where one proof runs. ``answers`` decide about script and proposals, in order; yes to what they do not reach."""
+
+    cluster: Cluster
+    dbname: str
+    folder: Path
+    dba: psycopg.Connection
+    ledger: Ledger
+    said: list[str] = field(default_factory=list)
+    shown: list[Script | Proposal] = field(default_factory=list)
+    answers: list[bool] = field(default_factory=list)
+    user: str = "prover"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The database as the configuration has it."""
+        return {
+            "name": "real",
+            "engine": "postgresql",
+            "connection": {"host": str(self.cluster.server.folder), "dbname": self.dbname, "user": self.user},
+            "tiers": [
+                {"name": "ssd", "spaces": [{"name": "fast", "capacity": "1 GiB"}]},
+                {"name": "hdd", "spaces": [{"name": "slow", "capacity": "1 GiB"}]},
+            ],
+        }
+
+    @property
+    def proof(self) -> Proof:
+        """Of the engine."""
+        found = find_engine("postgresql").proof
+        assert found is not None
+        return found
+
+    def script(self, *names: str) -> Script:
+        """The script with the cases of those names alone."""
+        script = script_of(self.proof, SCRATCH)
+        return replace(script, cases=tuple(case for case in script.cases if case.name in names))
+
+    def prove(self, script: Script, **other: Any) -> Page | None:
+        """Run it to its page."""
+        order = Order(
+            database=DatabaseConfig.model_validate(self.values), proof=self.proof, script=script, ledger=self.ledger,
+            clock=SystemClock(), who="ann", origin="test", approve_script=self._decide,
+            approve=lambda _number, proposal: self._decide(proposal), say=self.said.append,
+        )  # fmt: skip
+        return prove(replace(order, **other))
+
+    def _decide(self, shown: Script | Proposal) -> bool:
+        self.shown.append(shown)
+        return self.answers.pop(0) if self.answers else True
+
+    def relations(self) -> list[str]:
+        """What the scratch schema holds."""
+        rows = self.dba.execute("SELECT relname FROM pg_class WHERE relnamespace = 'scratch'::regnamespace ORDER BY 1")
+        return [name for (name,) in rows]
+
+
+@pytest.fixture
+def place(cluster: Cluster, dbname: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """A database with an empty scratch schema."""
+    monkeypatch.setattr(pitfalls, "HELD_SECONDS", 0.7)
+    with cluster.session(dbname) as dba, Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger:
+        dba.execute(OWNER)
+        yield Place(cluster=cluster, dbname=dbname, folder=tmp_path, dba=dba, ledger=ledger)
+
+
+@pytest.fixture
+def finding() -> Callable[[Page | None, str], Finding]:
+    """The finding of a page by the code of its claim."""
+
+    def find(page: Page | None, code: str) -> Finding:
+        assert page is not None
+        return next(each for each in page.findings if each.claim.code == code)
+
+    return find

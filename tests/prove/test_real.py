@@ -1,0 +1,169 @@
+"""A proof on a real PostgreSQL: what it sees, what it refuses, what it leaves behind, what it notices."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from agent.prove.claims import Finding, Result
+from agent.prove.page import Page, document, markdown_of
+from agent.prove.refusals import NotApproved, ProofRefused
+from connectors.postgresql.moving.mover import PostgresqlMover
+from connectors.proving import Statement
+from tests.conftest import MAJORS
+from tests.prove.conftest import Place
+
+Find = Callable[[Page | None, str], Finding]
+NEWEST = pytest.mark.parametrize("cluster", MAJORS[-1:], indirect=True)
+pytestmark = [pytest.mark.postgresql, pytest.mark.xdist_group(f"postgresql {MAJORS[-1] if MAJORS else 0}"), NEWEST]
+
+
+def test_from_an_empty_schema_to_a_page(place: Place) -> None:
+    """Made, loaded, sampled, planned, moved there and back by every way, disturbed, dropped: every claim is seen."""
+    names = {"toast", "loaded", "disturbed"}
+    page = place.prove(place.script(*names))
+    assert page is not None
+    assert [(each.claim.code, each.evidence) for each in page.findings if each.result is Result.CONTRADICTED] == []
+    tried = {each.claim.code for each in page.findings if each.result is Result.SEEN}
+    assert {"move toast", "kept toast"} | {f"units {name}" for name in names} <= tried
+    assert {"counter look_ups", "counter scans", "counter untouched", "answer plan", "clean"} <= tried
+    assert {f"pitfall {name}" for name in ("lock", "long transaction", "cancelled", "dropped", "grown")} <= tried
+    assert {"lock set tablespace", "online reindex concurrently", "query units"} <= tried
+    assert place.relations() == []
+    rows = place.ledger.audit.rows(event="proof.approved")
+    assert [row.facts["digest"] for row in rows] == [page.digest]
+    text = markdown_of(document(page))
+    assert all(each.claim.name in text.replace("\\", "") for each in page.findings)
+
+
+def test_a_superuser_is_refused(place: Place) -> None:
+    """Before a statement is sent, and whatever else it may do."""
+    place.user = "postgres"
+    with pytest.raises(ProofRefused, match="postgres is a superuser"):
+        place.prove(place.script("toast"))
+    assert (place.relations(), place.shown) == ([], [])
+
+
+REFUSED = (  # what spoils it, what mends it, and the words of the refusal
+    ("ALTER ROLE prover CREATEROLE", "ALTER ROLE prover NOCREATEROLE", "prover may create roles"),
+    (
+        "CREATE ROLE boss SUPERUSER; GRANT boss TO prover", "DROP ROLE boss",
+        "prover is a member of boss, which is a superuser",
+    ),
+    ("CREATE SCHEMA other AUTHORIZATION prover", "DROP SCHEMA other", "prover also owns the schema other"),
+    (
+        "CREATE TABLE public.t (n int); ALTER TABLE public.t OWNER TO prover", "DROP TABLE public.t",
+        "prover also owns public.t",
+    ),
+    ("CREATE TABLE scratch.mine (n int)", "DROP TABLE scratch.mine", "is not empty: it holds the relation mine"),
+    (
+        "CREATE FUNCTION scratch.f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "DROP FUNCTION scratch.f",
+        "is not empty: it holds the function f",
+    ),
+    (
+        "ALTER SCHEMA scratch OWNER TO postgres", "ALTER SCHEMA scratch OWNER TO prover",
+        "belongs to postgres, not to prover",
+    ),
+    (
+        "REVOKE CREATE ON TABLESPACE fast FROM prover", "GRANT CREATE ON TABLESPACE fast TO prover",
+        "GRANT CREATE ON TABLESPACE fast TO prover",
+    ),
+    ("DROP SCHEMA scratch", "CREATE SCHEMA scratch", "there is no schema scratch"),
+)  # fmt: skip
+
+
+def test_what_else_is_refused(place: Place) -> None:
+    """A login with more rights or belongings, an unfit schema, a space it may not use."""
+    for spoil, mend, why in REFUSED:
+        place.dba.execute(spoil.encode())
+        try:
+            with pytest.raises(ProofRefused, match=why):
+                place.prove(place.script("toast"))
+        finally:
+            place.dba.execute(mend.encode())
+    assert place.shown == []
+
+
+def test_what_is_not_approved_is_not_made(place: Place) -> None:
+    """No to the script: there is no page, and nothing was sent."""
+    place.answers = [False]
+    assert place.prove(place.script("toast")) is None
+    assert place.relations() == []
+    assert place.ledger.audit.rows(event="proof.approved") == []
+
+
+def test_what_is_not_moved_is_dropped(place: Place) -> None:
+    """No to the first proposal: nothing has moved, and what was made is gone."""
+    place.answers = [True, False]
+    with pytest.raises(NotApproved):
+        place.prove(place.script("toast"))
+    assert place.relations() == []
+    (number,) = [row.id for row in place.ledger.proposals.rows()]
+    assert {row.state for row in place.ledger.moves.rows(proposal_id=number)} == {"rejected"}
+
+
+def test_ctrl_c_leaves_nothing(place: Place) -> None:
+    """Pressed while the first move runs: what was made is dropped, and nothing that was approved is left to run."""
+
+    def press(text: str) -> None:
+        place.said.append(text)
+        if ": running: " in text and sum(": running: " in each for each in place.said) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        place.prove(place.script("toast"), say=press)
+    assert place.relations() == []
+    states = {str(row.state) for row in place.ledger.moves.rows(database="real")}
+    assert states.isdisjoint({"approved", "running", "precheck"})
+    assert threading.active_count() <= before
+
+
+def test_a_case_that_the_server_refuses_is_not_tried(place: Place, finding: Find) -> None:
+    """With the native error as the reason; the others go on."""
+    script = place.script("toast", "unlogged")
+    toast, unlogged = script.cases
+    broken = replace(toast, parts={**toast.parts, "make": (*toast.part("make"), Statement("CREATE TABEL x (n int)"))})
+    page = place.prove(replace(script, cases=(broken, unlogged)))
+    found = finding(page, "move toast")
+    assert (found.result, found.native_code) == (Result.NOT_TRIED, "42601")
+    assert finding(page, "units unlogged").result is Result.SEEN
+    assert place.relations() == []
+
+
+def test_a_wrong_unit_is_contradicted(place: Place, finding: Find) -> None:
+    """The catalog is held against what the case says it makes, key, kind and place."""
+    (toast,) = place.script("toast").cases
+    wrong = replace(
+        toast, units={"scratch.documents": "index", "scratch.documents_pkey": "index", "scratch.x": "table"}
+    )
+    found = finding(place.prove(replace(place.script(), cases=(wrong,))), "units toast")
+    assert found.result is Result.CONTRADICTED
+    assert "scratch.documents: table in slow, made as index in slow" in found.evidence
+    assert "scratch.x: not listed" in found.evidence
+
+
+def test_what_a_move_loses_is_noticed(place: Place, finding: Find, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment, a row and a right that are gone after a move are named, each with what it was."""
+    execute = PostgresqlMover.execute
+
+    def losing(mover: PostgresqlMover, step: object) -> None:
+        execute(mover, step)  # type: ignore[arg-type]
+        for statement in (
+            "COMMENT ON TABLE scratch.documents IS 'lost'",
+            "DELETE FROM scratch.documents WHERE id = 1",
+            "GRANT SELECT ON scratch.documents TO PUBLIC",
+        ):
+            mover._session.execute(statement.encode())
+
+    monkeypatch.setattr(PostgresqlMover, "execute", losing)
+    found = finding(place.prove(place.script("toast")), "kept toast")
+    assert found.result is Result.CONTRADICTED
+    assert "privileges of relation documents was" in found.evidence
+    assert "rows of toast 1" in found.evidence
+    assert "lost" in found.evidence or "more" in found.evidence
