@@ -56,7 +56,7 @@ def prove(order: Order) -> Page | None:
     settings = order.database.move_connection or order.database.connection
     session = order.proof.open_session(settings, order.clock)
     try:
-        _refuse_work_of_others(order)
+        _refuse_ledger(order)
         admit(session, order.script)
         admit_watching_login(order.proof, order.database, order.script, order.clock)
         if not order.approve_script(order.script):
@@ -69,7 +69,12 @@ def prove(order: Order) -> Page | None:
         session.close()
 
 
-def _refuse_work_of_others(order: Order) -> None:
+def _refuse_ledger(order: Order) -> None:
+    if order.ledger.proposals.rule.signers is not None:
+        raise ProofRefused(
+            "nothing was made: approvals have to be signed here, and prove asks on the terminal",
+            advice="Give prove a configuration with a ledger of its own, without `approval: signed`.",
+        )
     rows = order.ledger.moves.rows(database=order.database.name, states=ACTIONABLE)
     if rows:
         raise ProofRefused(
