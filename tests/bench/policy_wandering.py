@@ -4,9 +4,10 @@ Every play is 28 days of hours from an empty fast tier; what counts is the foreg
 takes from the foreground. hotplace is played without an approval delay, with two of the seeds also with eight hours;
 the rules act at once.
 
-``--shapes A,B`` and ``--seeds 1,2`` play a part, ``--policy JSON`` plays hotplace with other settings (keys of the
-configuration file), ``--samples N`` with N samples an hour, ``--at-once`` leaves out the play with the delay,
-``--quick`` plays four days with one seed, ``--table`` prints a page for people and every play as it ends.
+``--shapes A,B`` and ``--seeds 1,2`` play a part, or the shapes that are held out. ``--policy JSON`` plays hotplace with
+other settings (keys of the configuration file), ``--samples N`` with N samples an hour. ``--at-once`` leaves out the
+play with the delay, ``--quick`` plays four days with one seed. ``--table`` prints a page for people, and every play when
+it ends.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from multiprocessing import get_context
 
 from tests.bench.measurement import Measurement, in_process
 from tests.bench.policies.wandering import frozen
-from tests.bench.policies.wandering.fixed import BestFixed
+from tests.bench.policies.wandering.fixed import BestFixed, most_possible
+from tests.bench.policies.wandering.held_out import held_out_world
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.rules import play_lru_of_equal_pages, play_rules
 from tests.bench.policies.wandering.shapes import world
@@ -46,7 +48,8 @@ class Task:
 
 def play(task: Task) -> Play:
     """Every contestant on one world."""
-    here, policy = world(task.shape, task.seed, hours=task.hours), json.loads(task.policy)
+    drawn = held_out_world if task.shape in frozen.HELD_OUT else world
+    here, policy = drawn(task.shape, task.seed, hours=task.hours), json.loads(task.policy)
     at_once = Hotplace(here, policy=policy, samples_an_hour=task.samples_an_hour)
     delayed = Hotplace(here, policy=policy, delay_hours=frozen.DELAY_HOURS) if task.delayed else None
     return Play(
@@ -57,6 +60,7 @@ def play(task: Task) -> Play:
         delayed=Stage(here).play(delayed) if delayed else None,
         rules=tuple(play_rules(here)),
         equal_pages=play_lru_of_equal_pages(here),
+        most=most_possible(here),
     )
 
 
@@ -96,9 +100,10 @@ def main(arguments: list[str]) -> int:
     for flag in ("--at-once", "--quick", "--table"):
         parser.add_argument(flag, action="store_true")
     given = parser.parse_args(arguments)
-    unknown = sorted(set(given.shapes.split(",")) - set(frozen.SHAPES))
+    names = (*frozen.SHAPES, *frozen.HELD_OUT)
+    unknown = sorted(set(given.shapes.split(",")) - set(names))
     if unknown:
-        parser.error(f"no shape is named {', '.join(unknown)}; there are {', '.join(frozen.SHAPES)}")
+        parser.error(f"no shape is named {', '.join(unknown)}; there are {', '.join(names)}")
     played = []
     for one in plays(tasks_of(given)):
         played.append(one)

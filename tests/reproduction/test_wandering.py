@@ -12,7 +12,8 @@ import pytest
 from connectors.model import NO_PARENT, SIGNALS, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
 from tests.bench.policies.wandering import frozen, rules
-from tests.bench.policies.wandering.fixed import BestFixed, best_fixed
+from tests.bench.policies.wandering.fixed import BestFixed, best_fixed, most_possible
+from tests.bench.policies.wandering.held_out import DRAWN, held_out_world
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.shapes import world
 from tests.bench.policies.wandering.stage import HEAD_ROOM, Moment, Policy, Score, Stage
@@ -287,10 +288,36 @@ def test_the_rows_say_what_their_names_say() -> None:
 
 
 def test_hot_spots_that_wander_are_followed() -> None:
-    """Nine days of a hot spot that moves every third: nine tenths of the best rule for little copying, none in vain."""
+    """Nine days of a hot spot that moves every third: as much as the best rule for little copying, none in vain."""
     here = world("hot_spot_72h", 1, hours=9 * frozen.DAY)
     best = max((Stage(here).play(rule) for rule in rules.rankers(here)), key=lambda score: score.gain)
     ours = Stage(here).play(Hotplace(here))
-    assert ours.gain >= 0.9 * best.gain
+    assert ours.gain >= 0.95 * best.gain
     assert ours.cost_share < 0.03
     assert ours.unpaid == 0
+
+
+def test_no_placement_of_units_saves_more_than_is_possible() -> None:
+    """Of units of 2, 2 and 26 bytes with 6, 4 and 1 reads a second, 3 bytes hold the first and half of the second."""
+    here = small([[6.0, 4.0, 1.0]], [2, 2, 26], hours=2)
+    per_read = float(here.saving[0, 2])
+    assert here.capacity == 3
+    assert most_possible(here) == pytest.approx(2 * (6 + 2) * per_read)
+    moving = small([[6.0, 4.0, 1.0], [0.0, 4.0, 1.0]], [2, 2, 26], hours=2)
+    assert most_possible(moving) == pytest.approx((6 + 2 + 4 + 1 / 26) * per_read)
+
+
+def test_the_held_out_shapes_are_what_their_descriptions_say() -> None:
+    """All that is described is drawn; tenants own 2 % of the bytes each, a wave passes on, applications take turns."""
+    assert DRAWN.keys() == frozen.HELD_OUT.keys()
+    tenants, wave, two = (held_out_world(name, 1) for name in frozen.HELD_OUT)
+    base = tenants.size[0, : frozen.UNITS].sum()
+    assert tenants.size[0, frozen.UNITS :].sum() == pytest.approx(20 * 0.02 * base, rel=1e-6)
+    assert frozen.UNITS + 80 <= len(tenants.catalogue) <= frozen.UNITS + 200
+    order = np.argsort(np.array(wave.catalogue.key))
+    middle = (wave.spot[:, order] * np.arange(frozen.UNITS)).sum(axis=1) / wave.spot.sum(axis=1)
+    assert np.all(np.diff(middle[::72]) > 0)
+    first = two.spot[0] > 0
+    busy = np.array([two.spot[:, own].sum(axis=1) for own in (first, ~first)])
+    assert busy.sum(axis=0).mean() == pytest.approx(frozen.SPOT_READS, rel=0.05)
+    assert not any(np.array_equal(held_out_world(name, 2).spot, held_out_world(name, 1).spot) for name in DRAWN)

@@ -48,6 +48,21 @@ def best_fixed(value: F64, size: F64, capacity: float) -> Bools:
     return chosen
 
 
+def most_possible(world: World) -> float:
+    """Wait seconds that no placement of units can exceed: each hour what saves most, known before, moved for nothing.
+
+    The unit that just does not fit is cut, as in the linear relaxation of a knapsack. A cache of pages may save more:
+    it holds the hot pages of more units than fit.
+    """
+    most = 0.0
+    for hour in range(world.hours):
+        value, size = np.where(world.alive[hour], world.saving[hour], 0.0), world.size[hour].astype(np.float64)
+        order = np.argsort(-value / size)
+        room = world.capacity - (np.cumsum(size[order]) - size[order])
+        most += float((value[order] * np.clip(room / size[order], 0.0, 1.0)).sum())
+    return most
+
+
 def _binding(times: F64) -> F64:
     """Without the times at which no unit is larger than at some other one: they bind nothing."""
     kept = [row for row in times if (times >= row).all(axis=1).sum() == 1]

@@ -59,7 +59,12 @@ def world(name: str, seed: int, *, hours: int = HOURS, units: int = frozen.UNITS
     Raises:
         KeyError: there is no such shape.
     """
-    shape, draw = DRAWN[name], np.random.default_rng([seed, frozen.SHAPES.index(name)])
+    draw = np.random.default_rng([seed, frozen.SHAPES.index(name)])
+    return world_of(name, DRAWN[name], draw, seed, hours, units)
+
+
+def world_of(name: str, shape: Shape, draw: Draw, seed: int, hours: int, units: int) -> World:
+    """A shape on the usual database of a seed."""
     catalogue = mixed(units, seed, total_bytes=frozen.TOTAL_BYTES, sync_reads=frozen.READS)
     blank = Canvas(
         hours=hours, catalogue=catalogue, factors=np.ones((hours, units)), spot=np.zeros((hours, units)),
