@@ -138,6 +138,20 @@ def turnover_ratio_of(
     return turned_over(gone, per_week) if capacity > 0 else 0.0
 
 
+def keys_that_gave_way(sent: Iterable[SentRow]) -> set[str]:
+    """Units that a plan moved last to make room for others; not those that a person, a pin or an undo sent down.
+
+    Args:
+        sent: statements in the order they were sent.
+    """
+    found: set[str] = set()
+    for row in sent:
+        if row.move_state in CARRIED_OUT:
+            keys = row.move.route.bundle.unit_keys
+            found = found.union(keys) if row.move.reason == MoveReason.MAKE_ROOM else found.difference(keys)
+    return found
+
+
 def _copies_by_move(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """The statements of each move that arrived and had something to copy, in the order the moves began."""
     return _by_move(row for row in sent if row.move_state in CARRIED_OUT and row.move.size_bytes > 0).values()

@@ -99,7 +99,7 @@ databases:
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
       # turnover: 0.3            # budget for wear: share of the fast tier that may be swapped out in a week
       prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
-      cool_down: 24h             # so long what came up stays, unless it paid for both copies; what failed rests too
+      cool_down: 24h             # what moved stays so long, or until it paid for both copies; what failed rests too
       copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time
       log_rate: 50 MB/s          # of the transaction log's device, unless a higher rate was observed
       prefetched_wait_share: {prefetched} # share of a prefetched read's time that sessions wait for

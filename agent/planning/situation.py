@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from agent.budget.allowance import expiry_of, limits_of
+from agent.budget.copy_history import keys_that_gave_way
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.model.outcomes import Outcome
@@ -57,8 +58,13 @@ def situation_of(
     if moved:
         since = _seconds_since(units.key, moved, now)
         earned = np.zeros(len(units)) if picture.earned is None else picture.earned
-        resident = tier_of_space[units.space] == 0
-        cooling = cool_down_left(since, earned, resident, units.size_bytes, picture.work, settings)
+        lately = now - timedelta(seconds=settings.cool_down_seconds)
+        gave_way = keys_that_gave_way(ledger.moves.sent_statements(database.name, lately))
+        free = np.zeros(len(units), dtype=np.bool_)
+        free[list(rows_of_keys(units.key, gave_way).values())] = True
+        cooling = cool_down_left(
+            since, earned, tier_of_space[units.space] == 0, free, units.size_bytes, picture.work, settings
+        )
     spaces, growth = _without_closed_spaces(picture.storage.spaces, ledger, database.name), None
     ahead = seconds_to_next_plan(database, now)
     if picture.growth is not None and picture.growth.rate.any():

@@ -90,6 +90,7 @@ class _World:
     seasons: seasons.SeasonState = field(default_factory=seasons.empty_seasons)
     horizons: horizons.HorizonState = field(default_factory=horizons.HorizonState)
     moved_at: dict[int, datetime] = field(default_factory=dict)  # row of a unit -> when
+    made_room: set[int] = field(default_factory=set)  # rows of units whose last move was that
     under_way: list[tuple[datetime, PlannedMove]] = field(default_factory=list)
     moves: list[SimulatedMove] = field(default_factory=list)
     gave_way: list[tuple[datetime, int]] = field(default_factory=list)  # when, and bytes that left the fastest tier
@@ -129,13 +130,14 @@ class _World:
         expected = horizons.expected_demand(self.horizons, self.seasons, at)
         both = horizons.with_expected_demand(heat.view(self.state, self.slots), self.slots, *expected)
         earned = horizons.earned_seconds(self.horizons, self.slots)
+        gave_way = np.isin(np.arange(len(units)), list(self.made_room))
         return replace(
             self.situation,
             units=units,
             spaces=self._spaces(),
             heat=heat.decision_heat(both, resident),
             cooling_seconds=cool_down_left(
-                since, earned, resident, units.size_bytes, self.situation.database, self.settings
+                since, earned, resident, gave_way, units.size_bytes, self.situation.database, self.settings
             ),
             turned_over_ratio=self._turned_over(at),
         )
@@ -208,6 +210,8 @@ class _World:
             rows = list(move.rows)
             self.space[rows] = names.index(move.to_space)
             self.moved_at |= dict.fromkeys(rows, end)
+            made_room = move.reason is MoveReason.MAKE_ROOM
+            self.made_room = self.made_room.union(rows) if made_room else self.made_room.difference(rows)
             if move.reason is MoveReason.MAKE_ROOM and move.from_tier == self.situation.tiers[0].name:
                 self.gave_way.append((end, move.size_bytes))
             self.moves.append(

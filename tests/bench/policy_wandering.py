@@ -6,7 +6,7 @@ the rules act at once.
 
 ``--shapes A,B`` and ``--seeds 1,2`` play a part, or the shapes that are held out. ``--policy JSON`` plays hotplace with
 other settings (keys of the configuration file), ``--samples N`` with N samples an hour. ``--at-once`` leaves out the
-play with the delay, ``--quick`` plays four days with one seed. ``--table`` prints a page for people, and every play when
+play with the delay, ``--quick`` plays four days with one seed. ``--table`` prints a page for people and each play when
 it ends.
 """
 

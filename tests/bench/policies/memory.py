@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,15 +46,17 @@ class Memory:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._empty, name)
 
-    def note(self, keys: Iterable[str], down_bytes: int, up_bytes: int, started_at: datetime, seconds: float) -> None:
-        """Moves that are done, what goes down first, in so many seconds together."""
-        keys = tuple(keys)
-        rate = (down_bytes + up_bytes) / seconds
+    def note(self, down: Mapping[str, int], up: Mapping[str, int], started_at: datetime, seconds: float) -> None:
+        """Moves that are done, bytes by unit, what goes down first, in so many seconds together."""
+        rate = sum((*down.values(), *up.values())) / seconds
         ended_at = started_at + timedelta(seconds=seconds)
-        self.moved.update(dict.fromkeys(keys, ended_at))
+        self.moved.update(dict.fromkeys((*down, *up), ended_at))
         begin = started_at
-        for size, way, reason in ((down_bytes, ("ssd", "hdd"), "make_room"), (up_bytes, ("hdd", "ssd"), "promote")):
-            route = SimpleNamespace(name="copy", bundle=SimpleNamespace(unit_keys=keys))
+        for units, way, reason in ((down, ("ssd", "hdd"), "make_room"), (up, ("hdd", "ssd"), "promote")):
+            size, route = (
+                sum(units.values()),
+                SimpleNamespace(name="copy", bundle=SimpleNamespace(unit_keys=tuple(units))),
+            )
             move = SimpleNamespace(
                 size_bytes=size, reason=reason, from_tier=way[0], to_tier=way[1], route=route, cost=None
             )

@@ -86,10 +86,11 @@ class Hotplace:
             started = self._clock.now()
             self._columns.work(past.copied_seconds, past.rates, past.wait, lost=SLOWED_BY_COPY)
             self._columns.fast = past.fast
-            keys = [self._catalogue.key[int(row)] for row in changed]
-            up = past.fast[changed]
-            down_bytes, up_bytes = (int(self._catalogue.size_bytes[changed[way]].sum()) for way in (~up, up))
-            self._memory.note(keys, down_bytes, up_bytes, started, past.copied_seconds)
+            up, size = past.fast[changed], self._catalogue.size_bytes
+            down_units, up_units = (
+                {self._catalogue.key[row]: int(size[row]) for row in changed[way].tolist()} for way in (~up, up)
+            )
+            self._memory.note(down_units, up_units, started, past.copied_seconds)
             self._sampler.disturb()
             self._sampler.cycle()
         self._columns.work(HOUR - past.copied_seconds, past.rates, past.wait)

@@ -140,9 +140,9 @@ class Hotplace:
             started = self._clock.now()
             self._columns.work(past.copied_seconds, past.rates, past.wait, lost=SLOWED_BY_COPY)
             self._columns.fast = past.fast
-            size, up = self._world.size[past.hour, changed], past.fast[changed]
-            keys = [self._world.catalogue.key[int(row)] for row in changed]
-            self._memory.note(keys, int(size[~up].sum()), int(size[up].sum()), started, past.copied_seconds)
+            up, size, key = past.fast[changed], self._world.size[past.hour], self._world.catalogue.key
+            down_units, up_units = ({key[row]: int(size[row]) for row in changed[way].tolist()} for way in (~up, up))
+            self._memory.note(down_units, up_units, started, past.copied_seconds)
             self._sampler.disturb()
             self._sampler.cycle()
         for _ in range(self._samples):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.ledger import Ledger, SentRow, StepState
+from agent.model.states import MoveState
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.situation import situation_of
 from agent.sampling.picture import Picture
@@ -23,6 +24,7 @@ from connectors.simulated.connector import SimulatedConnector
 from policies.demand.growth import Growth
 from policies.storage.capacity import room_bytes
 from tests.simulated.worlds import make
+from tests.unit.samples import a_move, a_route
 from tests.virtual_clock import VirtualClock
 
 HOUR = 3600.0
@@ -156,8 +158,18 @@ def test_the_turn_of_the_others_comes(desk: Desk) -> None:
     assert keys(desk.plan()) == free
 
 
+def made_room(key: str, reason: str, at: datetime) -> SentRow:
+    """The statement with which a unit went down."""
+    route = a_route(key)
+    move = replace(a_move(key=key, route=route), from_tier="ssd", to_tier="hdd", reason=reason)
+    return SentRow(
+        move_id=1, ordinal=1, sql=route.steps[0].sql, state=StepState.DONE, intended_at=at, ended_at=at,
+        move_state=MoveState.KEPT, move=move,
+    )  # fmt: skip
+
+
 def test_what_came_to_the_fastest_tier_stays_until_it_has_paid(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three that moved an hour ago one has paid for its copies, one has not, one went down; a fourth never moved."""
+    """Of three that moved an hour ago one has paid for its copies and two have not; what made room may come back."""
     picture, now = desk.picture(), desk.clock.now()
     count = len(picture.catalog.units)
     units = replace(picture.catalog.units, space=(np.arange(count) == 2).astype(np.int32))
@@ -169,9 +181,17 @@ def test_what_came_to_the_fastest_tier_stays_until_it_has_paid(desk: Desk, monke
     )
     lately = dict.fromkeys(units.key[:3], now - timedelta(hours=1))
     monkeypatch.setattr(desk.ledger.moves, "last_moved", lambda _database: lately)
-    for known, rests in ((picture, [0.0, 23 * 3600.0]), (replace(picture, earned=None), [23 * 3600.0] * 2)):
+    day = 23 * 3600.0
+    for reason, earned, rests in (
+        ("undo", picture.earned, [0.0, day, day]),
+        ("undo", None, [day, day, day]),
+        ("make_room", None, [day, day, 0.0]),
+    ):
+        row = made_room(units.key[2], reason, now)
+        monkeypatch.setattr(desk.ledger.moves, "sent_statements", lambda _database, _since, row=row: [row])
+        known = replace(picture, earned=earned)
         cooling = situation_of(known, DATABASE, desk.ledger, DATABASE.policy_settings(), now).cooling_seconds
-        assert cooling.tolist() == [*rests, *[0.0] * (count - 2)]
+        assert cooling.tolist() == [*rests, *[0.0] * (count - 3)]
 
 
 def test_a_move_pays_over_the_time_for_which_the_best_memory_holds(desk: Desk) -> None:

@@ -100,14 +100,15 @@ def test_payback_is_cost_over_gain() -> None:
 
 def test_what_has_paid_for_both_copies_may_leave_before_the_cool_down_ends() -> None:
     """100 s of copying hold up five sessions, there and back 1000 s: who was spared less stays out the day."""
-    database = DatabaseDemand(active=5.0)
-    since = np.array([3600.0, 3600.0, 3600.0, 25 * 3600.0, np.inf])
-    left = cool_down_left(
-        since,
-        np.array([999.0, 1000.0, 0.0, 0.0, 0.0]),
-        np.array([True, True, False, True, True]),
-        np.full(5, 5 * 10**9, dtype=np.int64),
-        database,
-        SETTINGS,
-    )
-    assert left.tolist() == [23 * 3600.0, 0.0, 0.0, 0.0, 0.0], "what went down may come back, and then stays in turn"
+    cases = [  # hours since the move, seconds earned, on the fastest tier, made room; hours to stay
+        (1.0, 999.0, True, False, 23.0),
+        (1.0, 1000.0, True, False, 0.0),
+        (25.0, 0.0, True, False, 0.0),
+        (np.inf, 0.0, True, False, 0.0),
+        (1.0, 0.0, False, True, 0.0),
+        (1.0, 1e9, False, False, 23.0),
+    ]
+    hours, earned, came_up, gave_way, stays = (np.array(column) for column in zip(*cases, strict=True))
+    size = np.full(len(cases), 5 * 10**9, dtype=np.int64)
+    left = cool_down_left(hours * 3600.0, earned, came_up, gave_way, size, DatabaseDemand(active=5.0), SETTINGS)
+    assert left.tolist() == (stays * 3600.0).tolist()
