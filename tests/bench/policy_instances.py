@@ -26,7 +26,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Signal, Space, UnitTable
 from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
 from policies.model.plan import Plan as PlannedPlan
-from policies.placement.plan_draft import THERE_AND_BACK
+from policies.model.settings import THERE_AND_BACK
 
 TAILS = {"light": 1.8, "heavy": 2.8}
 READS_PER_SECOND = 20_000.0
