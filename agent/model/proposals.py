@@ -84,8 +84,8 @@ class ProposedMove:
 
 
 def largest_bytes(size_bytes: int, expected_bytes: int = 0) -> int:
-    """How large something may be once it is moved: what was expected, and a fifth more than it was in any case."""
-    return max(int(size_bytes * (1 + TOLERATED_RATIO)), expected_bytes)
+    """How large something may be once it is moved: as expected, and by a fifth of its present size larger than that."""
+    return max(size_bytes, expected_bytes) + int(size_bytes * TOLERATED_RATIO)
 
 
 def grouped(moves: Iterable[ProposedMove]) -> list[list[ProposedMove]]:

@@ -69,7 +69,7 @@ def situation_of(
     ahead = seconds_to_next_plan(database, now)
     if picture.growth is not None and picture.growth.rate.any():
         growth = picture.growth.within(ahead)
-        spaces = with_growth(spaces, units, growth)
+        spaces = with_growth(spaces, units, growth, settings.head_room_ratio)
     situation = Situation(
         units=units,
         heat=picture.heat,

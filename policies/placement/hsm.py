@@ -31,7 +31,7 @@ from policies.storage.capacity import room_bytes
 _ROUNDS = 4  # of solving again for the moves and the room that are left
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
-_GIVEN_TO_GROWTH = 0.5  # share of the head-room
+_TOLERATED = 0.25  # share of the head-room that growth may take beyond what plans let it take
 _MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
 
 
@@ -67,7 +67,8 @@ def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
 def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
     """Demote what loses least per byte from spaces that growth is filling, until all growth has its room.
 
-    Plans fill spaces up to their head-room, so they begin only once growth would take half of that.
+    Plans fill spaces until growth would take half of the head-room (``demand.growth.with_growth``). Only once it would
+    take another quarter does something leave: not for the sake of a page.
 
     Args:
         draft: is extended.
@@ -78,7 +79,7 @@ def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
     state, groups, settings = draft.state, list[Group](), draft.settings
     growing = np.bincount(situation.units.space, weights=situation.growth, minlength=len(situation.spaces)) > 0
     for row, tier in enumerate(state.tier_of):
-        left = room_bytes(situation.spaces[row], settings.head_room_ratio * _GIVEN_TO_GROWTH)
+        left = room_bytes(situation.spaces[row], settings.head_room_ratio * (1.0 - _TOLERATED))
         if not 0 <= tier < state.tiers - 1 or not growing[row] or left is None or left >= 0 or state.room[row] >= 0:
             continue
         leaving = draft.leavers() & (state.home == row) & (draft.bundles.size > 0)

@@ -257,6 +257,7 @@ def test_a_new_partition_is_expected_to_become_as_large_as_the_one_before() -> N
     for hour in range(5):
         learned = with_catalog(learned, one, place, hour * HOUR)
     both, places = units_of(["log p1", "log p2"], UnitKind.TABLE_PARTITION), np.array([0, 1], dtype=np.int64)
+    both = replace(both, size_bytes=both.size_bytes // np.array([1, 10]))
     learned = with_catalog(with_new_partitions(with_slots(learned, places), both, places), both, places, 5 * HOUR)
     larger = replace(both, size_bytes=both.size_bytes + np.array([0, 10]))
     learned = with_catalog(learned, larger, places, 6 * HOUR)
