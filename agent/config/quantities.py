@@ -51,7 +51,7 @@ def _text(parse: Callable[[str], _T]) -> BeforeValidator:
 def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # of a name too long for a file
         near = difflib.get_close_matches(name, available_timezones(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else "write for example Europe/Berlin, America/New_York or UTC"
         raise ValueError(f"there is no time zone {name!r}; {hint}") from None

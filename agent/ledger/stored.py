@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from agent.ledger.errors import NotFound, ProposalTampered
 from agent.ledger.file.database import in_parts
-from agent.ledger.file.reading import Condition, Reading, Row, one_of, where
+from agent.ledger.file.reading import Condition, Reading, Row, bounded, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
 from agent.model.states import MoveState, ProposalState
@@ -55,7 +55,7 @@ def load_moves(reading: Reading, *conditions: Condition, newest: int | None = No
     if newest is None:  # asked to sort, SQLite would rather walk all moves in their order than sort a few
         found = sorted(reading.rows(_MOVES, *conditions), key=lambda row: (row.proposal_id, row.ordinal))
     else:
-        order = f"ORDER BY moves.updated_at DESC, moves.id DESC LIMIT {newest:d}"
+        order = f"ORDER BY moves.updated_at DESC, moves.id DESC LIMIT {bounded(newest):d}"
         found = list(reading.rows(_MOVES, *conditions, then=order))
     stored = _stored(reading, dict.fromkeys(row.proposal_id for row in found))
     return [stored[row.proposal_id].move_row(row) for row in found]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.model.units_of_measure import format_when
 from agent.report.content import Report
+from agent.terminal.output import printable
 from connectors.formatting import format_bytes, format_ratio, format_seconds
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("agent.report", "templates"),
         autoescape=select_autoescape(("html",)),  # by the template's name
+        finalize=_visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -38,6 +40,11 @@ def _environment() -> Environment:
         "cell": _cell, "code": _code,
     }  # fmt: skip
     return environment
+
+
+def _visible(value: object) -> object:
+    """Control characters in names and statements as escapes: a browser, a pager or a terminal would obey them."""
+    return type(value)(printable(value, keep="\n\t")) if isinstance(value, str) else value
 
 
 def _cell(value: object) -> str:

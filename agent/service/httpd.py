@@ -13,6 +13,7 @@ import socketserver
 import ssl
 import sys
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,12 +26,14 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder, gzip_accepted
 
 from agent.logs import EventLog
+from agent.service.connections import REQUEST_SECONDS, Connections
 from connectors.base import HotplaceError
 
 log = EventLog(__name__)
 Readiness = Callable[[], tuple[bool, str]]
 GZIP_LEVEL = 1  # the quickest: names that repeat are packed well at any
-REQUEST_SECONDS = 10.0  # a client that sends nothing is dropped
+QUEUED = 128  # connections that the kernel keeps until they are accepted
+DEFAULT_ENCODING = ""  # as without an Accept header
 
 
 class CannotListen(HotplaceError):
@@ -74,12 +77,15 @@ class Certificate:
 
 
 class _Server(ThreadingHTTPServer):
-    """A thread for each connection; TLS where there is a certificate."""
+    """A thread for each connection, a limited number of them; TLS where there is a certificate."""
+
+    request_queue_size = QUEUED
 
     def __init__(
         self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], tls: Certificate | None
     ) -> None:
         self._tls = tls
+        self.connections = Connections(time.monotonic)
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
@@ -90,6 +96,22 @@ class _Server(ThreadingHTTPServer):
         """The next connection."""
         connection, address = super().get_request()
         return (connection if self._tls is None else self._tls.wrap(connection)), address
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 (as the base class has it)
+        """Serve a connection in a thread of its own, if there is a place."""
+        if self.connections.admit(request):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 (as the base class has it)
+        """Close a connection."""
+        self.connections.forget(request)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """Between two connections, twice a second at least."""
+        self.connections.end_late()
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 (as the base class has it)
         """A client that speaks no TLS or goes away is no news; anything else is said."""
@@ -152,7 +174,22 @@ class MetricsServer:
         self._server.server_close()
 
 
+def encode_page(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
+    """The metrics in the format that a client asks for, and its content type.
+
+    The library raises at a version that is no number, and at versions and escapings that it does not know; whatever a
+    client asks for, it then gets the plain text format.
+    """
+    try:
+        encode, content_type = choose_encoder(accepted)
+        return encode(registry), content_type
+    except Exception:  # noqa: BLE001  # of a library, by what a stranger sent
+        encode, content_type = choose_encoder(DEFAULT_ENCODING)
+        return encode(registry), content_type
+
+
 def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -> type[BaseHTTPRequestHandler]:
+    encoding = threading.Lock()  # one page at a time: it takes a core
     wanted = f"Basic {b64encode(expected.encode()).decode()}".encode() if expected else b""
 
     class Handler(BaseHTTPRequestHandler):
@@ -164,6 +201,8 @@ def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -
 
         def do_GET(self) -> None:
             """Route by path."""
+            assert isinstance(self.server, _Server)
+            self.server.connections.note_asked(self.connection)
             path = self.path.partition("?")[0]
             if path != "/healthz" and not self._may_ask():
                 self.close_connection = True
@@ -171,8 +210,9 @@ def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -
                 return
             match path:
                 case "/metrics":
-                    encode, content_type = choose_encoder(self.headers.get("Accept", ""))
-                    self._answer(HTTPStatus.OK, encode(registry), content_type, may_pack=True)
+                    with encoding:
+                        page, content_type = encode_page(registry, self.headers.get("Accept", ""))
+                    self._answer(HTTPStatus.OK, page, content_type, may_pack=True)
                 case "/healthz":
                     self._answer(HTTPStatus.OK, b"alive\n")
                 case "/readyz":

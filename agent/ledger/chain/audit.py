@@ -21,7 +21,7 @@ from agent.ledger.chain.links import AUDIT, AUDIT_HEAD, CREATED, GENESIS, hash_o
 from agent.ledger.chain.verification import Verification, first_since
 from agent.ledger.errors import corrupt
 from agent.ledger.file.database import Database
-from agent.ledger.file.reading import Condition, Row, where
+from agent.ledger.file.reading import Condition, Row, bounded, where
 from agent.ledger.rows import AuditReport, AuditRow
 from connectors.base import Clock
 
@@ -112,7 +112,7 @@ class AuditChain:
         """
         matching = [] if event == "*" else [where("event GLOB ?", event.replace("[!", "[^"))]
         with self._database.read() as reading:
-            found = reading.rows(AUDIT, *matching, then=f"ORDER BY id DESC LIMIT {limit:d}")
+            found = reading.rows(AUDIT, *matching, then=f"ORDER BY id DESC LIMIT {bounded(limit):d}")
             return [_audit_row(row) for row in found]
 
     def events(self) -> list[str]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 from agent.ledger.errors import translate_error
 from agent.ledger.file.instants import instant, microseconds
 
+LARGEST = 2**63 - 1
 Row: TypeAlias = Any  # named tuple of a query's columns
 # Names of the columns that hold an instant, of whatever table.
 INSTANTS = frozenset({
@@ -107,4 +108,11 @@ def _load(value: Any, is_instant: bool) -> Any:  # noqa: ANN401  # whatever SQLi
 
 
 def _stored(value: object) -> object:
-    return microseconds(value) if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return microseconds(value)
+    return bounded(value) if isinstance(value, int) else value
+
+
+def bounded(number: int) -> int:
+    """The number, or the nearest that SQLite can hold: no row has a larger one."""
+    return max(-LARGEST - 1, min(LARGEST, number))
