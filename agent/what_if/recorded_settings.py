@@ -91,6 +91,7 @@ def head_of(entry: Mapping[str, Any], names: Names) -> dict[str, Any]:
     return {
         "hotplace": version("hotplace"),
         "names": names.word,
+        "columns": table.column_names(),
         "database": {
             **figures,
             "name": names.name(str(entry["name"])),

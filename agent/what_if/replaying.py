@@ -19,8 +19,9 @@ from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger
 from agent.service.watch import Watch
 from agent.what_if.recording import LastPlan
-from connectors.base import Clock, Connector
+from connectors.base import Clock
 from connectors.recording.clock import wall_time
+from connectors.recording.columns import table_of
 from connectors.recording.events import Moment, Work
 from connectors.recording.reading import BadRecording, Reader
 from connectors.recording.taps import ReplayTap
@@ -58,16 +59,20 @@ def replayed(path: Path, *, policy: Mapping[str, Any] | None = None, until_damag
     with ExitStack() as ending:
         try:
             database = _database_of(reader.head, policy or {})
-            began = Moment(*reader.head["began"])
+            began, columns = Moment(*reader.head["began"]), dict(reader.head["columns"])
+            table = table_of(database.engine)
         except (KeyError, TypeError, ValidationError) as error:
             raise BadRecording(
                 f"the head of {path} cannot be used: {error}", advice="Read it with the version that wrote it."
             ) from error
-        tap = ReplayTap(reader.events(), began)
+        connect = database.engine_record.tapped
+        if table is None or connect is None:
+            raise BadRecording(f"{path} is of {database.engine}, which cannot be replayed", advice="")
+        tap = ReplayTap(reader.events(), began, table, columns)
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="hotplace-")))
         ledger = Ledger.open(folder / "ledger.db", tap.clock)
         ending.callback(ledger.close)
-        connector = _connector(database, tap)
+        connector = connect(database.connection, tap.clock, tap)
         watch = Watch(database, ledger, tap.clock, level=Level.PROPOSE, dry_run=True, connector=connector)
         ending.callback(watch.close, save=False)
         last, damage = LastPlan(watch), ""
@@ -89,10 +94,3 @@ def replayed(path: Path, *, policy: Mapping[str, Any] | None = None, until_damag
 def _database_of(head: Mapping[str, Any], policy: Mapping[str, Any]) -> DatabaseConfig:
     entry = head["database"]
     return DatabaseConfig.model_validate({**entry, "policy": {**entry.get("policy", {}), **policy}})
-
-
-def _connector(database: DatabaseConfig, tap: ReplayTap) -> Connector:
-    connect = database.engine_record.tapped
-    if connect is None:
-        raise BadRecording(f"{database.engine} cannot be replayed", advice="")
-    return connect(database.connection, tap.clock, tap)

@@ -86,6 +86,18 @@ class Table:
             kept.append(tuple(values))
         return kept, frozenset(dropped)
 
+    def column_names(self) -> dict[str, list[str]]:
+        """The columns of each query in their order, for the head of a recording: a later version may have others."""
+        return {query: [column.name for column in columns] for query, columns in self.queries.items()}
+
+    def adapt(self, query: str, rows: Sequence[Row], names: Sequence[str]) -> list[Row]:
+        """Rows that were recorded with those columns as this version has them: by name, None where there was none."""
+        wanted = [column.name for column in self.queries.get(query, ())]
+        if wanted == list(names) or not wanted:
+            return list(rows)
+        places = [names.index(name) if name in names else -1 for name in wanted]
+        return [tuple(None if place < 0 else row[place] for place in places) for row in rows]
+
     def values(self, query: str, values: Values, names: Names) -> Values:
         """Parameters as they may be recorded.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from connectors import base
@@ -90,8 +90,19 @@ class ReplayTap:
     before it.
     """
 
-    def __init__(self, events: Iterator[Event], began: Moment) -> None:
-        """Take what was recorded, from the beginning."""
+    def __init__(
+        self, events: Iterator[Event], began: Moment, table: Table, columns: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Take what was recorded, from the beginning.
+
+        Args:
+            events: of the recording.
+            began: when it began.
+            table: of the engine, now.
+            columns: of each query, when it was recorded.
+        """
+        self._table = table
+        self._columns = columns
         self.clock = EventClock(lambda _: None, began)
         self.ended = ""  # why the recording ended
         self._events = events
@@ -146,7 +157,7 @@ class ReplayTap:
             self.clock.at = found.until
         if found.error:
             raise _kind_of(found.error)(f"{doing}: refused when it was recorded", native_code=found.native_code)
-        return list(found.rows)
+        return self._table.adapt(name, found.rows, self._columns.get(name, ()))
 
 
 def _name_of(error: ConnectorError) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from agent.cli.planning.plan import plan_document
-from agent.config import DatabaseConfig
-from agent.model.clock import SystemClock
 from agent.what_if.recorded_settings import head_of, names_of
-from agent.what_if.recording import LastPlan, Recorded, record
+from agent.what_if.recording import LastPlan
 from agent.what_if.replaying import replayed
 from connectors.base import Connector
 from connectors.recording.columns import table_of
@@ -24,65 +22,16 @@ from connectors.recording.names import Names
 from connectors.recording.reading import Reader
 from connectors.recording.writing import Writer
 from tests.contract.harness import EngineHarness, PlayTable
-from tests.labs.postgresql import PostgresqlHarness
-
-READS = 100
-POLICY = {  # decides at once, and whatever the gain
-    "minimum_history": "0s", "minimum_gain": "0s", "regret": 0, "payback": "3000d", "horizon": "3000d", "slow_down": 0,
-    "minimum_size": 0,
-}  # fmt: skip
-QUICK = {"name": "ssd", "random_read": "1us", "sequential_read": "0.1us", "write": "1us"}  # even next to page cache
-
-
-class BusyClock(SystemClock):
-    """Whoever waits by it works meanwhile."""
-
-    def __init__(self, work: Callable[[], None]) -> None:
-        self.work = work
-
-    def sleep(self, seconds: float) -> None:
-        """Do the work, then wait."""
-        self.work()
-        super().sleep(seconds)
-
-
-class Scene:
-    """A database that is recorded under load."""
-
-    def __init__(self, harness: EngineHarness, connector: Any, table: PlayTable) -> None:
-        engine, settings = connector.identify().engine, connector._settings
-        listed = table_of(engine)
-        if listed is None:
-            pytest.skip(f"{engine} has no queries")
-        given = {name: getattr(settings, name) for name in settings.model_fields_set}
-        self.entry = {
-            "name": "shop", "engine": engine, "sample_every": "50ms", "plan_every": "1d", "policy": POLICY,
-            "connection": {name: f"{v:g}s" if "timeout" in name else v for name, v in given.items()},
-            "tiers": [
-                {**QUICK, "spaces": [{"name": harness.target_space, "capacity": "1 GiB"}]},
-                {"name": "hdd", "spaces": [harness.source_space]},
-            ],
-        }  # fmt: skip
-        self.database = DatabaseConfig.model_validate({**self.entry, "connection": settings})
-        self.clock = BusyClock(lambda: harness.read_randomly(table, READS))
-
-    def record(self, path: Path, names: Names) -> Recorded:
-        """Two samples and a plan."""
-        head = head_of(self.entry, names)
-        return record(self.database, head, path, names, self.clock, seconds=0.05)
+from tests.recordings.scene import Scene, scene_of
 
 
 @pytest.fixture
 def scene(harness: EngineHarness, connector: Connector, table: PlayTable) -> Iterator[Scene]:
     """A table that is read while it is recorded."""
-    if not isinstance(harness, PostgresqlHarness):
-        yield Scene(harness, connector, table)
-        return
-    # Its disk is the memory of this machine. Unless it is timed, the speeds that the configuration says count.
-    timing = f"ALTER DATABASE {harness._dbname} {{}} track_io_timing"
-    harness._dba.execute(f"{timing.format('SET')} = off")
-    yield Scene(harness, connector, table)
-    harness._dba.execute(timing.format("RESET"))
+    if table_of(connector.identify().engine) is None:
+        pytest.skip("a simulated database has no queries")
+    with scene_of(harness, connector, table) as made:
+        yield made
 
 
 def document_of(last: LastPlan) -> str:
@@ -94,7 +43,7 @@ def document_of(last: LastPlan) -> str:
 
 
 def figures_of(last: LastPlan) -> list[object]:
-    """Of the whole plan, of each move in its order, and of each unit in the catalog's: without a name."""
+    """Of the whole plan, of each move in its order, and of the units: without a name."""
     assert last.planning is not None
     assert last.proposal is not None
     plan = plan_document(last.planning, None)
@@ -108,7 +57,7 @@ def figures_of(last: LastPlan) -> list[object]:
         )
         for move in last.proposal.moves
     ]
-    sizes = last.planning.situation.units.size_bytes.tolist()
+    sizes = sorted(last.planning.situation.units.size_bytes.tolist())  # a catalog may be in the order of names
     return [plan["wait_per_hour_seconds"], plan["wait_saved_per_hour_seconds"], moves, sizes]
 
 
