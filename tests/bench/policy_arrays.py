@@ -9,17 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
+from policies.benefit.device import PRIOR_ERROR
+from policies.benefit.servers import add_points, fit_servers, no_points
 from policies.model.plan import PolicySettings, Servers
 from policies.sizing.curve import sizing
 from policies.sizing.forecast import forecast
 from tests.bench.measurement import Measurement
-from tests.workloads.arrays import ArrayCase, cases
+from tests.workloads.arrays import SESSIONS, ArrayCase, cases
+from tests.workloads.exact_network import ExactStation, solve
 
 COMMAND = "python -m tests.bench policy_arrays"
 SETTINGS = PolicySettings()
+INTERVALS = 20  # of each load
+THIRD = tuple(cases())[::3]
 ALMOST = 0.95  # share of the cases that a row about most of them speaks of
 
 
@@ -34,16 +40,29 @@ class Compared:
 
 
 def measurements() -> list[Measurement]:
-    """All cases with servers and queues known, and with servers only."""
+    """All cases with servers and queues known and with servers only, a third of them with what latencies taught."""
     found: list[Measurement] = []
     known: dict[str, Callable[[ArrayCase], Servers]] = {
         "": lambda case: case.servers_known,
         ".queues_unknown": lambda case: replace(case.servers_known, striped=None),
     }
     for suffix, servers in known.items():
-        compared = [compare(case, servers(case)) for case in cases()]
-        found += _lines(suffix, compared)
-    return found
+        found += _lines(suffix, [compare(case, servers(case)) for case in cases()])
+    return found + _lines(".learnt", [compare(case, learnt(case.servers, striped=case.striped)) for case in THIRD])
+
+
+@cache
+def learnt(servers: int, *, striped: bool) -> Servers:
+    """What latencies teach of an array over a day of light and heavy load, each of its intervals off by a tenth."""
+    draw = np.random.default_rng(servers)
+    points = no_points(1)
+    for count in SESSIONS:
+        solved = solve([ExactStation(seconds=1.0, servers=servers, striped=striped)], 0.5, count)
+        found = solved.waiting * (count - 1) / count
+        for _ in range(INTERVALS):
+            ratio = solved.wait() * draw.lognormal(0.0, 0.1, 1)
+            points = add_points(points, found, ratio, np.array([True]), 60.0)
+    return fit_servers(points[0], PRIOR_ERROR)
 
 
 def compare(case: ArrayCase, servers: Servers) -> Compared:

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from agent.sampling.learned import Inventory, Learned, learn, with_slots
 from agent.sampling.picture import view_heat
 from connectors.model import F64, SIGNALS, DatabaseDemand, Demand, Signal
-from policies.benefit.device import empty_devices
+from policies.benefit.device import calibrate, empty_devices
+from policies.benefit.foreground_wait import wait_per_hour
+from policies.benefit.sessions import session_share
 from policies.demand.heat import at_pace, view
 from policies.model.plan import PolicySettings, Servers, TierSpeed
 from tests.property.test_learned import SPACES, units_of
-from tests.unit.policies.situations import HDD, NOON, SSD
+from tests.unit.policies.situations import HDD, NOON, SSD, Site
 from tests.workloads.exact_network import ExactStation, solve
 
 SETTINGS = PolicySettings()
@@ -68,6 +70,8 @@ def lived(phases: Sequence[tuple[Work, Sequence[bool]]], *, disks: int, idle: fl
     learned = replace(with_slots(Learned(), inventory.slots), devices=empty_devices(2))
     now = NOON
     for work, fast in phases:
+        units = replace(inventory.units, space=np.where(fast, 0, 1).astype(np.int32))
+        inventory = replace(inventory, units=units)
         reads, database = interval(work, fast, disks, idle)
         rates = np.zeros((SIGNALS, UNITS))
         rates[Signal.SYNC_READ] = rates[Signal.LOGICAL_READ] = reads
@@ -152,3 +156,20 @@ def test_what_is_shown_are_reads_at_the_pace_of_now() -> None:
         paced = at_pace(view(learned.heat, slots), learned.work.pace())
         assert seen.rates[Signal.SYNC_READ] == pytest.approx(counted, rel=1e-4)
         assert paced.rates[Signal.SYNC_READ] == pytest.approx(counted, rel=1e-4)
+
+
+@pytest.mark.parametrize("work", [Work(8, 0.0005, (1.0, 0.0, 0.1, 0.05)), Work(8, 0.005, (1.0, 0.0, 0.1, 0.05)),
+                                  Work(40, 0.05, (1.0, 0.5, 0.1, 0.05))])  # fmt: skip
+def test_what_units_shows_is_the_same_where_sessions_wait_for_disks(work: Work) -> None:
+    """Seconds of wait an hour, within a fifth, though what is up is read up to eight times as fast."""
+    shown = []
+    slots = np.arange(UNITS, dtype=np.int64)
+    for where in ((False,) * UNITS, (True, False, False, False)):
+        learned = lived([(work, where)] * 3, disks=1, idle=HDD.random_read_seconds, told=HDD)
+        seen = view_heat(learned, slots, np.array(where), NOON + timedelta(hours=9), 24.0)
+        waits = wait_per_hour(seen.rates, calibrate((SSD, HDD), learned.devices), SETTINGS)
+        benefit = waits[1] - waits[0]
+        database = DatabaseDemand(active=float(work.sessions))
+        shown.append(benefit * session_share(Site(database=database).situation([]), benefit))
+    assert shown[0] == pytest.approx(shown[1], rel=0.2)
+    assert shown[0][0] > 1800
