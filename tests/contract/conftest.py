@@ -10,7 +10,7 @@ from itertools import compress, count
 import pytest
 
 from connectors.base import Connector
-from tests.contract.harness import Ability, EngineHarness, HarnessFactory, Pausing, PlayTable
+from tests.contract.harness import Ability, EngineHarness, HarnessFactory, MakesCases, Pausing, PlayTable
 
 SOURCES = (
     "tests.simulated.harness",
@@ -106,6 +106,8 @@ def _able(request: pytest.FixtureRequest, harness: EngineHarness) -> None:
             assert isinstance(ability, Ability)
             if ability in harness.cannot:
                 pytest.skip(f"{harness.name} cannot {ability.value}: {harness.cannot[ability]}")
+            if ability is Ability.CASES and not isinstance(harness, MakesCases):
+                pytest.skip(f"{harness.name} cannot {ability.value}: it has none yet, or its lab carries out no DDL")
             if ability is Ability.PAUSE and not isinstance(harness, Pausing):
                 pytest.skip(f"{harness.name} cannot {ability.value}: its connector does not know how yet")
 

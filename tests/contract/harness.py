@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
+from agent.prove.script import Script
 from connectors.base import Clock, Connector, Mover
 from connectors.model import Route, Step
+from connectors.proving import ProofSession
 
 
 class Ability(StrEnum):
@@ -31,6 +33,7 @@ class Ability(StrEnum):
     SLOW_LOG = "have its log on a slow disk"
     SPILL = "sort more than fits its memory"
     WEIRD_NAMES = "give objects any name"
+    CASES = "make the cases of `hotplace prove` from their statements"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,15 @@ class Pausing(Protocol):
 
     def execute_paused(self, mover: Mover, step: Step) -> None:
         """Run the step and call ``mover.pause()`` while it runs until that is True; raises what execute raises."""
+        ...
+
+
+@runtime_checkable
+class MakesCases(Protocol):
+    """What a harness has besides when its server carries out the statements of the cases. Ability.CASES."""
+
+    def scratch(self) -> AbstractContextManager[tuple[Script, ProofSession]]:
+        """An empty scratch schema with the script for it and a session that may make what it lists."""
         ...
 
 

@@ -23,10 +23,13 @@ from psycopg import sql
 
 from agent.demo.server import PrivateServer, embedded_installations, private_server
 from agent.model.clock import SystemClock
+from agent.prove.script import Script, script_of
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Step
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.proving import ProofSession, Scratch
 from connectors.settings import SecretSource
 from tests.components import debian_installations
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
@@ -226,6 +229,19 @@ class PostgresqlHarness:
     def drop(self, table: PlayTable) -> None:
         """With its index."""
         self._dba.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier("public", table.name)))
+
+    @contextmanager
+    def scratch(self) -> Iterator[tuple[Script, ProofSession]]:
+        """A schema of its own, and a superuser's session."""
+        name, proof = f"scratch_{next(_NUMBERS)}", ENGINE.proof
+        assert proof is not None
+        self._dba.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
+        session = proof.open_session(self._cluster.settings(self._dbname), self.clock)
+        try:
+            yield script_of(proof, Scratch(schema=name, slow=self.source_space, fast=self.target_space)), session
+        finally:
+            session.close()
+            self._dba.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
 
     def read_randomly(self, table: PlayTable, reads: int) -> None:
         """Look up rows far apart, one statement each."""

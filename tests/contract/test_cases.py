@@ -1,0 +1,44 @@
+"""The cases of ``hotplace prove``, by the connector alone: units, every way there and back, and what a move keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.prove.comparing import in_words, look
+from connectors.base import Connector
+from connectors.model import Bundle, Home
+from connectors.proving import MOVES
+from tests.contract.asking import bundle_of
+from tests.contract.harness import Ability, EngineHarness, MakesCases
+
+
+@pytest.mark.needs(Ability.CASES)
+def test_each_case_goes_there_and_back_unchanged(harness: EngineHarness, connector: Connector) -> None:
+    """Its units stand in the catalog; structure, rows, privileges, statistics and validity survive every way."""
+    assert isinstance(harness, MakesCases)
+    with harness.scratch() as (script, session):
+        cases = [case for case in script.cases if case.purpose == MOVES]
+        for case in cases:
+            for statement in case.part("make"):
+                session.run(statement.sql)
+        catalog = connector.catalog()
+        bundles = {key: bundle_of(catalog, key) for case in cases for key in case.units}
+        assert {bundle.space for bundle in bundles.values()} == {harness.source_space}
+        for case in cases:
+            before = look(session, script, case)
+            for key in case.units:
+                _there_and_back(connector, bundles[key], harness.target_space)
+            assert in_words(before.differences(look(session, script, case))) == ""
+
+
+def _there_and_back(connector: Connector, bundle: Bundle, space: str) -> None:
+    """By each way there is."""
+    routes = connector.routes(bundle, space)
+    assert isinstance(routes, tuple), f"no way for {bundle.key}: {routes}"
+    for route in routes:
+        with connector.open_mover() as mover:
+            for steps, home in ((route.steps, Home.TARGET), (route.undo_steps, Home.SOURCE)):
+                mover.prepare(route)
+                for step in steps:
+                    mover.execute(step)
+                assert connector.inspect(route).home is home, route.name
