@@ -270,6 +270,7 @@ class Inspection:
     finished: bool = False  # it has arrived and none of its own statements is left to send, leftovers aside
     remnants: tuple[Remnant, ...] = ()  # what each of leftovers would remove; empty: not known
     paused: bool = False  # the server holds a statement of this move, and can go on with it
+    unfinished: tuple[Step, ...] = ()  # what ends a move that a next try would go on with; sent if none follows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from agent.budget.allowance import Admission
 from agent.config import DatabaseConfig
 from agent.execution.attempt import Start
 from agent.execution.gate import Gate
+from agent.execution.half_done import HalfDone
 from agent.execution.hooks import ExecutorHooks, MoveEvent
 from agent.execution.leftovers import Leftover, Leftovers
 from agent.execution.operator_requests import OperatorRequests
@@ -60,7 +61,8 @@ class Executor:
         self._gate = Gate(database, ledger, clock, self._requests, self._stopping)
         self._leftovers = Leftovers(database.name, ledger, clock)
         self._facts = FactReader(database, connector, ledger, clock, self._gate)
-        self._reconciler = Reconciler(connector, ledger, self._leftovers, self._tell, hooks.hold_lease)
+        self._half_done = HalfDone(database.name, ledger, clock)
+        self._reconciler = Reconciler(connector, ledger, self._leftovers, self._half_done, self._tell, hooks.hold_lease)
         self._hooks = hooks
         self._runner = MoveRunner(
             Services(
@@ -75,7 +77,7 @@ class Executor:
 
     def has_work(self) -> bool:
         """Whether ``run_approved`` has anything to do. Reads the ledger alone, and notes why the next move waits."""
-        if self._leftovers.due():
+        if self._leftovers.due() or self._half_done.due():
             return True
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
         unfinished = [row for row in rows if row.state in UNFINISHED]
@@ -108,6 +110,7 @@ class Executor:
             unfinished = [row for row in unfinished if self._ledger.moves.row(row.id).state in UNFINISHED]
         if not unfinished:
             done += self._begin_approved()
+            self._reconciler.end_half_done()
         self._look_again(self._ledger.moves.rows(database=self._database.name, states=UNFINISHED))
         return tuple(done)
 
@@ -123,6 +126,10 @@ class Executor:
     def leftovers(self) -> tuple[Leftover, ...]:
         """What interrupted moves left in the database and could not yet be removed."""
         return self._leftovers.rows()
+
+    def half_done(self) -> tuple[int, ...]:
+        """Moves that wait with something begun, or ended so."""
+        return self._half_done.rows()
 
     def stop(self) -> None:
         """Begin no further move and cancel the running statement; the engine rolls it back."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 
 from agent.execution.attempt import Start, state_after
+from agent.execution.half_done import HalfDone
 from agent.execution.leftovers import Leftovers
 from agent.execution.transition import FollowUp, Transition
 from agent.execution.transition_rules import after_giving_up, after_interruption, leave_unknown
@@ -30,7 +31,13 @@ class Reconciler:
     """Brings moves into agreement with the catalog. For the executor's thread alone."""
 
     def __init__(
-        self, connector: Connector, ledger: Ledger, leftovers: Leftovers, tell: Tell, hold_lease: Callable[[], None]
+        self,
+        connector: Connector,
+        ledger: Ledger,
+        leftovers: Leftovers,
+        half_done: HalfDone,
+        tell: Tell,
+        hold_lease: Callable[[], None],
     ) -> None:
         """Wire it up.
 
@@ -38,12 +45,14 @@ class Reconciler:
             connector: over the moving account.
             ledger: the journal.
             leftovers: what interrupted moves left in the database.
+            half_done: moves that wait with something begun.
             tell: receives what happens to a move.
             hold_lease: called before each statement; raises where another agent acts here by now.
         """
         self._connector = connector
         self._ledger = ledger
         self._leftovers = leftovers
+        self._half_done = half_done
         self._tell = tell
         self._hold_lease = hold_lease
 
@@ -67,6 +76,7 @@ class Reconciler:
         # What looks like a leftover belongs to the statement for as long as the server works on it.
         if not inspection.running:
             inspection = self.tidy(row, inspection)
+        self._note_begun(row, inspection)
         left = self._leftovers.sentence(row.id)
         step = leave_unknown(inspection, self._starts_without_end(row), left)
         if step.state is row.state:
@@ -143,10 +153,41 @@ class Reconciler:
             if self._connector.identify().fingerprint == row.fingerprint:  # else the server is another one today
                 self.tidy(row, self.inspect(row))
 
-    def _try_to_send(self, row: MoveRow, tidy: tuple[Step, ...]) -> str:
+    def end_half_done(self) -> None:
+        """End what moves have begun that no try follows any more, by statements of their approval.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        for number in self._half_done.due():
+            row = self._ledger.moves.row(number)
+            if self._connector.identify().fingerprint == row.fingerprint:  # else the server is another one today
+                self._end(row)
+
+    def _note_begun(self, row: MoveRow, inspection: Inspection) -> None:
+        """Only of a move one of whose own statements was done: what is open may be somebody else's."""
+        own = range(1, len(row.move.route.steps) + 1)
+        if any(step.ordinal in own and step.state is StepState.DONE for step in self._ledger.moves.steps(row.id)):
+            self._half_done.note(row.id, inspection)
+
+    def _end(self, row: MoveRow) -> None:
+        inspection = self.inspect(row)
+        ends, why = self._approved_among(row, inspection.unfinished), ""
+        if inspection.running:
+            why = "the server still works on it"
+        elif ends:
+            why = self._try_to_send(row, ends, "ended")
+            inspection = self.inspect(row)
+        if why:
+            self._tell(row, f"what it had begun could not be ended yet: {why}; {'; '.join(step.sql for step in ends)}")
+        elif ends:
+            self._tell(row, f"what it had begun was ended: {inspection.sentence}")
+        self._half_done.note(row.id, inspection, why)
+
+    def _try_to_send(self, row: MoveRow, tidy: tuple[Step, ...], result: str = "tidied up") -> str:
         """Send what tidies up; why that failed, "" where it did not."""
         try:
-            self._send(row, tidy, "tidied up")
+            self._send(row, tidy, result)
         except LeaseHeld:
             raise
         except ConnectorError as error:
@@ -160,6 +201,7 @@ class Reconciler:
         nothing has arrived.
         """
         before = self.inspect(row)
+        self._note_begun(row, before)
         # Not tidied: the paused statement goes on with what it has built so far.
         if before.paused:
             return Standing(before, self.where_held(row))
@@ -190,10 +232,13 @@ class Reconciler:
         """The ordinal of the last of these statements that was sent; 1 where none was."""
         return next((step.ordinal for step in reversed(self._ledger.moves.steps(row.id)) if step.ordinal in among), 1)
 
+    def _approved_tidy(self, row: MoveRow, inspection: Inspection) -> tuple[Step, ...]:
+        return self._approved_among(row, inspection.leftovers)
+
     @staticmethod
-    def _approved_tidy(row: MoveRow, inspection: Inspection) -> tuple[Step, ...]:
-        approved = {sql for step in row.move.route.tidy_steps for sql in step.statements}
-        return tuple(step for step in inspection.leftovers if step.sql in approved)
+    def _approved_among(row: MoveRow, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        approved = {sql for step in row.move.route.tidy_steps for sql in step.statements} if row.approved else set()
+        return tuple(step for step in steps if step.sql in approved)
 
     def _send(self, row: MoveRow, steps: tuple[Step, ...], result: str) -> None:
         """Send statements that are not the move's own steps, each with an entry in the journal."""

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.execution.executor import Executor
+from agent.execution.half_done import half_done_of
 from agent.execution.hooks import ExecutorHooks, Listener
 from agent.execution.leftovers import leftovers_of
 from agent.execution.progress import RunningMove, progress_document
@@ -93,6 +94,7 @@ class Watch:
         self._acting: Connector | None = None
         self._lease: Lease | None = None
         self._stopping = threading.Event()
+        self._half_done = half_done_of(ledger, database.name)
         left = leftovers_of(ledger, database.name)
         self.snapshot = Snapshot(database=database.name, engine=database.engine, leftovers=left)
 
@@ -247,7 +249,8 @@ class Watch:
             ConnectorError: the engine did not answer.
             Untrusted: chain, anchors and tables of the ledger do not agree.
         """
-        if self.dry_run or not (self.snapshot.leftovers or self._ledger.moves.to_do(self.database.name)):
+        behind = self.snapshot.leftovers or self._half_done
+        if self.dry_run or not (behind or self._ledger.moves.to_do(self.database.name)):
             return ()
         if not self.executor.has_work():
             return ()
@@ -262,7 +265,7 @@ class Watch:
             self.snapshot.untrusted = str(error)
             raise
         finally:
-            self.snapshot.leftovers = self.executor.leftovers()
+            self.snapshot.leftovers, self._half_done = self.executor.leftovers(), self.executor.half_done()
         self._count(done)
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from connectors.db2.reading.names import Key, Part, parse_key, parts_of, whole_of
 from connectors.db2.reading.sizes import loading
 from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
-from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table_of, read_protocol
+from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, find_table_of, read_protocol
 from connectors.db2.routes.dependents import changes
 from connectors.db2.routes.operations import SpaceChange, change_of, phase_of
 from connectors.db2.routes.space_move import extents_then
-from connectors.db2.routes.statements import CANCEL
+from connectors.db2.routes.statements import CANCEL, Homes
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import Home, Inspection, Route, Step
 
@@ -74,6 +74,7 @@ def inspect_table(
         on_disk=None,
         leftovers=() if running else leftovers_of(route, protocol),
         running=running,
+        unfinished=() if running else _unfinished(session, table, route, protocol),
     )
 
 
@@ -120,6 +121,35 @@ def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
     if protocol.status == "CLEANUP":
         return tidy_for(route, "CLEANUP")
     return tidy_for(route, CANCEL) if protocol.open and protocol.status not in RESUMABLE else ()
+
+
+def _unfinished(session: ReadSession, table: TableFacts, route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
+    """CANCEL, for a move that a next try would go on with: its triggers slow every change of the table until then.
+
+    Never of a move that takes the table elsewhere than this route: that is somebody else's.
+    """
+    phase = phase_of(route.steps[0])
+    if phase is None or not (protocol.open and protocol.target and protocol.status in {"COPY", "REPLAY"}):
+        return ()
+    target = find_table(session, table.schema, protocol.target)
+    ours = target is not None and not differences(table, target, phase.homes)
+    return tidy_for(route, CANCEL) if ours else ()
+
+
+def differences(table: TableFacts, target: TableFacts, wanted: Homes) -> list[tuple[str, str, str]]:
+    """What an open move takes elsewhere than it should go: its name, the target's table space, the right one.
+
+    Args:
+        table: that is moved; what it does not have is nowhere wrong.
+        target: that is being filled.
+        wanted: where INIT of the new move would say.
+    """
+    parts = (
+        (True, "rows", target.space, wanted.data),
+        (bool(table.indexes), "indexes", target.index_space, wanted.index),
+        (table.lobs, "LOBs", target.lob_space, wanted.lob),
+    )
+    return [(what, there, right) for has, what, there, right in parts if has and there != right]
 
 
 def tidy_for(route: Route, operation: str) -> tuple[Step, ...]:

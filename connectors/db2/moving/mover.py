@@ -16,7 +16,7 @@ from connectors.base import (
     SpaceFull,
     StatementFailed,
 )
-from connectors.db2.moving.inspection import move_runs, read_rebalance, tidy_for
+from connectors.db2.moving.inspection import differences, move_runs, read_rebalance, tidy_for
 from connectors.db2.moving.progress import progress_of
 from connectors.db2.moving.rebalancing import Signals, SpaceChanger
 from connectors.db2.reading.sizes import part_sizes
@@ -25,7 +25,7 @@ from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
 from connectors.db2.routes.operations import Phase, change_of, phase_of
 from connectors.db2.routes.restrictions import load_refusal, refusal
-from connectors.db2.routes.statements import CANCEL, Homes, loads_without_copy
+from connectors.db2.routes.statements import CANCEL, loads_without_copy
 from connectors.db2.routes.table_room import (
     Room,
     arriving,
@@ -289,22 +289,6 @@ def _send(connection: Connection, statement: str, doing: str) -> None:
     except DriverError as error:
         found = diagnose(str(error))
         raise (outcome_unknown(found, doing) if found.broke else translate(found, doing)) from error
-
-
-def differences(table: TableFacts, target: TableFacts, wanted: Homes) -> list[tuple[str, str, str]]:
-    """What an open move takes elsewhere than it should go: its name, the target's table space, the right one.
-
-    Args:
-        table: that is moved; what it does not have is nowhere wrong.
-        target: that is being filled.
-        wanted: where INIT of the new move would say.
-    """
-    parts = (
-        (True, "rows", target.space, wanted.data),
-        (bool(table.indexes), "indexes", target.index_space, wanted.index),
-        (table.lobs, "LOBs", target.lob_space, wanted.lob),
-    )
-    return [(what, there, right) for has, what, there, right in parts if has and there != right]
 
 
 def is_done(phase: Phase, protocol: MoveProtocol) -> bool:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from agent.execution.half_done import half_done_of
+from agent.ledger import Ledger
+from agent.model.clock import SystemClock
 from connectors.base import ConnectorError, LockNotObtained
 from connectors.model import Home, NoRoute, Route
 from tests.contract.asking import bundle_of, route_to, run
@@ -120,16 +123,23 @@ def test_emulated_server_rule_06_the_index_home_of_a_table_without_index_follows
 
 
 @pytest.mark.parametrize("why", ["lock", "deadlock"])
-def test_emulated_server_rule_09_a_failed_swap_keeps_the_copy(lab: Any, connect: Connect, why: str) -> None:
+def test_emulated_server_rule_09_a_failed_swap_keeps_the_copy(
+    lab: Any, connect: Connect, why: str, request: pytest.FixtureRequest
+) -> None:
     """Who fails at SWAP leaves the move in REPLAY: no CANCEL; the next try ends it with one COPY in all."""
     connector = connect()
     route = route_to(connector, KEY, TS_FAST)
+    lab.create_space("TS_ELSE", FAST)
+    request.addfinalizer(lambda: lab.drop_space("TS_ELSE"))
+    elsewhere = route_to(connector, KEY, "TS_ELSE")
     at = len(lab.sent())
     lab.lock("APP", "ORDERS", why == "lock")
     lab.behave(swap_deadlocks=why == "deadlock")
     with pytest.raises(LockNotObtained):
         run(connector, route)
     assert lab.status("APP", "ORDERS") == "REPLAY"
+    assert connector.inspect(route).unfinished == tuple(step for step in route.tidy_steps if "'CANCEL'" in step.sql)
+    assert connector.inspect(elsewhere).unfinished == ()  # that move is not this one: its copy is somebody else's
     lab.lock("APP", "ORDERS", False)
     run(connector, route)
     assert connector.inspect(route).home is Home.TARGET
@@ -182,3 +192,31 @@ def test_emulated_server_rule_11_the_limit_of_the_target_counts(lab: Any, connec
         assert phases(lab, at) == []
     finally:
         lab.drop_space("TS_SMALL")
+
+
+def test_emulated_server_rule_09_what_waits_for_its_swap_ends_with_its_approval(
+    db2: Db2, lab: Any, tmp_path: Path
+) -> None:
+    """Cancelled while it waits in REPLAY: the approved CANCEL is sent, once; its triggers slow no change any more."""
+    life = Life(db2, tmp_path, {"ssd": [TS_FAST], "hdd": [TS_SLOW]}, move_by="table", lock_timeout="0.2s")
+    life.database.update(pins=[{"unit": KEY, "pin": "must"}], retries=1)
+    life.site.write()
+    life.approved()
+    at = len(lab.sent())
+    lab.lock("APP", "ORDERS", True)
+    try:
+        life.run("run", "--once", "--json")
+        (move,) = life.moves()
+        assert lab.status("APP", "ORDERS") == "REPLAY"
+        assert "CANCEL" not in phases(lab, at)
+        if move["state"] == "approved":
+            life.good("cancel", str(move["id"]))
+    finally:
+        lab.lock("APP", "ORDERS", False)
+    life.run("run", "--once", "--json")
+    assert lab.status("APP", "ORDERS") != "REPLAY"
+    assert phases(lab, at).count("CANCEL") == 1
+    assert phases(lab, at).count("COPY") == 1
+    assert lab.home("APP", "ORDERS")[0] == TS_SLOW
+    with Ledger.open(life.site.ledger_path, SystemClock()) as ledger:
+        assert half_done_of(ledger, "real") == ()
