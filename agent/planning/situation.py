@@ -69,7 +69,7 @@ def situation_of(
     ahead = seconds_to_next_plan(database, now)
     if picture.growth is not None and picture.growth.rate.any():
         growth = picture.growth.within(ahead)
-        spaces = with_growth(spaces, units, growth, settings.head_room_ratio)
+        spaces = with_growth(spaces, units, growth)
     situation = Situation(
         units=units,
         heat=picture.heat,
@@ -115,12 +115,12 @@ def elsewhere_alone(outcomes: Iterable[Outcome]) -> float:
 def seconds_to_next_plan(database: DatabaseConfig, now: datetime) -> float:
     """How long what this plan leaves in a tier may grow before the moves of the next plan can relieve it.
 
-    This one may be approved until it expires; the next one is made an interval later, and its approval lasts as long.
+    The next one is made an interval later, and acts before its approval ends. Until this one is approved it is replaced
+    by such that know of more growth.
     """
-    lasts, limits = timedelta(seconds=database.proposal_expires_seconds), limits_of(database)
-    first = expiry_of(limits, now, lasts)
-    second = expiry_of(limits, first + timedelta(seconds=database.plan_seconds), lasts)
-    return min(LONGEST_AHEAD_SECONDS, (second - now).total_seconds())
+    made = now + timedelta(seconds=database.plan_seconds)
+    ends = expiry_of(limits_of(database), made, timedelta(seconds=database.proposal_expires_seconds))
+    return min(LONGEST_AHEAD_SECONDS, (ends - now).total_seconds())
 
 
 def _without_closed_spaces(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:

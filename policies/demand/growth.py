@@ -23,7 +23,6 @@ TRUSTED = 2.0  # growth that was seen for some time is expected to go on for so 
 STOPPED_SECONDS = 3 * 3600.0  # without growth; a unit that paused for longer before has stopped after ...
 STOPPED_PAUSES = 2.0  # ... so many of its longest pauses
 LARGER = 1.0  # times the partition before it, that a new one is expected to become
-GIVEN_TO_GROWTH = 0.5  # share of the head-room that plans let growth take: it is there for that
 _UNKNOWN = -1  # size or slot
 
 
@@ -138,23 +137,16 @@ def _most(state: GrowthState, like: I32, size: F64) -> F64:
     return np.asarray(np.where(expected > size, expected - size, np.inf), dtype=np.float64)
 
 
-def with_growth(
-    spaces: Sequence[Space], units: UnitTable, growth: I64, head_room_ratio: float = 0.0
-) -> tuple[Space, ...]:
-    """The spaces with so much less free as what is in them will have grown; a room that is not known stays so.
-
-    Growth that takes no more than its share of the head-room takes nothing else.
-    """
+def with_growth(spaces: Sequence[Space], units: UnitTable, growth: I64) -> tuple[Space, ...]:
+    """The spaces with so much less free as what is in them will have grown; a room that is not known stays so."""
     taken = np.bincount(units.space, weights=growth, minlength=len(spaces)).astype(np.int64).tolist()
-    given = head_room_ratio * GIVEN_TO_GROWTH
-    return tuple(_less(space, bytes_, given) for space, bytes_ in zip(spaces, taken, strict=True))
+    return tuple(_less(space, bytes_) for space, bytes_ in zip(spaces, taken, strict=True))
 
 
-def _less(space: Space, bytes_: int, given_ratio: float) -> Space:
+def _less(space: Space, bytes_: int) -> Space:
     if not bytes_ or (space.capacity_bytes is None and space.free_bytes is None):
         return space
     capacity = capacity_bytes(space)
-    bytes_ = max(0, bytes_ - int(capacity * given_ratio))
     free = capacity - space.used_bytes if space.free_bytes is None else space.free_bytes
     return replace(space, free_bytes=min(free, capacity - space.used_bytes) - bytes_, capacity_bytes=capacity)
 

@@ -31,7 +31,7 @@ from policies.storage.capacity import room_bytes
 _ROUNDS = 4  # of solving again for the moves and the room that are left
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
-_TOLERATED = 0.25  # share of the head-room that growth may take beyond what plans let it take
+_TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
 _MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
 
 
@@ -67,8 +67,8 @@ def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
 def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
     """Demote what loses least per byte from spaces that growth is filling, until all growth has its room.
 
-    Plans fill spaces until growth would take half of the head-room (``demand.growth.with_growth``). Only once it would
-    take another quarter does something leave: not for the sake of a page.
+    Plans fill spaces up to their head-room, growth included. Only once growth would take half of that does something
+    leave: not for the sake of a page.
 
     Args:
         draft: is extended.

@@ -54,7 +54,7 @@ def test_a_full_tier_of_idle_tables_gives_room_to_what_grows(site: Site) -> None
             placement = site.world.placement
             for key in (HOT, '"shop"."orders_pkey"', '"shop"."orders_by_customer"'):
                 placement.units.space[placement.row(key)] = placement.space_row("ssd")
-            placement.units.size_bytes[placement.row(IDLE)] = 4_150 * 10**6
+            placement.units.size_bytes[placement.row(IDLE)] = 4_500 * 10**6
             site.world.mark_changed()
         for _ in range(24):
             watch.sample()

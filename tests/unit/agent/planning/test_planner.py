@@ -302,13 +302,13 @@ def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
     )
     proposal = proposal_of(planning, DATABASE, "fingerprint")
     assert proposal is not None
-    two_days = planning.situation.growth_seconds
-    assert two_days == 2 * DATABASE.proposal_expires_seconds + DATABASE.plan_seconds
+    ahead = planning.situation.growth_seconds
+    assert ahead == DATABASE.plan_seconds + DATABASE.proposal_expires_seconds
     for move in (each for each in proposal.moves if each.from_space == "hdd"):
         grown = move.largest_bytes - move.size_bytes
         assert grown == pytest.approx((0.2 + 0.2) * move.size_bytes, rel=1e-3), "what is expected, and a fifth"
         assert move.expected_bytes is not None
-        share = DATABASE.proposal_expires_seconds / two_days
+        share = DATABASE.proposal_expires_seconds / ahead
         assert move.expected_bytes - move.size_bytes == pytest.approx(share * grown / 2, rel=1e-3)
     moves = proposal.moves
     assert proposal.digest != replace(proposal, moves=(replace(moves[0], limit_bytes=1), *moves[1:])).digest
