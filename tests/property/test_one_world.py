@@ -61,11 +61,11 @@ def interval(work: Work, fast: Sequence[bool], disks: int, idle: float) -> tuple
     )  # fmt: skip
 
 
-def lived(phases: Sequence[tuple[Work, Sequence[bool]]], *, disks: int, idle: float, told: TierSpeed) -> Learned:
+def lived(phases: Sequence[tuple[Work, Sequence[bool]]], *, disks: int, idle: float, configured: TierSpeed) -> Learned:
     """What is known after some hours of each phase: its work, in its placement."""
     inventory = Inventory(
         units=units_of([f"u{at}" for at in range(UNITS)]), slots=np.arange(UNITS, dtype=np.int64), spaces=SPACES,
-        tier_of_space=np.array([0, 1], dtype=np.int32), speeds=(SSD, told),
+        tier_of_space=np.array([0, 1], dtype=np.int32), speeds=(SSD, configured),
     )  # fmt: skip
     learned = replace(with_slots(Learned(), inventory.slots), devices=empty_devices(2))
     now = NOON
@@ -106,10 +106,15 @@ def test_the_same_work_is_worth_the_same_wherever_units_were(
 ) -> None:
     """Work that changes, in two histories of placements: the same shares and order, also where speeds are not true."""
     servers = Servers(count=disks, least=disks, most=disks, source="configured", striped=True)
-    told = replace(HDD, servers=servers)
+    configured = replace(HDD, servers=servers)
     found = [
         shares(
-            lived(list(zip(phases, where, strict=False)), disks=disks, idle=HDD.random_read_seconds * off, told=told)
+            lived(
+                list(zip(phases, where, strict=False)),
+                disks=disks,
+                idle=HDD.random_read_seconds * off,
+                configured=configured,
+            )
         )
         for where in (one, other)
     ]
@@ -124,7 +129,7 @@ def test_yesterday_on_the_ssd_is_not_worth_more_than_today_on_disks() -> None:
     """Twelve hours of one partition at 20 times the pace, then twelve of the next at the pace of one disk."""
     yesterday, today = Work(8, 0.0005, (1.0, 0.0, 0.1, 0.0)), Work(8, 0.0005, (0.0, 1.0, 0.1, 0.0))
     up = (True, False, False, False)
-    learned = lived([(yesterday, up)] * 4 + [(today, up)] * 4, disks=1, idle=HDD.random_read_seconds, told=HDD)
+    learned = lived([(yesterday, up)] * 4 + [(today, up)] * 4, disks=1, idle=HDD.random_read_seconds, configured=HDD)
     seen = view(learned.heat, np.arange(UNITS, dtype=np.int64))
     rates = interval(yesterday, up, 1, HDD.random_read_seconds)[0], interval(today, up, 1, HDD.random_read_seconds)[0]
     assert rates[0][0] > 5 * rates[1][1]  # as counted
@@ -139,7 +144,7 @@ def test_more_sessions_still_count_for_more() -> None:
     servers = Servers(count=48, least=48, most=48, source="configured", striped=True)
     down = (False,) * UNITS
     learned = lived(
-        [(day, down), (night, down)], disks=48, idle=HDD.random_read_seconds, told=replace(HDD, servers=servers)
+        [(day, down), (night, down)], disks=48, idle=HDD.random_read_seconds, configured=replace(HDD, servers=servers)
     )
     seen = view(learned.heat, np.arange(UNITS, dtype=np.int64))
     assert seen.rates[Signal.SYNC_READ, 0] > 5 * seen.rates[Signal.SYNC_READ, 1]
@@ -149,7 +154,7 @@ def test_what_is_shown_are_reads_at_the_pace_of_now() -> None:
     """Where nothing changes, rates are those that were counted, on whichever tier."""
     work = Work(8, 0.002, (1.0, 0.5, 0.1, 0.0))
     for where in ((False,) * UNITS, (True, True, False, False)):
-        learned = lived([(work, where)] * 3, disks=1, idle=HDD.random_read_seconds, told=HDD)
+        learned = lived([(work, where)] * 3, disks=1, idle=HDD.random_read_seconds, configured=HDD)
         counted, _ = interval(work, where, 1, HDD.random_read_seconds)
         slots = np.arange(UNITS, dtype=np.int64)
         seen = view_heat(learned, slots, np.array(where), NOON + timedelta(hours=9), 24.0)
@@ -165,7 +170,7 @@ def test_what_units_shows_is_the_same_where_sessions_wait_for_disks(work: Work) 
     shown = []
     slots = np.arange(UNITS, dtype=np.int64)
     for where in ((False,) * UNITS, (True, False, False, False)):
-        learned = lived([(work, where)] * 3, disks=1, idle=HDD.random_read_seconds, told=HDD)
+        learned = lived([(work, where)] * 3, disks=1, idle=HDD.random_read_seconds, configured=HDD)
         seen = view_heat(learned, slots, np.array(where), NOON + timedelta(hours=9), 24.0)
         waits = wait_per_hour(seen.rates, calibrate((SSD, HDD), learned.devices), SETTINGS)
         benefit = waits[1] - waits[0]

@@ -83,7 +83,7 @@ def test_what_is_configured_is_left_alone_and_what_is_learnt_is_stored() -> None
     assert hdd.servers.source == "measured"
     assert hdd.servers.least <= 8 <= hdd.servers.most
     assert hdd.servers.striped is True
-    told = Servers(count=4, least=4, most=4, source="configured", striped=True)
-    assert calibrate((SSD, replace(HDD, servers=told)), again)[1].servers == told
+    configured = Servers(count=4, least=4, most=4, source="configured", striped=True)
+    assert calibrate((SSD, replace(HDD, servers=configured)), again)[1].servers == configured
     older = {name: column for name, column in device_arrays(state).items() if name != "points"}
     assert calibrate((SSD, HDD), devices_from_arrays(older))[1].servers == Servers()
