@@ -11,6 +11,7 @@ from policies.model.plan import OmittedSums, Situation
 from policies.placement.placement_state import Relocation
 from policies.storage.limits import drive_io
 from policies.storage.queueing import relief, utilisation
+from policies.storage.stations import stations_of
 
 
 def reliefs(bundles: Bundles, situation: Situation, relocations: Sequence[Relocation]) -> tuple[float, ...]:
@@ -22,7 +23,7 @@ def reliefs(bundles: Bundles, situation: Situation, relocations: Sequence[Reloca
     for relocation in relocations:
         moved[relocation.bundle] = True
         after[relocation.bundle] = situation.tier_of_space[relocation.target]
-    found = []
+    found, shares = [], stations_of(situation.tiers).queued_share
     for row, tier in enumerate(situation.tiers):
         if not utilisation(tier.speed.random_read_seconds, tier.speed.idle_read_seconds):
             found.append(0.0)
@@ -37,6 +38,7 @@ def reliefs(bundles: Bundles, situation: Situation, relocations: Sequence[Reloca
                 tier.speed.idle_read_seconds,
                 float(io[here].sum() + omitted.io),
                 float(io[after == row].sum() + omitted.io),
+                float(shares[row]),
             )
         )
     return tuple(found)

@@ -32,6 +32,7 @@ from policies.benefit.sessions import most_waiting
 from policies.model.plan import Situation
 from policies.storage.closed_network import ROWS, TRANSACTIONS, closed_loop
 from policies.storage.queueing import change_ratio
+from policies.storage.stations import stations_of
 
 # Shares of the saving at which the network is asked: closer towards the end, where queues vanish.
 _LEFT = np.unique(np.concatenate((np.linspace(0.0, 1.0, 129), np.geomspace(1e-4, 1.0, 65))))
@@ -126,7 +127,8 @@ def _by_latency(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64]:
     """The same by how busy the slowest tier's own latency says it is, which only bounds the saving."""
     speed = situation.tiers[-1].speed
     left = waits[-1] / now[-1] if now[-1] > 0 else np.ones(waits.shape[1])
-    ratio = np.array([change_ratio(speed.random_read_seconds, speed.idle_read_seconds, each) for each in left.tolist()])
+    times, share = (speed.random_read_seconds, speed.idle_read_seconds), stations_of(situation.tiers).queued_share[-1]
+    ratio = np.array([change_ratio(*times, each, float(share)) for each in left.tolist()])
     linear = waits.sum(axis=0)
     wait = waits[:-1].sum(axis=0) + waits[-1] * ratio
     return SHARES, _share(wait[0] - wait, linear)

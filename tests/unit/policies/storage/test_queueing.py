@@ -29,6 +29,13 @@ def test_half_of_the_load_gone_from_a_disk_nine_tenths_busy() -> None:
         change_ratio(1.0, 0.5, -0.1)
 
 
+def test_servers_that_share_a_queue_are_busier_by_the_same_reads() -> None:
+    """Four of them, reads half again as long as idle: R = S (1 + w u / (1 - u)) with w = 1/4, so two thirds busy."""
+    assert utilisation(0.015, 0.010, 0.25) == pytest.approx(2 / 3)
+    assert utilisation(0.015, 0.010) == pytest.approx(1 / 3)
+    assert change_ratio(0.015, 0.010, 0.5, 0.25) == pytest.approx((1 + 0.25 * 0.5) / 1.5)
+
+
 @given(st.floats(1e-4, 1.0), st.floats(1e-4, 1.0), st.floats(0.0, 1.0), st.floats(0.0, 1e4))
 def test_relief_is_between_nothing_and_all_there_is(read: float, idle: float, left: float, wait: float) -> None:
     """Whatever leaves, what stays is never spared more than its wait, nor charged for it."""
