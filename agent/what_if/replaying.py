@@ -43,7 +43,9 @@ class Replayed:
 
 
 @contextmanager
-def replayed(path: Path, *, policy: Mapping[str, Any] | None = None, until_damage: bool = False) -> Iterator[Replayed]:
+def play_recording(
+    path: Path, *, policy: Mapping[str, Any] | None = None, until_damage: bool = False
+) -> Iterator[Replayed]:
     """Play a recording from its beginning to its end.
 
     Args:

@@ -42,11 +42,11 @@ class RecordingTap:
     def mark(self, work: Work) -> None:
         """Some work begins."""
         self.clock.at = moment_of(self._real)
-        self._writer.mark(Mark(self.clock.at, work))
+        self._writer.write_mark(Mark(self.clock.at, work))
 
     def end(self, why: str) -> None:
         """Nothing follows."""
-        self._writer.end(End(moment_of(self._real), why))
+        self._writer.write_end(End(moment_of(self._real), why))
 
     def answer(self, name: str, values: Values, ask: Callable[[], list[Row]], *, doing: str) -> list[Row]:
         """The server's own answer, names and all; only what is written is without them."""
@@ -79,7 +79,7 @@ class RecordingTap:
         asked = Asked(at=began_at, until=self.clock.at, query=name, values=kept, rows=tuple(found))
         if error is not None:
             asked = replace(asked, error=_name_of(error), native_code=error.native_code)
-        self._writer.asked(asked)
+        self._writer.write_answer(asked)
 
 
 class ReplayTap:

@@ -42,13 +42,13 @@ class Writer:
         self._known: dict[str, array[int]] = {}  # hash of each row of the last answer of a query
         self._line(_dump({NAME: FORMAT, **head}))
 
-    def mark(self, mark: Mark) -> None:
+    def write_mark(self, mark: Mark) -> None:
         """Some work begins. All before it survives the end of this process."""
         self._line(_dump({"work": mark.work, "at": _pair(mark.at)}))
         self._file.flush()
         self._raw.flush()
 
-    def asked(self, asked: Asked) -> None:
+    def write_answer(self, asked: Asked) -> None:
         """A query was answered, or refused."""
         line: dict[str, Any] = {"query": asked.query, "at": _pair(asked.at), "until": _pair(asked.until)}
         if asked.values:
@@ -58,7 +58,7 @@ class Writer:
         else:
             self._line(f"{_dump(line)[:-1]},{self._rows(asked)}}}")
 
-    def end(self, end: End) -> None:
+    def write_end(self, end: End) -> None:
         """Nothing follows."""
         self._line(_dump({"end": end.why, "at": _pair(end.at)}))
 

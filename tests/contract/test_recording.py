@@ -14,7 +14,7 @@ import pytest
 from agent.cli.planning.plan import plan_document
 from agent.what_if.recorded_settings import head_of, names_of
 from agent.what_if.recording import LastPlan
-from agent.what_if.replaying import replayed
+from agent.what_if.replaying import play_recording
 from connectors.base import Connector
 from connectors.recording.columns import table_of
 from connectors.recording.events import End, Mark
@@ -68,14 +68,14 @@ def hashed_copy(path: Path, entry: dict[str, Any], names: Names) -> Path:
     writer = Writer(copy, {**head_of(entry, names), "began": reader.head["began"]})
     for event in reader.events():
         if isinstance(event, Mark):
-            writer.mark(event)
+            writer.write_mark(event)
         elif isinstance(event, End):
-            writer.end(event)
+            writer.write_end(event)
         else:
             rows, dropped = table.rows(event.query, event.rows, names)
             assert not dropped
             values = table.values(event.query, event.values, names)
-            writer.asked(replace(event, rows=tuple(rows), values=values))
+            writer.write_answer(replace(event, rows=tuple(rows), values=values))
     writer.close()
     return copy
 
@@ -87,12 +87,12 @@ def test_a_replay_comes_to_the_same_plan(scene: Scene, table: PlayTable, tmp_pat
     assert not recorded.tally.dropped
     assert not recorded.tally.left_out
     assert recorded.last.samples >= 2
-    with replayed(path) as again:
+    with play_recording(path) as again:
         assert again.last.samples == recorded.last.samples
         assert document_of(again.last) == document_of(recorded.last)
         assert '"statements"' in document_of(again.last)
     hashed = hashed_copy(path, scene.entry, names)
-    with replayed(hashed) as again:
+    with play_recording(hashed) as again:
         assert figures_of(again.last) == figures_of(recorded.last)
         mine, theirs = recorded.last.proposal, again.last.proposal
         assert mine is not None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.what_if.replaying import Replayed, replayed
+from agent.what_if.replaying import Replayed, play_recording
 from connectors.model import Signal
 from connectors.recording.names import PlainNames
 
@@ -65,7 +65,7 @@ def make(engine: str) -> None:
 
 def expect(engine: str) -> None:
     """Write what a recording comes to now."""
-    with replayed(MADE / f"{engine}.recording") as again:
+    with play_recording(MADE / f"{engine}.recording") as again:
         text = json.dumps(figures_of(again), indent=1)
     (MADE / f"{engine}.json").write_text(text + "\n", encoding="utf-8")
 

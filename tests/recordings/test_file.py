@@ -44,11 +44,11 @@ def written(path: Path) -> Path:
     writer = Writer(path, HEAD)
     for event in events():
         if isinstance(event, Mark):
-            writer.mark(event)
+            writer.write_mark(event)
         elif isinstance(event, End):
-            writer.end(event)
+            writer.write_end(event)
         else:
-            writer.asked(event)
+            writer.write_answer(event)
     writer.close()
     return path
 
@@ -116,8 +116,8 @@ def test_what_was_flushed_with_the_last_mark_survives_the_end_of_the_process(tmp
     """A file that was never closed has everything before its last mark."""
     writer = Writer(tmp_path / "a", HEAD)
     for event in events()[:6]:
-        writer.mark(event) if isinstance(event, Mark) else writer.asked(event)  # type: ignore[arg-type]  # no End yet
-    writer.mark(Mark(at(300), Work.PLAN))
+        writer.write_mark(event) if isinstance(event, Mark) else writer.write_answer(event)  # type: ignore[arg-type]  # no End yet
+    writer.write_mark(Mark(at(300), Work.PLAN))
     copy = tmp_path / "copy"
     copy.write_bytes((tmp_path / "a").read_bytes())
     writer.close()

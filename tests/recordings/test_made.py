@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent.what_if.replaying import replayed
+from agent.what_if.replaying import play_recording
 from tests.recordings.make import HARNESSES, MADE, figures_of
 
 MOST_BYTES = 200_000
@@ -23,7 +23,7 @@ def test_a_recording_comes_to_what_it_came_to(engine: str) -> None:
     path = MADE / f"{engine}.recording"
     assert path.stat().st_size < MOST_BYTES
     expected = json.loads((MADE / f"{engine}.json").read_text(encoding="utf-8"))
-    with replayed(path) as again:
+    with play_recording(path) as again:
         found = figures_of(again)
     assert found["samples"] == expected["samples"], AGAIN
     reads = expected["reads_per_second"]

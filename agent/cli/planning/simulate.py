@@ -25,7 +25,7 @@ from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
-from agent.what_if.replaying import replayed
+from agent.what_if.replaying import play_recording
 from agent.what_if.simulation import Played, play, start_of
 from connectors.formatting import format_bytes, format_ratio, format_seconds
 from policies.calendar import parse_window
@@ -71,7 +71,7 @@ def simulate(
         _print(session.out, played, every)
         session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
         return
-    with replayed(recording, policy=asked.policy_values(), until_damage=until_damage) as again:
+    with play_recording(recording, policy=asked.policy_values(), until_damage=until_damage) as again:
         played, every = asked.play(again.database, again.ledger, again.clock.now())
         print_recording(session.out, again)
         session.out.heading("the recorded history under these settings")
