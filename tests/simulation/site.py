@@ -35,13 +35,12 @@ class Site:
     windows: str = ""  # lines of the database's part, as "windows: [...]"
     clock: VirtualClock = field(default_factory=VirtualClock)
     told: list[str] = field(default_factory=list)  # what listeners heard
+    _loaded: tuple[str, Config] | None = None  # the configuration as it was read last, with its text
 
     @property
     def config(self) -> Config:
         """The site's configuration."""
-        path = self.folder / "hotplace.yaml"
-        path.write_text(
-            f"""
+        text = f"""
 level: {self.level}
 dry_run: {str(self.dry_run).lower()}
 ledger: {{path: ledger.db}}
@@ -57,10 +56,12 @@ databases:
       - {{name: hdd, kind: hdd, spaces: [hdd], {self.slow_tier}}}
 {textwrap.indent(textwrap.dedent(self.windows).strip(), "    ")}
     policy: {{minimum_history: 10min, {self.policy}}}
-""",
-            encoding="utf-8",
-        )
-        return load(path)
+"""
+        if self._loaded is None or self._loaded[0] != text:  # it is asked for at every step
+            path = self.folder / "hotplace.yaml"
+            path.write_text(text, encoding="utf-8")
+            self._loaded = text, load(path)
+        return self._loaded[1]
 
     @property
     def world(self) -> World:
@@ -96,7 +97,7 @@ databases:
         folder.mkdir()
         for file in self.folder.glob("ledger.db*"):
             shutil.copy(file, folder)
-        made = replace(self, folder=folder, clock=self.clock.copy(), told=[])
+        made = replace(self, folder=folder, clock=self.clock.copy(), told=[], _loaded=None)
         restore(made.world, content_of(self.world))
         return made
 
