@@ -121,7 +121,7 @@ def watch_interval(
 
 
 def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, site: Site) -> HorizonState:
-    """Score the placement of each forecast by what came since, and let it place the units anew.
+    """Score the placement of each forecast by what came since, and let it place the units again.
 
     Args:
         state: with what came.
