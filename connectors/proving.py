@@ -144,14 +144,14 @@ def parse_case(text: str) -> Case:
     head, *parts = text.split(PART)
     entries = [line.removeprefix("--").strip() for line in head.splitlines()]
     facts = [entry.partition(": ") for entry in entries if entry.startswith(("name: ", "for: ", "unit: "))]
-    told = {key: value for key, _, value in facts if key != "unit"}
-    if "name" not in told or not parts:
+    given = {key: value for key, _, value in facts if key != "unit"}
+    if "name" not in given or not parts:
         raise ValueError(f"a case has a name and parts, this has not: {head[:60]!r}")
     units = (split_unit(value) for key, _, value in facts if key == "unit")
     return Case(
-        name=told["name"],
+        name=given["name"],
         sentence=" ".join(entry for entry in entries if not entry.startswith(("name: ", "for: ", "unit: "))).strip(),
-        purpose=told.get("for", MOVES),
+        purpose=given.get("for", MOVES),
         units={key: kind for kind, key in units},
         parts=dict(map(_part, parts)),
     )

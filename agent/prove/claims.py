@@ -11,8 +11,8 @@ from connectors.proving import MOVES, Case, Proof, Scratch
 
 NAMES = Scratch(schema="scratch", slow="slow", fast="fast")  # in the names of cases where there is no server
 ANSWERS = {
-    "identify": "server, version and database are told",
-    "capabilities": "what the login may do is told",
+    "identify": "server, version and database are identified",
+    "capabilities": "what the login may do is listed",
     "catalog": "spaces and units are listed",
     "sample": "counters are read",
     "doctor": "privileges and settings are examined",

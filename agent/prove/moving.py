@@ -29,7 +29,7 @@ class Rounds:
     witness: Witness
     before: dict[str, State] = field(default_factory=dict)  # by case: as it was made and loaded
     compared: dict[str, int] = field(default_factory=dict)  # by case: after how many moves it was as before
-    ways: dict[str, list[str]] = field(default_factory=dict)  # by case: name and time of each way that was gone
+    times: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # by case and way: seconds of each move
 
     def listen(self, event: MoveEvent) -> None:
         """Aim the witness at what begins to move, and compare what has arrived."""
@@ -83,7 +83,7 @@ class Rounds:
         found: list[Route] = []
         for bundle in self.bench.bundles(cases, catalog):
             if bundle.space != self.bench.script.scratch.slow:
-                continue  # a move before this one has failed, which was told
+                continue  # a move before this one has failed, which stands in the findings
             ways = self._ways(with_exact_size(bundle, list(connector.exact_sizes(ids_of(bundle)))))
             found += ways[round_number : round_number + 1]
         return found
@@ -122,8 +122,7 @@ class Rounds:
         if seen.home is not Home.TARGET or seen.on_disk is False:
             self.bench.findings.contradicted(f"move {case.name}", f"{where}: afterwards {seen.sentence}")
             return
-        took = format_seconds(self._seconds(row))
-        self.ways.setdefault(case.name, []).append(f"{route.name} {took}")
+        self.times.setdefault(case.name, {}).setdefault(route.name, []).append(self._seconds(row))
 
     def _seconds(self, row: MoveRow) -> float:
         ended = [
@@ -148,11 +147,10 @@ class Rounds:
             self.compared[case.name] = self.compared.get(case.name, 0) + 1
 
     def _conclude(self, case: Case) -> None:
-        findings, ways = self.bench.findings, self.ways.get(case.name, [])
-        if ways and findings.result(f"move {case.name}") is not Result.CONTRADICTED:
-            names = sorted({way.rpartition(" ")[0].rpartition(" ")[0] for way in ways})
-            findings.seen(f"move {case.name}", f"{len(ways)} moves: {', '.join(names)}")
-        elif not ways:
+        findings, times = self.bench.findings, self.times.get(case.name, {})
+        if times and findings.result(f"move {case.name}") is not Result.CONTRADICTED:
+            findings.seen(f"move {case.name}", "; ".join(_in_words(name, took) for name, took in times.items()))
+        elif not times:
             findings.not_tried(f"move {case.name}", "no unit of it could be moved")
         count = self.compared.get(case.name, 0)
         if count:
@@ -160,6 +158,11 @@ class Rounds:
             findings.seen(f"kept {case.name}", f"{objects} facts, the same after each of {count} moves")
         else:
             findings.not_tried(f"kept {case.name}", "no unit of it could be moved")
+
+
+def _in_words(way: str, seconds: Sequence[float]) -> str:
+    shortest, longest = format_seconds(min(seconds)), format_seconds(max(seconds))
+    return f"{len(seconds)} by {way}, {shortest} to {longest} each"
 
 
 def ids_of(bundle: Bundle) -> I64:

@@ -109,7 +109,7 @@ def try_counters(bench: Bench) -> None:
             bench.findings.not_tried(f"counter {code}", f"the load was refused: {error}")
         return
     finally:
-        session.close()  # with its end a session has told all of its counters
+        session.close()  # with its end a session reports all of its counters
     bench.clock.sleep(0.2)
     interval = difference(before, connector.sample(), longest_seconds=LONGEST_SECONDS)
     bench.watch.sample()

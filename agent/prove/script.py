@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from connectors.proving import Case, Proof, Scratch
 
-WRITES = ("make", "load", "writing", "grow", "vanish", "write", "drop")  # parts of cases, others read
-
 
 @dataclass(frozen=True, slots=True)
 class Script:

@@ -13,6 +13,7 @@ import pytest
 from agent.prove.claims import Finding, Result
 from agent.prove.page import Page, document, markdown_of
 from agent.prove.refusals import NotApproved, ProofRefused
+from agent.terminal.exit_codes import ExitCode
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.proving import Statement
 from tests.conftest import MAJORS
@@ -44,8 +45,9 @@ def test_from_an_empty_schema_to_a_page(place: Place) -> None:
 def test_a_superuser_is_refused(place: Place) -> None:
     """Before a statement is sent, and whatever else it may do."""
     place.user = "postgres"
-    with pytest.raises(ProofRefused, match="postgres is a superuser"):
+    with pytest.raises(ProofRefused, match="postgres is a superuser") as refused:
         place.prove(place.script("toast"))
+    assert refused.value.code is ExitCode.NOT_ALLOWED
     assert (place.relations(), place.shown) == ([], [])
 
 

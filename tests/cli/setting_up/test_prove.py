@@ -62,6 +62,13 @@ def test_what_is_refused_before_connecting(far: Site) -> None:
     assert far.run(*ARGUMENTS, "--yes").code == ExitCode.CANNOT_CONNECT
 
 
+def test_an_engine_without_cases_is_refused(site: Site) -> None:
+    """It says so, and connects to nothing."""
+    done = site.run("prove", "--engine", "simulated", *ARGUMENTS[3:])
+    assert done.code == ExitCode.USAGE
+    assert "no cases to prove simulated by" in done.err
+
+
 def page(*contradicted: str) -> Page:
     """A page on which those claims are contradicted and nothing else was tried."""
     proof = find_engine("postgresql").proof
