@@ -22,6 +22,7 @@ SINCE = {
     "resumable": 14,
     "paused_builds": 14,
     "query_store": 14,
+    "pool_extension": 12,
     "query_profiles": 12,
 }  # queries that are asked from this version on; all others from 2012
 VERSIONS = (11, 12, 13, 14, 15, 16, 17, NEWEST)

@@ -131,6 +131,18 @@ def test_a_managed_instance_hears_what_makes_its_filegroups_differ(driver: OdbcD
     assert "Business Critical" in found.remedy
 
 
+@pytest.mark.parametrize(("major", "kib", "told"), [(16, 64 << 20, True), (16, 0, False), (11, 64 << 20, False)])
+def test_a_buffer_pool_extension_is_told(major: int, kib: int, told: bool, driver: OdbcDriver, tmp_path: Path) -> None:
+    """Part of what sessions miss in memory is served from fast storage already; 2012 knows no such view."""
+    with running_lab(major=major) as lab:
+        lab.instance.pool_extension_kib = kib
+        with connected(lab, driver, tmp_path) as connector:
+            found = [finding for finding in connector.doctor() if finding.code == "pool_extension"]
+    assert [("64.0 GiB" in finding.sentence, "F:\\pool.bpe" in finding.sentence) for finding in found] == (
+        [(True, True)] if told else []
+    )
+
+
 def test_a_sort_in_tempdb_is_not_begun_without_room(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
     """8,000 pages to sort and 100 in tempdb's volume: refused, or built without SORT_IN_TEMPDB; none is lost."""
     orders = add_table(lab.shop, "orders")

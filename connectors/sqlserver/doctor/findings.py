@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from connectors.base import PrivilegeMissing
+from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.findings import Finding, Severity
+from connectors.formatting import format_bytes
 from connectors.model import Catalog
 from connectors.sqlserver.doctor.storage_findings import storage_findings
 from connectors.sqlserver.reading.keys import quote
@@ -17,6 +18,7 @@ from connectors.sqlserver.settings import SqlserverSettings
 
 OLDEST, NEWEST_TRIED = 11, 17
 AZURE_DATABASE, MANAGED_INSTANCE = 5, 8  # EngineEdition
+POOL_EXTENSION_SINCE = 12  # 2014
 QUERY_STORE_SINCE = 14  # counts read operations since then
 YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 PERFORMANCE_STATE_SINCE = 16
@@ -92,6 +94,7 @@ def examine(
         *_may_copy(session, rights, settings),
         _online(online, edition),
         *_counters(session, rights),
+        *_pool_extension(session, rights),
         *_replicas(session, rights),
         *_query_store(session, settings),
         *profile_findings(major, settings),
@@ -267,6 +270,25 @@ def _buffer_pool(totals: Mapping[str, int], life: int | None) -> tuple[Finding, 
     )
     return (
         Finding.ok("buffer_pool", said if life is None else f"{said}; a page stays in memory for about {life} s now"),
+    )
+
+
+def _pool_extension(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
+    """Pages that memory had no room for are read from its file; what sessions wait for is what it does not hold."""
+    if not rights.sees_server or session.major < POOL_EXTENSION_SINCE:
+        return ()
+    try:
+        rows = session.rows("pool_extension", doing="looking at the buffer-pool extension")
+    except (ObjectGone, PrivilegeMissing, StatementFailed):  # not every Azure service has the view
+        return ()
+    return tuple(
+        Finding.info(
+            "pool_extension",
+            f"the buffer-pool extension {path} of {format_bytes(int(kib) * 1024)} serves part of what memory misses: "
+            "short waits of an object may be reads of that file, wherever the object lies",
+            "Compare waits with it and without it before more fast storage is bought.",
+        )
+        for path, kib in rows
     )
 
 

@@ -168,6 +168,7 @@ class Instance:
         self.next_errors: list[int] = []  # error numbers the next builds end with
         self.resumable_with_drop_existing = False
         self.query_store = "OFF"
+        self.pool_extension_kib = 0  # of the buffer-pool extension's file; 0: there is none
         self.query_store_reads: list[tuple[int, float, float]] = []  # executions, pages and operations of each
         self.query_profiles: list[dict[str, int]] = []  # columns of operators of running queries
         self.pool_pages = 1_000_000  # of all databases

@@ -358,6 +358,16 @@ def master_files(viewer: Viewer) -> Iterator[Row]:
         yield {"database_id": viewer.database.database_id, **{column: row[column] for column in shown}}
 
 
+def pool_extension(viewer: Viewer) -> Iterator[Row]:
+    """sys.dm_os_buffer_pool_extension_configuration."""
+    size = viewer.instance.pool_extension_kib
+    state = (5, "BUFFER POOL EXTENSION ENABLED") if size else (0, "BUFFER POOL EXTENSION DISABLED")
+    yield {
+        "path": "F:\\pool.bpe" if size else None, "file_id": 0, "state": state[0], "state_description": state[1],
+        "current_size_in_kb": size,
+    }  # fmt: skip
+
+
 def query_store_options(viewer: Viewer) -> Iterator[Row]:
     """sys.database_query_store_options."""
     yield {"desired_state_desc": viewer.instance.query_store, "actual_state_desc": viewer.instance.query_store}
@@ -419,6 +429,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.master_files": master_files,
     "sys.dm_os_buffer_descriptors": buffer_descriptors,
     "sys.database_query_store_options": query_store_options,
+    "sys.dm_os_buffer_pool_extension_configuration": pool_extension,
     "sys.query_store_runtime_stats": query_store_stats,
     "sys.dm_exec_query_profiles": query_profiles,
     "sys.database_scoped_configurations": scoped_configurations,
