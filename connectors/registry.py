@@ -20,7 +20,7 @@ from connectors.inheritance import Inheritance
 
 if TYPE_CHECKING:
     from connectors.assessment import ByHand
-    from connectors.proving import Proof
+    from connectors.proving.proof import Proof
     from connectors.recording.tap import Tap
 
 BUILT_IN = {

@@ -6,7 +6,7 @@ from agent.config import DatabaseConfig
 from agent.prove.refusals import ProofRefused
 from agent.prove.script import Script
 from connectors.base import Clock
-from connectors.proving import Proof, ProofSession
+from connectors.proving.proof import Proof, ProofSession
 
 
 def admit(session: ProofSession, script: Script) -> None:

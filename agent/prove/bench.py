@@ -20,7 +20,7 @@ from agent.service.watch import Watch
 from connectors.base import Clock
 from connectors.formatting import format_bytes
 from connectors.model import Bundle, Catalog, Route, UnitKind
-from connectors.proving import Case, Proof, ProofSession
+from connectors.proving.proof import Case, Proof, ProofSession
 
 PURPOSE = "prove"  # Proposal.purpose and ProposedMove.reason
 MOST_SECONDS = 120.0  # that a proposal of moves may take; what is left then is struck

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from connectors.base import ConnectorError, HotplaceError
-from connectors.proving import MOVES, Case, Proof, Scratch
+from connectors.proving.proof import MOVES, Case, Proof, Scratch
 
 NAMES = Scratch(schema="scratch", slow="slow", fast="fast")  # in the names of cases where there is no server
 ANSWERS = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from agent.prove.script import Script
-from connectors.proving import Case, ProofSession
+from connectors.proving.proof import Case, ProofSession
 
 SHOWN = 3  # differences that are named
 

@@ -18,7 +18,7 @@ from agent.prove.witness import Witness
 from connectors.base import HotplaceError
 from connectors.formatting import format_seconds
 from connectors.model import I64, Bundle, Home, NoRoute, Route
-from connectors.proving import MOVES, Case
+from connectors.proving.proof import MOVES, Case
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from agent.prove.comparing import in_words, look
 from agent.prove.moving import ids_of
 from agent.prove.witness import Witness
 from connectors.model import Home, NoRoute, Route
-from connectors.proving import Case
+from connectors.proving.proof import Case
 
 HELD_SECONDS = 1.5  # for which another session holds what an online build waits for
 PATIENCE_SECONDS = 60.0

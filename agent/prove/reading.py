@@ -8,7 +8,7 @@ from agent.prove.bench import Bench
 from agent.prove.claims import Findings
 from connectors.base import HotplaceError, PrivilegeMissing
 from connectors.model import Catalog, Demand, Interval, Signal, UnitKind
-from connectors.proving import Case, Statement
+from connectors.proving.proof import Case, Statement
 from policies.demand.counter_deltas import difference
 
 BLOCK_BYTES = 8192

@@ -24,7 +24,7 @@ from agent.prove.script import Script
 from agent.prove.witness import Witness
 from agent.service.watch import Watch
 from connectors.base import Clock, HotplaceError
-from connectors.proving import Case, Proof, ProofSession
+from connectors.proving.proof import Case, Proof, ProofSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

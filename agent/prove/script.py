@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from connectors.proving import Case, Proof, Scratch
+from connectors.proving.proof import Case, Proof, Scratch
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from agent.prove.script import Script
 from connectors.base import Clock, HotplaceError
-from connectors.proving import Case, ProofSession
+from connectors.proving.proof import Case, ProofSession
 
 EVERY_SECONDS = 0.005  # between two statements of each
 END_SECONDS = 30.0  # that a last statement may wait for

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from connectors.base import Clock
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.proving import Case, Proof, ProofSession, Scratch
+from connectors.proving.proof import Case, Proof, ProofSession, Scratch
 
 
 def _cases(scratch: Scratch) -> tuple[Case, ...]:

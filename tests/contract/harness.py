@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from agent.prove.script import Script
 from connectors.base import Clock, Connector, Mover
 from connectors.model import Route, Step
-from connectors.proving import ProofSession
+from connectors.proving.proof import ProofSession
 
 
 class Ability(StrEnum):

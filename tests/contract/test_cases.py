@@ -7,7 +7,7 @@ import pytest
 from agent.prove.comparing import in_words, look
 from connectors.base import Connector
 from connectors.model import Bundle, Home
-from connectors.proving import MOVES
+from connectors.proving.proof import MOVES
 from tests.contract.asking import bundle_of
 from tests.contract.harness import Ability, EngineHarness, MakesCases
 

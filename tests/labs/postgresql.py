@@ -29,7 +29,7 @@ from connectors.model import Step
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.proving import ProofSession, Scratch
+from connectors.proving.proof import ProofSession, Scratch
 from connectors.settings import SecretSource
 from tests.components import debian_installations
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable

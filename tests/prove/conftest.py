@@ -19,7 +19,7 @@ from agent.prove.claims import Finding
 from agent.prove.page import Page
 from agent.prove.run import Order, prove
 from agent.prove.script import Script, script_of
-from connectors.proving import Proof, Scratch
+from connectors.proving.proof import Proof, Scratch
 from connectors.registry import find_engine
 from tests.labs.postgresql import Cluster
 

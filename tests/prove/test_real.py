@@ -15,7 +15,7 @@ from agent.prove.page import Page, document, markdown_of
 from agent.prove.refusals import NotApproved, ProofRefused
 from agent.terminal.exit_codes import ExitCode
 from connectors.postgresql.moving.mover import PostgresqlMover
-from connectors.proving import Statement
+from connectors.proving.proof import Statement
 from tests.conftest import MAJORS
 from tests.prove.conftest import Place
 

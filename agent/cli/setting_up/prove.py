@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent.model.proposals import Proposal
     from agent.prove.page import Page
     from agent.prove.script import Script
-    from connectors.proving import Proof
+    from connectors.proving.proof import Proof
 
 COLUMNS = (Column("claim"), Column("result"), Column("what was seen"))
 
@@ -51,7 +51,7 @@ def prove(
     from agent.prove.run import Order
     from agent.prove.run import prove as run_proof
     from agent.prove.script import script_of
-    from connectors.proving import Scratch
+    from connectors.proving.proof import Scratch
 
     proof = _proof(session, engine)
     script = script_of(proof, Scratch(schema=schema, slow=slow, fast=fast))

@@ -9,7 +9,8 @@ from importlib.resources import files
 from psycopg import sql
 
 from connectors.postgresql.reading.roles import query_for
-from connectors.proving import Case, Scratch, read_cases, read_questions
+from connectors.proving.files import read_cases, read_questions
+from connectors.proving.proof import Case, Scratch
 
 PACKAGE = "connectors.postgresql.claims"
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
@@ -22,7 +23,7 @@ def cases(scratch: Scratch) -> tuple[Case, ...]:
 
 
 def questions(scratch: Scratch) -> Mapping[str, str]:
-    """See ``connectors.proving.Proof``."""
+    """See ``connectors.proving.proof.Proof``."""
     names = _names(scratch)
     found = dict(read_questions(PACKAGE, "ask", names))
     space = found.pop("space")

@@ -8,7 +8,7 @@ from connectors.base import Clock
 from connectors.postgresql.session.errors import translate
 from connectors.postgresql.session.sessions import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.proving import Row
+from connectors.proving.proof import Row
 
 SHOWN = 50  # characters of a statement that failed
 PATIENCE_SECONDS = 10.0  # for a lock: a read may wait for a move of ours, never for long

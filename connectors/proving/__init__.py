@@ -1,0 +1,1 @@
+"""Cases, questions and sessions of ``hotplace prove``, for all engines."""
