@@ -114,7 +114,8 @@ class GrowingShop:
 
     def live(self, days: int) -> Month:
         """Hour by hour."""
-        with patch.dict(scenarios.SCENARIOS, {"synthetic": scenario}), self.site.agent() as (watch, ledger):
+        drawn = {"synthetic": lambda _, units: scenario(self.seed, units)}
+        with patch.dict(scenarios.SCENARIOS, drawn), self.site.agent() as (watch, ledger):
             world = self.site.world
             with world.turn():
                 world.placement.units.size_bytes = world.placement.units.size_bytes.copy()
