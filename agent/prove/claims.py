@@ -104,21 +104,21 @@ class Findings:
         self._claims = {claim.code: claim for claim in claims}
         self._found: dict[str, Finding] = {}
 
-    def seen(self, code: str, evidence: str, seconds: float | None = None) -> None:
+    def note_seen(self, code: str, evidence: str, seconds: float | None = None) -> None:
         """It was as the connector takes it."""
         self._add(code, Result.SEEN, evidence, "", seconds)
 
-    def contradicted(self, code: str, evidence: str, native_code: str = "") -> None:
+    def note_contradiction(self, code: str, evidence: str, native_code: str = "") -> None:
         """It was not."""
         self._add(code, Result.CONTRADICTED, evidence, native_code, None)
 
-    def not_tried(self, code: str, why: str, native_code: str = "") -> None:
+    def note_not_tried(self, code: str, why: str, native_code: str = "") -> None:
         """It could not be tried."""
         self._add(code, Result.NOT_TRIED, why, native_code, None)
 
-    def failed(self, code: str, error: HotplaceError) -> None:
+    def note_failure(self, code: str, error: HotplaceError) -> None:
         """It was tried and the engine refused."""
-        self.contradicted(code, str(error), native_code_of(error))
+        self.note_contradiction(code, str(error), native_code_of(error))
 
     def result(self, code: str) -> Result:
         """What is known so far."""

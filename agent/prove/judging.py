@@ -53,12 +53,12 @@ def judge_locks(findings: Findings, witness: Witness, bench: Bench) -> None:
     for name in bench.proof.routes:
         if name not in strongest:
             why = witness.fault or "every move was over before another session looked"
-            findings.not_tried(f"lock {name}", why)
+            findings.note_not_tried(f"lock {name}", why)
             continue
         lock, window = strongest[name]
         words = f"{lock.mode} on {lock.relation} while {window.row.move.key} moved"
         named = window.row.move.route.locks.startswith(f"{lock.mode} on ")
-        (findings.seen if named else findings.contradicted)(f"lock {name}", words)
+        (findings.note_seen if named else findings.note_contradiction)(f"lock {name}", words)
 
 
 def _within(locks: list[SeenLock], window: Window) -> Iterator[SeenLock]:
@@ -75,7 +75,7 @@ def judge_others(findings: Findings, witness: Witness, bench: Bench) -> None:
     for name in bench.proof.routes:
         moves = by_name.get(name, [])
         if not moves:
-            findings.not_tried(f"online {name}", "every move was over before another session asked")
+            findings.note_not_tried(f"online {name}", "every move was over before another session asked")
         elif moves[0][0].row.move.route.online:
             _judge_online(findings, name, moves)
         else:
@@ -90,11 +90,11 @@ def _judge_online(findings: Findings, name: str, met: list[tuple[Window, list[Pr
     failed = next((probe.error for probe in probes if probe.error), "")
     words = f"{within} reads and writes ended while it ran, the longest took {format_seconds(longest)}"
     if failed or longest > LONG_SECONDS:
-        findings.contradicted(f"online {name}", f"{words}; {failed}".rstrip("; "))
+        findings.note_contradiction(f"online {name}", f"{words}; {failed}".rstrip("; "))
     elif within:
-        findings.seen(f"online {name}", words)
+        findings.note_seen(f"online {name}", words)
     else:
-        findings.not_tried(f"online {name}", "every move was over before another session's statement ended")
+        findings.note_not_tried(f"online {name}", "every move was over before another session's statement ended")
 
 
 def _judge_waiting(findings: Findings, name: str, met: list[tuple[Window, list[Probe]]]) -> None:
@@ -106,6 +106,6 @@ def _judge_waiting(findings: Findings, name: str, met: list[tuple[Window, list[P
     what = "all others wait" if locked is Locked.ALL else "writers wait" if locked is Locked.WRITES else "some wait"
     words = f"{what}: the longest read or write took {format_seconds(longest)}"
     if failed or late:
-        findings.contradicted(f"online {name}", f"{words}; {failed}".rstrip("; "))
+        findings.note_contradiction(f"online {name}", f"{words}; {failed}".rstrip("; "))
     else:
-        findings.seen(f"online {name}", words)
+        findings.note_seen(f"online {name}", words)

@@ -94,10 +94,10 @@ class Rounds:
         try:
             ways = self.bench.watch.connector.routes(bundle, self.bench.script.scratch.fast)
         except HotplaceError as error:
-            self.bench.findings.failed(f"move {case.name}", error)
+            self.bench.findings.note_failure(f"move {case.name}", error)
             return ()
         if isinstance(ways, NoRoute):
-            self.bench.findings.contradicted(f"move {case.name}", f"{bundle.key} has no way: {ways.sentence}")
+            self.bench.findings.note_contradiction(f"move {case.name}", f"{bundle.key} has no way: {ways.sentence}")
             return ()
         return ways
 
@@ -112,15 +112,15 @@ class Rounds:
         if now.state not in UNDOABLE:
             steps = self.bench.ledger.moves.steps(row.id)
             native = next((step.detail for step in reversed(steps) if step.detail), "")
-            self.bench.findings.contradicted(f"move {case.name}", f"{where}: {now.state}: {now.reason}", native)
+            self.bench.findings.note_contradiction(f"move {case.name}", f"{where}: {now.state}: {now.reason}", native)
             return
         try:
             seen = self.bench.watch.connector.inspect(route)
         except HotplaceError as error:
-            self.bench.findings.contradicted(f"move {case.name}", f"{where}: {error}", native_code_of(error))
+            self.bench.findings.note_contradiction(f"move {case.name}", f"{where}: {error}", native_code_of(error))
             return
         if seen.home is not Home.TARGET or seen.on_disk is False:
-            self.bench.findings.contradicted(f"move {case.name}", f"{where}: afterwards {seen.sentence}")
+            self.bench.findings.note_contradiction(f"move {case.name}", f"{where}: afterwards {seen.sentence}")
             return
         self.times.setdefault(case.name, {}).setdefault(route.name, []).append(self._seconds(row))
 
@@ -136,12 +136,12 @@ class Rounds:
         try:
             now = look(self.bench.session, self.bench.script, case)
         except HotplaceError as error:
-            self.bench.findings.failed(f"kept {case.name}", error)
+            self.bench.findings.note_failure(f"kept {case.name}", error)
             return
         different = self.before[case.name].differences(now)
         if different:
             what = f"after {row.move.key} to {row.move.to_space} by {row.move.route.name}"
-            self.bench.findings.contradicted(f"kept {case.name}", f"{what}: {in_words(different)}")
+            self.bench.findings.note_contradiction(f"kept {case.name}", f"{what}: {in_words(different)}")
             self.before[case.name] = now  # the next move is held against this
         else:
             self.compared[case.name] = self.compared.get(case.name, 0) + 1
@@ -149,15 +149,15 @@ class Rounds:
     def _conclude(self, case: Case) -> None:
         findings, times = self.bench.findings, self.times.get(case.name, {})
         if times and findings.result(f"move {case.name}") is not Result.CONTRADICTED:
-            findings.seen(f"move {case.name}", "; ".join(_in_words(name, took) for name, took in times.items()))
+            findings.note_seen(f"move {case.name}", "; ".join(_in_words(name, took) for name, took in times.items()))
         elif not times:
-            findings.not_tried(f"move {case.name}", "no unit of it could be moved")
+            findings.note_not_tried(f"move {case.name}", "no unit of it could be moved")
         count = self.compared.get(case.name, 0)
         if count:
             objects = len(self.before[case.name].facts)
-            findings.seen(f"kept {case.name}", f"{objects} facts, the same after each of {count} moves")
+            findings.note_seen(f"kept {case.name}", f"{objects} facts, the same after each of {count} moves")
         else:
-            findings.not_tried(f"kept {case.name}", "no unit of it could be moved")
+            findings.note_not_tried(f"kept {case.name}", "no unit of it could be moved")
 
 
 def _in_words(way: str, seconds: Sequence[float]) -> str:

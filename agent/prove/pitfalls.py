@@ -43,7 +43,7 @@ class Pitfalls:
             try:
                 attempt()
             except CannotTry as why:
-                self.bench.findings.not_tried(f"pitfall {name}", str(why))
+                self.bench.findings.note_not_tried(f"pitfall {name}", str(why))
 
     # -- another session -----------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Pitfalls:
 
     def _tell(self, name: str, right: bool, words: str) -> None:
         findings = self.bench.findings
-        (findings.seen if right else findings.contradicted)(f"pitfall {name}", words)
+        (findings.note_seen if right else findings.note_contradiction)(f"pitfall {name}", words)
 
 
 class CannotTry(Exception):

@@ -29,17 +29,17 @@ def try_queries(bench: Bench) -> None:
     other = bench.proof.of_other_versions(bench.watch.identity.version_number)
     for name, query in bench.script.queries.items():
         if name in other:
-            bench.findings.not_tried(f"query {name}", "this version of the server is not asked it")
+            bench.findings.note_not_tried(f"query {name}", "this version of the server is not asked it")
             continue
         began = bench.clock.monotonic()
         try:
             bench.session.rows(query)
         except PrivilegeMissing as error:
-            bench.findings.not_tried(f"query {name}", str(error), error.native_code)
+            bench.findings.note_not_tried(f"query {name}", str(error), error.native_code)
         except HotplaceError as error:
-            bench.findings.failed(f"query {name}", error)
+            bench.findings.note_failure(f"query {name}", error)
         else:
-            bench.findings.seen(f"query {name}", "described", bench.clock.monotonic() - began)
+            bench.findings.note_seen(f"query {name}", "described", bench.clock.monotonic() - began)
 
 
 def try_answers(bench: Bench) -> None:
@@ -67,9 +67,9 @@ def _timed(bench: Bench, code: str, call: Callable[[], str]) -> None:
     try:
         evidence = call()
     except HotplaceError as error:
-        bench.findings.failed(code, error)
+        bench.findings.note_failure(code, error)
     else:
-        bench.findings.seen(code, evidence, bench.clock.monotonic() - began)
+        bench.findings.note_seen(code, evidence, bench.clock.monotonic() - began)
 
 
 def try_units(bench: Bench) -> None:
@@ -88,9 +88,9 @@ def try_units(bench: Bench) -> None:
             if there.get(key) != want
         ]
         if wrong:
-            bench.findings.contradicted(f"units {case.name}", "; ".join(wrong))
+            bench.findings.note_contradiction(f"units {case.name}", "; ".join(wrong))
         else:
-            bench.findings.seen(f"units {case.name}", f"{len(wanted)} units")
+            bench.findings.note_seen(f"units {case.name}", f"{len(wanted)} units")
 
 
 def try_counters(bench: Bench) -> None:
@@ -106,7 +106,7 @@ def try_counters(bench: Bench) -> None:
                 session.rows(statement.sql)
     except HotplaceError as error:
         for code in ("look_ups", "scans", "untouched"):
-            bench.findings.not_tried(f"counter {code}", f"the load was refused: {error}")
+            bench.findings.note_not_tried(f"counter {code}", f"the load was refused: {error}")
         return
     finally:
         session.close()  # with its end a session reports all of its counters
@@ -115,7 +115,7 @@ def try_counters(bench: Bench) -> None:
     bench.watch.sample()
     if not isinstance(interval, Interval):
         for code in ("look_ups", "scans", "untouched"):
-            bench.findings.contradicted(f"counter {code}", f"two samples have no difference: {interval}")
+            bench.findings.note_contradiction(f"counter {code}", f"two samples have no difference: {interval}")
         return
     catalog = connector.catalog()
     judge_counters(bench.findings, cases, catalog, connector.classify(interval, catalog))
@@ -135,13 +135,13 @@ def judge_counters(findings: Findings, cases: Sequence[Case], catalog: Catalog, 
             got, words = read.get(key, 0.0), f"{times} {what.replace('_', '-')} of {key}: "
             words += f"{read.get(key, 0.0):,.0f} logical reads for {blocks:,.0f}"
             right = least - 0.5 <= got <= LOOK_UP_MOST * blocks
-            (findings.seen if right else findings.contradicted)(f"counter {what}", words)
+            (findings.note_seen if right else findings.note_contradiction)(f"counter {what}", words)
         idle = [key for key, kind in case.units.items() if kind == "table" and key not in expected]
         noise = {key: read.get(key, 0.0) for key in idle if read.get(key, 0.0) > 0.5}
         if noise:
-            findings.contradicted("counter untouched", f"reads of what was not read: {noise}")
+            findings.note_contradiction("counter untouched", f"reads of what was not read: {noise}")
         elif idle:
-            findings.seen("counter untouched", f"no reads of {', '.join(idle)}")
+            findings.note_seen("counter untouched", f"no reads of {', '.join(idle)}")
 
 
 def _note(statement: Statement) -> tuple[str, str, str]:
@@ -155,13 +155,13 @@ def try_plan(bench: Bench) -> None:
     try:
         planning = bench.watch.plan()
     except HotplaceError as error:
-        bench.findings.failed("answer plan", error)
+        bench.findings.note_failure("answer plan", error)
         return
     assert planning is not None, "there are samples"
     known = set(planning.situation.units.key)
     missing = [key for case in bench.made for key in case.units if key not in known]
     if missing:
-        bench.findings.contradicted("answer plan", f"not ranked: {', '.join(missing[:5])}")
+        bench.findings.note_contradiction("answer plan", f"not ranked: {', '.join(missing[:5])}")
         return
     evidence = f"{len(known)} units, {len(planning.plan.moves)} moves worth proposing"
-    bench.findings.seen("answer plan", evidence, bench.clock.monotonic() - began)
+    bench.findings.note_seen("answer plan", evidence, bench.clock.monotonic() - began)

@@ -165,7 +165,7 @@ class _Run:
         findings, native = self._bench.findings, getattr(error, "native_code", "")
         for finding in findings.all():
             if finding.claim.name == case.name and finding.claim.sort in ("units", "move", "kept"):
-                findings.not_tried(finding.claim.code, f"the server did not make it: {error}", native)
+                findings.note_not_tried(finding.claim.code, f"the server did not make it: {error}", native)
 
     def _drop(self, case: Case) -> None:
         for statement in case.part("drop"):
@@ -192,10 +192,10 @@ class _Run:
         try:
             left = [str(row[0]) for row in bench.session.rows(bench.script.questions["schema"])]
         except HotplaceError as error:
-            bench.findings.failed("clean", error)
+            bench.findings.note_failure("clean", error)
             return
         if left:
-            bench.findings.contradicted("clean", "; ".join(left))
+            bench.findings.note_contradiction("clean", "; ".join(left))
             bench.say(f"left behind: {'; '.join(left)}")
         else:
-            bench.findings.seen("clean", "all that was made is dropped")
+            bench.findings.note_seen("clean", "all that was made is dropped")

@@ -24,20 +24,20 @@ def read_cases(package: str, names: Mapping[str, str]) -> tuple[Case, ...]:
     """
     folder = files(package) / "cases"
     texts = [each.read_text(encoding="utf-8") for each in folder.iterdir() if each.name.endswith(".sql")]
-    return tuple(sorted((parse_case(filled(text, names)) for text in texts), key=lambda case: case.name))
+    return tuple(sorted((parse_case(fill_names(text, names)) for text in texts), key=lambda case: case.name))
 
 
 def read_questions(package: str, folder: str, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Name and text of every ``.sql`` file in a folder of a package, names filled in."""
     for each in sorted((files(package) / folder).iterdir(), key=lambda file: file.name):
         if each.name.endswith(".sql"):
-            yield each.name.removesuffix(".sql"), filled(each.read_text(encoding="utf-8"), names).strip()
+            yield each.name.removesuffix(".sql"), fill_names(each.read_text(encoding="utf-8"), names).strip()
 
 
-def filled(text: str, names: Mapping[str, str]) -> str:
+def fill_names(text: str, names: Mapping[str, str]) -> str:
     r"""The text with ``{name}`` replaced for each given name and all other braces left as they are.
 
-    >>> filled("SELECT '{}' FROM {schema}.t", {"schema": '"s"'})
+    >>> fill_names("SELECT '{}' FROM {schema}.t", {"schema": '"s"'})
     'SELECT \'{}\' FROM "s".t'
     """
     for name, value in names.items():

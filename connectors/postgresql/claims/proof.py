@@ -36,7 +36,7 @@ def queries() -> Mapping[str, str]:
     """Each query of the connector as one that gives no row and so does nothing, but names every column and function."""
     folder = files("connectors.postgresql") / "sql"
     names = sorted(each.name.removesuffix(".sql") for each in folder.iterdir() if each.name.endswith(".sql"))
-    return {name: described((folder / f"{name}.sql").read_text(encoding="utf-8")) for name in names}
+    return {name: describing((folder / f"{name}.sql").read_text(encoding="utf-8")) for name in names}
 
 
 def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
@@ -48,10 +48,10 @@ def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
     return frozenset({"roles", "roles_14", "roles_16"} - {query_for(version[0] * 10000)})
 
 
-def described(query: str) -> str:
+def describing(query: str) -> str:
     r"""The query in one that takes no row of it, each parameter NULL.
 
-    >>> described("-- Head.\nSELECT %(key)s::text AS k")
+    >>> describing("-- Head.\nSELECT %(key)s::text AS k")
     'SELECT * FROM (SELECT NULL::text AS k) AS q LIMIT 0'
     """
     body = "\n".join(line for line in query.splitlines() if not line.startswith("--")).strip()
@@ -63,18 +63,18 @@ def described(query: str) -> str:
 def _names(scratch: Scratch) -> dict[str, str]:
     """Identifiers as the catalog's keys have them: quoted only where they must be."""
     return {
-        "schema": quoted(scratch.schema),
-        "slow": quoted(scratch.slow),
-        "fast": quoted(scratch.fast),
+        "schema": quote_identifier(scratch.schema),
+        "slow": quote_identifier(scratch.slow),
+        "fast": quote_identifier(scratch.fast),
         "literal": _literal(scratch.schema),
-        "spelled": _literal(quoted(scratch.schema)),
+        "spelled": _literal(quote_identifier(scratch.schema)),
     }
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """An identifier by the rule of ``quote_ident``, but for keywords: ``ask/schema.sql`` refuses those.
 
-    >>> quoted("scratch_1"), quoted("Scratch")
+    >>> quote_identifier("scratch_1"), quote_identifier("Scratch")
     ('scratch_1', '"Scratch"')
     """
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else sql.Identifier(name).as_string(None)

@@ -75,7 +75,7 @@ def page(*contradicted: str) -> Page:
     assert proof is not None
     findings = Findings(every_claim(proof))
     for code in contradicted:
-        findings.contradicted(code, "a | b <c> was `d`", "42P01")
+        findings.note_contradiction(code, "a | b <c> was `d`", "42P01")
     values: dict[str, Any] = {"title": "PostgreSQL", "engine": "postgresql", "version": "18.4", "server": "real"}
     return Page(**values, made_at="2026-01-01T00:00:00Z", digest="d" * 64, seconds=1.0, findings=findings.all())
 

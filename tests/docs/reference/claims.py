@@ -19,14 +19,14 @@ PROOFS = PAGES / "proof"
 DOCUMENTED = "documented only"
 
 
-def proven() -> dict[str, Mapping[str, Any]]:
+def read_pages() -> dict[str, Mapping[str, Any]]:
     """Page of each engine that has one."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PROOFS.glob("*.json"))}
 
 
 def blocks() -> dict[str, str]:
     """For each engine with cases the table of its claims, and its page where one is checked in."""
-    pages = proven()
+    pages = read_pages()
     proofs = {name: proof for name in engine_names() if (proof := find_engine(name).proof) is not None}
     tables = {f"claims {name}": claims_table(every_claim(proof), pages.get(name)) for name, proof in proofs.items()}
     return {**tables, **{f"proof {name}": markdown_of(page) for name, page in pages.items()}}
@@ -37,7 +37,7 @@ def claims_table(claims: tuple[Claim, ...], page: Mapping[str, Any] | None) -> s
     found = {} if page is None else {claim["code"]: claim["result"] for claim in page["claims"]}
     server = "" if page is None else str(page["server"])
     return table(
-        ("claim", "known"), [(words(claim), known(found.get(claim.code), server)) for claim in claims]
+        ("claim", "known"), [(words(claim), how_known(found.get(claim.code), server)) for claim in claims]
     )  # fmt: skip
 
 
@@ -47,11 +47,11 @@ def words(claim: Claim) -> str:
     return named if claim.sort in ("query", "units", "move", "kept") else f"{named}: {claim.sentence}"
 
 
-def known(result: str | None, server: str) -> str:
+def how_known(result: str | None, server: str) -> str:
     """How a claim is known, by what the page says of it.
 
-    >>> known("seen", "real"), known("seen", "emulated"), known("not tried", "real"), known("contradicted", "real")
-    ('real', 'emulated', 'documented only', '**contradicted** (real)')
+    >>> how_known("seen", "emulated"), how_known("not tried", "real"), how_known("contradicted", "real")
+    ('emulated', 'documented only', '**contradicted** (real)')
     """
     match result:
         case Result.SEEN:
