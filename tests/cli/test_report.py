@@ -10,8 +10,8 @@ from pathlib import Path
 from agent.ledger import Ledger
 from agent.ledger.rows import StepState
 from agent.model.outcomes import OutcomeVerdict
+from agent.model.proposals import UNDO
 from agent.model.states import MoveState
-from agent.planning.undo import UNDO
 from agent.report import Report, html_page, markdown_page, report_document, report_of
 from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand

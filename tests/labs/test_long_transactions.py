@@ -314,7 +314,8 @@ def test_who_has_lost_the_lease_drops_nothing(
     place.dba.execute("CREATE INDEX thing_pkey_ccnew ON thing (id)")
     place.dba.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'thing_pkey_ccnew'::regclass")
     place.approve(connector, "public.thing_pkey")
-    inspect, taken = PostgresqlConnector.inspect, []
+    inspect = PostgresqlConnector.inspect
+    taken: list[object] = []
 
     def taken_over(self: PostgresqlConnector, route: Route) -> Inspection:
         if not taken:

@@ -168,12 +168,18 @@ def test_what_has_arrived_is_not_copied_again(site: Site, shape: Callable[[list[
         assert [step.ordinal for step in ledger.moves.steps(row.id)] == [1, 2, 2]
 
 
+def refuse_locks(site: Site, times: int) -> None:
+    """The next statements do not get their lock."""
+    for _ in range(times):
+        site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED)
+
+
 def test_the_rest_of_a_move_waits_for_its_lock(site: Site) -> None:
     """However often the second statement does not get its lock, the move neither fails nor begins again."""
     often = 3 * site.config.database().retries
     with site.agent() as (watch, ledger):
         number = approve_one(site, watch, ledger, two)
-        after_first_result(ledger, lambda: [site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED) for _ in range(often)])
+        after_first_result(ledger, lambda: refuse_locks(site, often))
         watch.act()
         (row,) = ledger.moves.rows(proposal_id=number)
         assert row.state is MoveState.PLACED
@@ -184,7 +190,7 @@ def test_a_stop_ends_the_wait_for_another_try(site: Site) -> None:
     """Told to stop while it waits half a minute for another try, the agent does not wait for its end."""
     with site.agent() as (watch, ledger):
         number = approve_one(site, watch, ledger, two)
-        after_first_result(ledger, lambda: [site.world.faults.arm(FaultKind.LOCK_NOT_OBTAINED) for _ in range(99)])
+        after_first_result(ledger, lambda: refuse_locks(site, 99))
         stopped: list[float] = []
 
         def stop() -> None:
