@@ -20,7 +20,7 @@ from agent.model.clock import SystemClock
 from agent.model.proposals import ProposedMove, with_ways_back
 from agent.model.states import MoveState
 from agent.service.watch import Watch
-from connectors.base import LeaseHeld
+from connectors.base import Lease, LeaseHeld
 from connectors.model import Inspection, Route
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import route_to
@@ -315,7 +315,7 @@ def test_who_has_lost_the_lease_drops_nothing(
     place.dba.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'thing_pkey_ccnew'::regclass")
     place.approve(connector, "public.thing_pkey")
     inspect = PostgresqlConnector.inspect
-    taken: list[object] = []
+    taken: list[Lease] = []
 
     def taken_over(self: PostgresqlConnector, route: Route) -> Inspection:
         if not taken:
