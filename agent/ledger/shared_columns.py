@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, exists, select
 
 from agent.ledger.file.codec import Column, decode_arrays, encode_arrays
-from agent.ledger.file.database import in_parts
-from agent.ledger.file.reading import where
+from agent.ledger.file.reading import in_parts, where
 from agent.ledger.file.schema import array_columns, shared_columns
 from agent.ledger.file.transaction import Transaction
 

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from agent.ledger.errors import NotFound, ProposalTampered
-from agent.ledger.file.database import in_parts
-from agent.ledger.file.reading import Condition, Reading, Row, bounded, one_of, where
+from agent.ledger.file.reading import Condition, Reading, Row, bounded, in_parts, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
 from agent.model.states import MoveState, ProposalState

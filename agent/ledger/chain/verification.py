@@ -8,8 +8,7 @@ from datetime import datetime
 
 from agent.ledger.chain.links import APPROVED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
-from agent.ledger.file.database import in_parts
-from agent.ledger.file.reading import Reading, Row, one_of, where
+from agent.ledger.file.reading import Reading, Row, in_parts, one_of, where
 from agent.ledger.rows import AuditReport
 
 AT_ONCE = 50  # proposals: their texts are long

@@ -11,12 +11,11 @@ Reading goes through ``reading`` and loads no SQLAlchemy; writing goes through `
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from agent.ledger.file.reading import Reading, translated_errors
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from agent.ledger.file.transaction import Transaction
 
-_V = TypeVar("_V")
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
 # A prepared statement keeps the values that it was given last, whole proposals among them, until it is used again. With
 # Python's 128 for each connection a daemon grew by 10 KiB a move; to prepare a statement again takes microseconds.
@@ -145,13 +143,6 @@ class Database:
         connection.execute(f"PRAGMA journal_size_limit={JOURNAL_BYTES}")
         connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
         return connection
-
-
-def in_parts(values: Iterable[_V], most: int) -> Iterator[list[_V]]:
-    """Lists of no more than so many: a statement takes a limited number of values."""
-    rest = iter(values)
-    while some := list(islice(rest, most)):
-        yield some
 
 
 def _milliseconds(seconds: float) -> int:

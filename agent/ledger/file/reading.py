@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections import namedtuple
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from agent.ledger.errors import translate_error
 from agent.ledger.file.instants import instant, microseconds
 
+_V = TypeVar("_V")
 LARGEST = 2**63 - 1
 Row: TypeAlias = Any  # named tuple of a query's columns
 # Names of the columns that hold an instant, of whatever table.
@@ -116,3 +118,10 @@ def _stored(value: object) -> object:
 def bounded(number: int) -> int:
     """The number, or the nearest that SQLite can hold: no row has a larger one."""
     return max(-LARGEST - 1, min(LARGEST, number))
+
+
+def in_parts(values: Iterable[_V], most: int) -> Iterator[list[_V]]:
+    """Lists of no more than so many: a statement takes a limited number of values."""
+    rest = iter(values)
+    while some := list(islice(rest, most)):
+        yield some

@@ -13,8 +13,7 @@ from sqlalchemy.dialects.sqlite import insert as insert_or_update
 from sqlalchemy.engine import ExceptionContext
 
 from agent.ledger.errors import translate_error
-from agent.ledger.file.database import in_parts
-from agent.ledger.file.reading import Reading, translated_errors
+from agent.ledger.file.reading import Reading, in_parts, translated_errors
 from agent.ledger.file.schema import metadata
 
 Values = Mapping[str, Any]
