@@ -14,7 +14,7 @@ from connectors.base import Clock
 _V = TypeVar("_V")
 
 
-def parsed(parse: Callable[[str], _V], text: str, option: str) -> _V:
+def parse_option(parse: Callable[[str], _V], text: str, option: str) -> _V:
     """The value of an option's text.
 
     Raises:

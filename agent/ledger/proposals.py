@@ -221,8 +221,9 @@ class Proposals:
             self._await_undo(transaction, proposal, number)
             row = load_proposal(transaction, number)
             origin, reason = f"the approval of proposal {of.id}", "it was shown as the way back of a group"
-            to = (ProposalState.APPROVED, MoveState.APPROVED)
-            changed = self._decide(transaction, row, *to, of.decided_by, origin, reason)
+            changed = self._decide(
+                transaction, row, ProposalState.APPROVED, MoveState.APPROVED, of.decided_by, origin, reason
+            )
             transaction.update("proposals", [number], {"approved_digest": row.digest})
             self._chain.append(
                 transaction, APPROVED, subject_of("proposal", number),

@@ -138,7 +138,7 @@ def make_planning(
             situation = replace(situation, route_costs={**situation.route_costs, **dear})
             reweighed += 1
             continue
-        plan = replace(plan, moves=tuple(map(_timed, plan.moves, costs)))
+        plan = replace(plan, moves=tuple(map(_with_copy_time, plan.moves, costs)))
         return Planning(
             situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
             plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
@@ -162,7 +162,7 @@ def _costs(
     return tuple(costs)
 
 
-def _timed(move: PlannedMove, cost: RouteCost) -> PlannedMove:
+def _with_copy_time(move: PlannedMove, cost: RouteCost) -> PlannedMove:
     """The move with the time that its route says."""
     return move if cost.copy_seconds is None else replace(move, copy_seconds=cost.copy_seconds)
 

@@ -121,7 +121,7 @@ class Bench:
         def act() -> None:
             try:
                 until = self.clock.monotonic() + most_seconds
-                while self._unfinished(number) and self.clock.monotonic() < until and not enough.is_set():
+                while self._has_work(number) and self.clock.monotonic() < until and not enough.is_set():
                     self.watch.act()
                     enough.wait(LOOK_SECONDS)
             except BaseException as error:  # noqa: BLE001  # raised again in the thread that waits
@@ -153,7 +153,7 @@ class Bench:
                     number, row.move.ordinal, who=self.who, origin=self.origin, reason="the proof goes on without it"
                 )
 
-    def _unfinished(self, number: int) -> bool:
+    def _has_work(self, number: int) -> bool:
         return any(row.state in ACTIONABLE for row in self.rows(number))
 
     # -- catalog -------------------------------------------------------------------------------------------------

@@ -75,10 +75,10 @@ def _claims(proof: Proof, cases: Iterable[Case]) -> Iterator[Claim]:
     cases = tuple(cases)
     for name in proof.queries():
         yield Claim(sort="query", name=name, sentence=f"the server has every column and function that {name}.sql names")
-    yield from _listed("answer", ANSWERS)
+    yield from _list_claims("answer", ANSWERS)
     for case in cases:
         yield Claim(sort="units", name=case.name, sentence=f"the catalog lists its units. {case.sentence}")
-    yield from _listed("counter", COUNTERS)
+    yield from _list_claims("counter", COUNTERS)
     for case in cases:
         if case.purpose == MOVES:
             yield Claim(sort="move", name=case.name, sentence="each unit goes there and back by every way there is")
@@ -89,11 +89,11 @@ def _claims(proof: Proof, cases: Iterable[Case]) -> Iterator[Claim]:
     for route in proof.routes:
         yield Claim(sort="online", name=route, sentence="other sessions read and write meanwhile, or wait, as it says")
         yield Claim(sort="lock", name=route, sentence="the strongest lock of the move is the one that it names")
-    yield from _listed("pitfall", PITFALLS)
+    yield from _list_claims("pitfall", PITFALLS)
     yield Claim(sort="clean", name="", sentence="the scratch schema is empty afterwards")
 
 
-def _listed(sort: str, sentences: dict[str, str]) -> Iterator[Claim]:
+def _list_claims(sort: str, sentences: dict[str, str]) -> Iterator[Claim]:
     return (Claim(sort=sort, name=name, sentence=sentence) for name, sentence in sentences.items())
 
 

@@ -78,7 +78,7 @@ def markdown_of(found: Mapping[str, Any]) -> str:
     lines = [
         f"# {found['title']}: what was seen of the connector's claims",
         "",
-        _made(found),
+        _origin(found),
         "",
         f"{len(found['claims'])} claims: {counts}.",
     ]
@@ -91,7 +91,7 @@ def markdown_of(found: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _made(found: Mapping[str, Any]) -> str:
+def _origin(found: Mapping[str, Any]) -> str:
     return (
         f"Server: **{found['server']}**, {found['engine']} {found['version']}. Made by `hotplace prove` at "
         f"{found['made_at']} in {format_seconds(found['seconds'])}; digest of its statements `{found['digest'][:12]}`."

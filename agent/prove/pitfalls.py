@@ -35,9 +35,9 @@ class Pitfalls:
         tries: dict[str, Callable[[], None]] = {
             "lock": self._lock,
             "long transaction": self._long_transaction,
-            "cancelled": self._cancelled,
-            "dropped": lambda: self._changed("vanish", "dropped"),
-            "grown": lambda: self._changed("grow", "grown"),
+            "cancelled": self._cancel_while_waiting,
+            "dropped": lambda: self._change_before_move("vanish", "dropped"),
+            "grown": lambda: self._change_before_move("grow", "grown"),
         }
         for name, attempt in tries.items():
             try:
@@ -49,7 +49,7 @@ class Pitfalls:
 
     def _lock(self) -> None:
         """A move that locks the object, while a transaction that has read it is open."""
-        number = self._approved(self._route("reading", online=False))
+        number = self._approve(self._route("reading", online=False))
         holder = Holder(self.bench, self.case, "reading")
         try:
             (row,) = self.bench.carry_out(number, HELD_SECONDS)
@@ -64,17 +64,17 @@ class Pitfalls:
 
     def _long_transaction(self) -> None:
         """An online build, while a transaction that has written to its table is open."""
-        number = self._approved(self._route("writing", online=True))
+        number = self._approve(self._route("writing", online=True))
         row, states, probes = self._held_build(number, cancel=False)
         words = f"while held: {states}, {probes} reads and writes ended; then: {row.state}"
         self._tell("long transaction", row.state in UNDOABLE and probes > 0, words)
         self._back(row)
 
-    def _cancelled(self) -> None:
+    def _cancel_while_waiting(self) -> None:
         """The same, and a person cancels it while it waits."""
         session, script = self.bench.session, self.bench.script
         before = look(session, script, self.case)
-        number = self._approved(self._route("writing", online=True))
+        number = self._approve(self._route("writing", online=True))
         row, _, _ = self._held_build(number, cancel=True)
         self._tidy()
         left = in_words(before.differences(look(session, script, self.case)))
@@ -120,12 +120,12 @@ class Pitfalls:
 
     # -- the object itself ---------------------------------------------------------------------------------------
 
-    def _changed(self, part: str, name: str) -> None:
+    def _change_before_move(self, part: str, name: str) -> None:
         """A move whose object is changed by the statements of ``part`` between approval and move."""
         statements = self.case.part(part)
         if not statements:
             raise CannotTry(f"the case {self.case.name} has no statement for it")
-        number = self._approved(self._route(part, online=None))
+        number = self._approve(self._route(part, online=None))
         for statement in statements:
             self.bench.session.run(statement.sql)
         (row,) = self.bench.carry_out(number, PATIENCE_SECONDS)
@@ -157,7 +157,7 @@ class Pitfalls:
             raise CannotTry(f"{key} has no {'online' if online else 'locking'} way on this server")
         return fitting[0]
 
-    def _approved(self, route: Route) -> int:
+    def _approve(self, route: Route) -> int:
         number = self.bench.store([route])
         self.bench.confirm(number)
         return number

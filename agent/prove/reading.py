@@ -53,7 +53,7 @@ def try_answers(bench: Bench) -> None:
         "doctor": lambda: _findings(bench),
     }
     for name, call in calls.items():
-        _timed(bench, f"answer {name}", call)
+        _time_call(bench, f"answer {name}", call)
 
 
 def _findings(bench: Bench) -> str:
@@ -62,7 +62,7 @@ def _findings(bench: Bench) -> str:
     return ", ".join(f"{count} {severity}" for severity, count in counts.items())
 
 
-def _timed(bench: Bench, code: str, call: Callable[[], str]) -> None:
+def _time_call(bench: Bench, code: str, call: Callable[[], str]) -> None:
     began = bench.clock.monotonic()
     try:
         evidence = call()

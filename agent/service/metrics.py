@@ -57,7 +57,7 @@ class AgentCollector(Collector):
         yield from _spaces(snapshots)
         yield from _roles(snapshots)
         yield from _plans(snapshots)
-        yield from _undecided(snapshots)
+        yield from _time_to_decide(snapshots)
         yield from _leftovers(snapshots)
         yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
@@ -203,7 +203,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway, trusted)
 
 
-def _undecided(snapshots: list[Snapshot]) -> Iterator[Metric]:
+def _time_to_decide(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """Since when and until when the most urgent proposal without a decision can be decided; no row without one."""
     created = GaugeMetricFamily(
         "hotplace_proposal_created_timestamp_seconds",

@@ -78,7 +78,11 @@ def fit_servers(points: F64, idle_error: float) -> Servers:
     if not measured and least <= 1.0:
         return replace(ONE_SERVER, most=most)
     return Servers(
-        count=middle, least=least, most=most, source="measured" if measured else "interval", striped=_striped(likely)
+        count=middle,
+        least=least,
+        most=most,
+        source="measured" if measured else "interval",
+        striped=_likely_striping(likely),
     )
 
 
@@ -111,7 +115,7 @@ def _quantiles(likely: dict[bool, F64]) -> tuple[float, float, float]:
     return least, middle, most
 
 
-def _striped(likely: dict[bool, F64]) -> bool | None:
+def _likely_striping(likely: dict[bool, F64]) -> bool | None:
     """Which way they queue, where one is much likelier."""
     odds = float(np.exp(likely[True].max() - likely[False].max()))
     if odds >= 1 / LEAST_LIKELY:

@@ -108,7 +108,7 @@ def watch_interval(
         index: of each of those (``variance.index_of``).
         seen: slots about which the interval says something, shape ``(all slots,)``.
     """
-    state = _aligned(state, seasons.slot)
+    state = _align_columns(state, seasons.slot)
     if not len(state):
         return state
     watched = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
@@ -140,7 +140,7 @@ def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, sit
     for row, (demand, hours) in enumerate(zip(_forecasts(state, seasons, at), LASTING, strict=True)):
         before = state.resident[row] & (size > 0)
         upkeep = THERE_AND_BACK * cost / (hours * HOUR)
-        resident[row] = _filled(np.where(before, demand + upkeep, demand - upkeep), size, site.room)
+        resident[row] = _fill_room(np.where(before, demand + upkeep, demand - upkeep), size, site.room)
         spent[row] = cost[resident[row] != before].sum()
     return replace(
         state, resident=resident, earned=earned, fast=fast, spent=spent, score=score, came=np.zeros(len(state)),
@@ -223,7 +223,7 @@ def _fade(means: F32, weight: F32, now: F64, watched: Bools, half_lives: float) 
     weight += (share * (1.0 - weight)).astype(np.float32)
 
 
-def _filled(value: F64, size: F64, room: float) -> Bools:
+def _fill_room(value: F64, size: F64, room: float) -> Bools:
     """Which units fill the room by value per byte, the densest first."""
     chosen = np.zeros(len(value), dtype=np.bool_)
     worth = np.flatnonzero((value > 0) & (size > 0))
@@ -244,7 +244,7 @@ def _by_slot(known: I64, slots: I64, column: F64 | Bools) -> F64:
     return found
 
 
-def _aligned(state: HorizonState, slot: I64) -> HorizonState:
+def _align_columns(state: HorizonState, slot: I64) -> HorizonState:
     """The columns of those slots: what is new knows nothing, what is gone is forgotten."""
     if np.array_equal(state.slot, slot):
         return state

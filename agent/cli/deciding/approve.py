@@ -13,7 +13,7 @@ from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
 from agent.cli.deciding.proposals import ProposalId, print_conflicts, print_proposal
-from agent.cli.options import end_of, parsed
+from agent.cli.options import end_of, parse_option
 from agent.cli.session import Session, actor, interactive
 from agent.config import DatabaseConfig
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
@@ -147,9 +147,9 @@ def _conditions(session: Session, at_most: str | None, not_after: str | None, ga
         BadParameter: one of them is no size, time or duration.
     """
     return Conditions(
-        most_bytes=None if at_most is None else parsed(parse_bytes, at_most, "--at-most"),
+        most_bytes=None if at_most is None else parse_option(parse_bytes, at_most, "--at-most"),
         not_after=None if not_after is None else end_of(not_after, session.clock, "--not-after"),
-        least_gain_per_hour=None if gain is None else parsed(parse_seconds, gain, "--gain-at-least"),
+        least_gain_per_hour=None if gain is None else parse_option(parse_seconds, gain, "--gain-at-least"),
     )
 
 

@@ -117,7 +117,7 @@ def verify(
     report = _holding(ledger, ledger.audit.verify(), head)
     count = None
     if anchors is not None:
-        report, count = _anchored(ledger, report, anchors)
+        report, count = _hold_against_anchors(ledger, report, anchors)
     session.out.line(report.sentence, style="" if report.ok else "bold red")
     if count is not None and report.ok:
         session.out.line(f"all {count} anchors of this ledger in {anchors} fit")
@@ -144,7 +144,7 @@ def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditRepo
     return replace(report, ok=False, sentence=sentence)
 
 
-def _anchored(ledger: Ledger, report: AuditReport, source: str) -> tuple[AuditReport, int]:
+def _hold_against_anchors(ledger: Ledger, report: AuditReport, source: str) -> tuple[AuditReport, int]:
     """The report, or what is wrong with a chain that does not fit its anchors; and how many of these are its own.
 
     Raises:

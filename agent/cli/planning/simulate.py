@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from agent.budget.allowance import Limits, limits_of
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.options import parsed
+from agent.cli.options import parse_option
 from agent.cli.planning.recordings import print_recording, recording_document
 from agent.cli.session import Session
 from agent.config import DatabaseConfig
@@ -93,9 +93,9 @@ class _Asked:
 
     def play(self, database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Played, float]:
         """What came of it, and the seconds between two plans."""
-        lasts, every = parsed(parse_seconds, self.since, "--since"), database.plan_seconds
+        lasts, every = parse_option(parse_seconds, self.since, "--since"), database.plan_seconds
         if self.plan_every is not None:
-            every = parsed(parse_seconds, self.plan_every, "--plan-every")
+            every = parse_option(parse_seconds, self.plan_every, "--plan-every")
         situation, slots = start_of(ledger, database.name)
         situation = _with_speeds(_with_capacities(situation, self.capacity), self.random_read)
         played = play(
@@ -141,7 +141,7 @@ def _pairs(given: list[str], known: list[str], option: str) -> dict[str, str]:
 def _with_capacities(situation: Situation, given: list[str]) -> Situation:
     names = _spaces_by_name(situation)
     pairs = _pairs(given, list(names), "--capacity")
-    sizes = {names[name]: parsed(parse_bytes, text, "--capacity") for name, text in pairs.items()}
+    sizes = {names[name]: parse_option(parse_bytes, text, "--capacity") for name, text in pairs.items()}
     spaces = tuple(
         replace(space, capacity_bytes=sizes[space.name], free_bytes=sizes[space.name] - space.used_bytes)
         if space.name in sizes
@@ -173,7 +173,7 @@ def _with_random_read(speed: TierSpeed, seconds: float) -> TierSpeed:
 
 def _with_speeds(situation: Situation, given: list[str]) -> Situation:
     pairs = _pairs(given, [tier.name for tier in situation.tiers], "--random-read")
-    seconds = {name: parsed(parse_seconds, text, "--random-read") for name, text in pairs.items()}
+    seconds = {name: parse_option(parse_seconds, text, "--random-read") for name, text in pairs.items()}
     tiers = tuple(
         replace(tier, speed=_with_random_read(tier.speed, seconds[tier.name])) if tier.name in seconds else tier
         for tier in situation.tiers
@@ -195,7 +195,7 @@ def _limits(database: DatabaseConfig, windows: list[str]) -> Limits:
     limits = limits_of(database)
     if not windows:
         return limits
-    opened = tuple(parsed(parse_window, text, "--window") for text in windows)
+    opened = tuple(parse_option(parse_window, text, "--window") for text in windows)
     return replace(limits, calendar=replace(limits.calendar, windows=opened))
 
 
