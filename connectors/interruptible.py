@@ -8,10 +8,12 @@ which nothing cancels, is left behind.
 
 from __future__ import annotations
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -47,6 +49,29 @@ def interruptible(
                     cancel()
                     wait([doing], timeout=again_seconds)
         raise
+
+
+@contextmanager
+def interrupts_noted() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed within this block; the main thread gets its KeyboardInterrupt as ever.
+
+    A KeyboardInterrupt that is raised in a callback of C code (of SQLite, of the collector of garbage) is printed and
+    dropped by Python. Work that goes on for hours has to look whether one was.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    noted: list[int] = []  # not an Event, whose lock a second signal would wait for
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(noted)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def abandonable(work: Callable[[], Result], discard: Callable[[Result], None]) -> Result:

@@ -22,6 +22,7 @@ from agent.planning.planner import Planning
 from agent.service.watch import Watch
 from agent.what_if.recorded_settings import NotRecordable
 from connectors.base import Clock, ConnectorError
+from connectors.interruptible import interrupts_noted
 from connectors.recording.clock import moment_of, wall_time
 from connectors.recording.columns import table_of
 from connectors.recording.events import Work
@@ -156,7 +157,8 @@ class _Recording:
         """Sample and plan by the clock, and plan once more at the end; why the watching ended."""
         ended = WHOLE
         try:
-            self._watch(seconds, every, plan_every)
+            with interrupts_noted() as interrupted:
+                self._watch(seconds, every, plan_every, interrupted)
         except KeyboardInterrupt:
             if not self.last.samples:
                 raise
@@ -165,7 +167,7 @@ class _Recording:
             self._do(Work.PLAN)
         return ended
 
-    def _watch(self, seconds: float, every: float, plan_every: float) -> None:
+    def _watch(self, seconds: float, every: float, plan_every: float, interrupted: Callable[[], bool]) -> None:
         """A sample at the beginning, one at the end, and those in between at their times; two at least."""
         begun, plan_at = self.clock.monotonic(), plan_every
         due = 0.0
@@ -178,12 +180,14 @@ class _Recording:
                 self._do(Work.PLAN)
                 plan_at += plan_every
             due = max(min(seconds, due + every), passed + SHORTEST_SECONDS)
-            self._sleep(begun + due)
+            self._sleep(begun + due, interrupted)
 
-    def _sleep(self, until: float) -> None:
+    def _sleep(self, until: float, interrupted: Callable[[], bool]) -> None:
         before = self.clock.monotonic()
         while (left := until - self.clock.monotonic()) > 0:
             self.clock.sleep(min(left, NAP_SECONDS))
+            if interrupted():
+                raise KeyboardInterrupt
             now = self.clock.monotonic()
             self.progress(now - before)
             before = now

@@ -58,7 +58,7 @@ ENGINE = Engine(
     inheritance=Inheritance(
         place=(("host", "port", "service"), ("dsn",)),
         server=("protocol", "ssl_server_dn_match", "config_dir", "driver", "client_library"),
-        login=("password", "wallet_location", "wallet_password"),  # a wallet may hold a login
+        login=("password", "token", "token_key", "wallet_location", "wallet_password"),  # a wallet may hold a login
     ),
     by_hand=ByHand(
         queries=by_hand.queries,

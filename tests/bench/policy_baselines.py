@@ -103,9 +103,9 @@ def _against_targets(ours: list[Play]) -> Iterator[Measurement]:
         "policy.churn.capacities_per_week_max", worst, worst.score.capacities_per_week,
         "capacities of the fast tier a week", "lower", "copied up and down, the first filling included",
     )  # fmt: skip
-    worst = max(ours, key=lambda play: play.score.undone)
-    note = "of a unit that had moved less than 24 h before; target 0"
-    yield _figure("policy.pingpong_max", worst, worst.score.undone, "moves", "lower", note)
+    worst = max(ours, key=lambda play: play.score.unpaid)
+    note = "stays on the fast tier of less than a day that saved less than both their copies cost; target 0"
+    yield _figure("policy.pingpong_max", worst, worst.score.unpaid, "moves", "lower", note)
 
 
 def _margin(played: list[Play], ours: list[Play]) -> Measurement:

@@ -60,12 +60,17 @@ def test_an_index_knows_its_table(connector: Connector, table: PlayTable) -> Non
 
 
 @pytest.mark.needs(Ability.LOB)
-def test_large_objects_move_with_their_table(harness: EngineHarness, connector: Connector) -> None:
-    """Units that one statement moves together carry one bundle number."""
+def test_a_large_object_moves_with_its_table_or_alone(harness: EngineHarness, connector: Connector) -> None:
+    """Units that only move together carry one bundle number; others are a bundle each, with a route of its own."""
     table = harness.create("play_lob", lob=True)
     try:
         assert table.lob_key is not None
-        assert set(bundle_of(connector.catalog(), table.key).unit_keys) == {table.key, table.lob_key}
+        both, catalog = {table.key, table.lob_key}, connector.catalog()
+        bundles = [bundle_of(catalog, key) for key in (table.key, table.lob_key)]
+        apart = [set(bundle.unit_keys) for bundle in bundles] == [{table.key}, {table.lob_key}]
+        assert apart or set(bundles[0].unit_keys) == both
+        for bundle in bundles if apart else bundles[:1]:
+            assert isinstance(connector.routes(bundle, harness.target_space), tuple), bundle.key
     finally:
         harness.drop(table)
 

@@ -20,7 +20,7 @@ from connectors.base import (
 )
 from connectors.model import Home, NoRoute, Route, Step
 from connectors.move_effects import Locked, LogVolume
-from tests.contract.asking import bundle_of, route_to, run
+from tests.contract.asking import bundle_of, route_to, run, together
 from tests.contract.harness import Ability, EngineHarness, Pausing, PlayTable
 
 WEIRD = ("two words", 'do"uble', "apo'strophe", "dot.ted", "Ünïcödé 表", "x" * 63, "per%cent", "semi;colon --", "{b}\\")
@@ -88,13 +88,18 @@ def test_every_route_goes_there_and_back(harness: EngineHarness, connector: Conn
 
 @pytest.mark.needs(Ability.LOB)
 def test_a_bundle_moves_as_one(harness: EngineHarness, connector: Connector) -> None:
-    """No unit of a bundle stays behind."""
+    """No unit of a bundle stays behind, nor of bundles that a plan moves together."""
     table = harness.create("play_bundle", lob=True)
     try:
-        route = route_to(connector, table.key, harness.target_space)
+        assert table.lob_key is not None
+        bundle = bundle_of(connector.catalog(), table.key)
+        if table.lob_key not in bundle.unit_keys:
+            bundle = together(connector, table.key, table.lob_key)
+        found = connector.routes(bundle, harness.target_space)
+        assert isinstance(found, tuple), found
+        route = found[0]
         run(connector, route)
         assert connector.inspect(route).home is Home.TARGET
-        assert table.lob_key is not None
         assert bundle_of(connector.catalog(), table.lob_key).space == harness.target_space
     finally:
         harness.drop(table)

@@ -105,7 +105,7 @@ def test_the_stage_counts_what_happens() -> None:
     assert stays.capacities_per_week == pytest.approx(GIB / (10.1 * GIB) / (2 / WEEK))
     back = Stage(one_unit()).play(Once(back=True))
     assert back.saved_seconds == pytest.approx(10 * 0.0053 * HOUR)
-    assert (back.moves, back.undone) == (2, 1)
+    assert (back.moves, back.undone, back.unpaid) == (2, 1, 0), "an hour on the fast tier pays for a copy of seconds"
 
 
 def test_what_does_not_fit_is_not_moved() -> None:

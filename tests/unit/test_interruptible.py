@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from connectors.interruptible import abandonable, interruptible, left_behind
+from connectors.interruptible import abandonable, interruptible, interrupts_noted, left_behind
 
 SECONDS = 30.0  # that a call lasts at most if nobody cancels it
 
@@ -96,3 +97,32 @@ def test_connecting_in_another_thread_is_just_done() -> None:
     thread.start()
     thread.join()
     assert found == [thread]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_c_code_drops_is_noted() -> None:
+    """Raised in the finalizer of an object it is lost, and the block still knows of it; afterwards all is as before."""
+
+    class Dropping:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with interrupts_noted() as noted:
+        assert not noted()
+        Dropping()
+        assert noted()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_is_raised_as_ever() -> None:
+    """In the main thread; in another one nothing is noted."""
+    with pytest.raises(KeyboardInterrupt), interrupts_noted():
+        signal.raise_signal(signal.SIGINT)
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(_noted_elsewhere).result() is False
+
+
+def _noted_elsewhere() -> bool:
+    with interrupts_noted() as noted:
+        return noted()

@@ -9,7 +9,7 @@ the hour is not begun.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,6 +50,7 @@ class Score:
     capacities_per_week: float  # bytes copied, up and down, in capacities of the fast tier
     undone: int  # moves of a unit that had moved less than 24 h before
     moves: int
+    unpaid: int = 0  # times that a unit came up and went down within 24 h, and saved less than both copies cost
 
     @property
     def gain(self) -> float:
@@ -92,7 +93,8 @@ class Stage:
         self._fast: Bools = np.zeros(len(self.size), dtype=np.bool_)
         self._moved_at = np.full(len(self.size), -np.inf)  # hour of the last move
         self._saved = self._cost = self._bytes = 0.0
-        self._moves = self._undone = 0
+        self._moves = self._undone = self._unpaid = 0
+        self._stay = np.zeros(len(self.size))  # saved by each unit since it came up, its copy paid for
 
     def play(self, policy: Policy) -> Score:
         """Every hour of the workload."""
@@ -106,22 +108,38 @@ class Stage:
             capacities_per_week=self._bytes / self.capacity / (self.workload.hours / WEEK),
             undone=self._undone,
             moves=self._moves,
+            unpaid=self._unpaid,
         )
 
     def _hour(self, hour: int, hops: Sequence[Hop]) -> Past:
         rates = self.workload.rates(hour)
         on_fast, on_slow = wait_per_hour(rates, SPEEDS, TRUTH)
         before = self._fast.copy()
-        until, copied = self._carried_out(hour, hops)  # share of the hour that each unit spent in its old home
+        since = self._moved_at.copy()
+        until, done = self._carried_out(hour, hops)  # share of the hour that each unit spent in its old home
+        copied = sum(done.values())
         share = np.where(before, until, 0.0) + np.where(self._fast, 1.0 - until, 0.0)
-        saved = float(((on_slow - on_fast) * share).sum())
+        saved_by_unit = (on_slow - on_fast) * share
+        saved = float(saved_by_unit.sum())
         wait = (float(on_slow.sum()) - saved) / HOUR
         self._saved += saved
         self._cost += SLOWED_BY_COPY * (COMPUTING + wait) * copied
+        self._judge_stays(hour - since, done, saved_by_unit, SLOWED_BY_COPY * (COMPUTING + wait))
         return Past(hour=hour, rates=rates, fast=self._fast.copy(), copied_seconds=copied, wait=wait)
 
-    def _carried_out(self, hour: int, hops: Sequence[Hop]) -> tuple[F64, float]:
+    def _judge_stays(self, stayed: F64, done: Mapping[int, float], saved: F64, lost_per_second: float) -> None:
+        """Charge each stay on the fast tier with its copies, and count those that ended within a day without paying."""
+        self._stay += saved
+        for row, seconds in done.items():
+            if self._fast[row]:
+                self._stay[row] = saved[row] - seconds * lost_per_second
+            else:
+                self._unpaid += int(stayed[row] < 24 and self._stay[row] < seconds * lost_per_second)
+
+    def _carried_out(self, hour: int, hops: Sequence[Hop]) -> tuple[F64, dict[int, float]]:
+        """Share of the hour until each unit's copy is done, and how long the copy of each that moves takes."""
         until = np.zeros(len(self.size))
+        done: dict[int, float] = {}
         seconds = 0.0
         for hop in hops:
             size = int(self.size[hop.row])
@@ -132,8 +150,9 @@ class Stage:
                 continue
             seconds += needed
             until[hop.row] = seconds / HOUR
+            done[hop.row] = needed
             self._note(hour, hop, size)
-        return until, seconds
+        return until, done
 
     def _note(self, hour: int, hop: Hop, size: int) -> None:
         self._fast[hop.row] = hop.up
