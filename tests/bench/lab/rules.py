@@ -31,6 +31,7 @@ from tests.bench.lab.rules_of_thumb import RULES, Candidate
 from tests.bench.measurement import Measurement
 
 SCALE = 0.5  # of the pace's: the scan comes round more often than a run is long
+PROVEN = 3.0  # times the pace's to watch: a move waits until the waits of what it moves have added up to its cost
 SHORT = 0.5  # of the pace's time for a run; a scan comes round in it
 WARM = 0.25  # of the pace's time to warm up: the buffer pool is small, and full within seconds
 NOTHING, HOTPLACE, ALL_SSD = "nothing", "hotplace", "all ssd"
@@ -117,12 +118,12 @@ def watch_and_decide(
     pace = rig.pace
     clients = start(
         rig.server, rig.folder, mixed.workload(pace),
-        pace.warm_seconds + pace.observe_seconds + ASK_AND_MOVE_SECONDS, seed=98,
+        pace.warm_seconds + PROVEN * pace.observe_seconds + ASK_AND_MOVE_SECONDS, seed=98,
     )  # fmt: skip
     try:
         clients.sleep_until(pace.warm_seconds)  # a cold buffer pool is no evidence of what it misses warm
         with watching(rig, policy=USUAL_POLICY + f"head_room: {mixed.HEAD_ROOM}") as agent:
-            agent.observe(pace.observe_seconds)
+            agent.observe(PROVEN * pace.observe_seconds)
             units = mixed.candidates(rig)
             assert rig.ssd_bytes is not None
             room, keys = int(rig.ssd_bytes * (1 - mixed.HEAD_ROOM)), [unit.key for unit in units]
