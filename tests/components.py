@@ -56,6 +56,7 @@ COMPONENTS = (
         laboratory=True,
     ),
     Component(("prometheus",), "promtool, which tries the alert rules on series", programs=("promtool",)),
+    Component(("openssh-client",), "signatures of approvals", programs=("ssh-keygen",)),
     Component(("fio",), "the slow-disk laboratory's check of its own disks", programs=("fio",), laboratory=True),
     Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
     Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from agent.keys import NAMESPACE
 
@@ -19,6 +22,8 @@ class Person:
     @classmethod
     def new(cls, folder: Path, name: str) -> Person:
         """A person whose key lies in the folder."""
+        if shutil.which("ssh-keygen") is None:
+            pytest.skip("needs ssh-keygen (Debian: openssh-client)")
         key = folder / name
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(key)], check=True)
         return cls(name, key)

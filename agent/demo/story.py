@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 from prometheus_client import CollectorRegistry
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -35,6 +36,9 @@ from policies.model.plan import Verdict
 
 WARM_UP_SECONDS = 5.0  # left out of the throughput before
 OBSERVE_SECONDS = 20.0
+PATIENCE_SECONDS = 60.0  # at most this much longer, where a slow machine has not yet seen enough
+LOOK_AGAIN_SECONDS = 5.0
+WAITS_FOR_EVIDENCE = (int(Verdict.NOT_ENOUGH_HISTORY), int(Verdict.UNPROVEN), int(Verdict.UNCERTAIN))
 MEASURE_SECONDS = 2 * SETTLE_SECONDS + 4.0  # settle, then as long again, and a sample or two
 SHOWN_UNITS = 10
 SCRAPE_LINES = (
@@ -139,12 +143,23 @@ class Story:
 
     def _plan(self) -> tuple[Planning, Ranking, Proposal]:
         watch = self._company.watch
-        planning = watch.plan()
-        assert planning is not None, "there are samples"
+        planning = self._plan_when_sure()
         proposal = watch.proposal(planning)
         if proposal is None:
             raise NothingToMove("nothing is worth moving", advice="The ranking above says why, unit by unit.")
         return planning, ranking_of(planning), proposal
+
+    def _plan_when_sure(self) -> Planning:
+        """Plan; as long as a move waits for evidence, watch on. A slow machine's load proves its moves later."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            planning = self._company.watch.plan()
+            assert planning is not None, "there are samples"
+            unsure = np.isin(ranking_of(planning).verdict, WAITS_FOR_EVIDENCE).any()
+            if not unsure or time.monotonic() >= end:
+                return planning
+            self._out.note("watching on: some units have not been watched long enough to be sure of them")
+            self._wait(LOOK_AGAIN_SECONDS, "watching on")
 
     def _decoys(self, ranking: Ranking) -> tuple[Decoy, ...]:
         """What a simpler rule would have chosen, with the reason why this plan did not."""

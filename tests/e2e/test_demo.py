@@ -33,7 +33,7 @@ def test_the_demo_does_the_main_job() -> None:
     after = document["placements"]["after"]
     for unit in ("shop.orders", "shop.orders_pkey", 'shop."shipments 2026-06"', 'shop."shipments 2026-06_pkey"'):
         assert document["placements"]["before"][unit] == "hdd_space"
-        assert after[unit] == "ssd_space"
+        assert after[unit] == "ssd_space", (unit, document["plan"]["moves"], document["placements"]["moves"])
     assert all(decoy["as_expected"] and decoy["why"] for decoy in document["decoys"]), document["decoys"]
     for unit in ("shop.price_list", 'shop."click stream"', "shop.audit_log"):
         assert after[unit] == "hdd_space"

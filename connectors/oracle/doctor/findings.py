@@ -190,7 +190,8 @@ def _pools(session: ReadSession) -> Iterator[Finding]:
                 f"since the start {int(misses) / int(gets):.1%} of the blocks asked of pool {name} "
                 f"({block} bytes each) were not there"
             )
-            yield Finding.info(f"buffer_pool_{name}_{block}", sentence)
+            remedy = "Before buying fast storage ask V$DB_CACHE_ADVICE what a larger pool would spare."
+            yield Finding.info(f"buffer_pool_{name}_{block}", sentence, remedy)
 
 
 def _speeds(session: ReadSession, settings: OracleSettings) -> Iterator[Finding]:
@@ -204,7 +205,8 @@ def _speeds(session: ReadSession, settings: OracleSettings) -> Iterator[Finding]
     ]
     if known:
         sentence = f"since the start a random read took {', '.join(known)}"
-        yield Finding.info("read_times_by_space", sentence)
+        remedy = "Where that contradicts a tier's kind or latency in the configuration, correct the tier."
+        yield Finding.info("read_times_by_space", sentence, remedy)
 
 
 def _heat_map(server: Server, settings: OracleSettings) -> Finding:
