@@ -29,6 +29,8 @@ def order_by_importance(offers: Offers, dual: Prices, floor: float) -> I64:
     choice contains it, and the item is settled.
     """
     items, weight, margin = _open(offers, dual, floor)
+    # Stable, so that ties keep the canonical order: numpy's default sort leaves them in an order that depends on the
+    # processor's instructions, and the same situation would give another plan on another machine.
     return items[np.argsort(-_importance(weight, margin, dual), kind="stable")]
 
 
@@ -70,7 +72,11 @@ def _weight(offers: Offers, dual: Prices) -> F64:
     """The price of the most expensive option of each item, consumed or released, shape ``(n,)``."""
     weight = np.empty(len(offers))
     for part, some in zip(offers.in_chunks(), row_chunks(len(offers)), strict=True):
+        # Absolute: a large bundle that leaves decides as much as one that comes, since its release is what lets others
+        # in.
         options = np.tensordot(dual.price, np.abs(part.consumption), 1)
+        # An option that does not exist would count by its size all the same, and bring items into the core that have
+        # nothing to decide.
         weight[some] = np.where(np.isfinite(part.gain), options, 0.0).max(axis=0)
     return np.asarray(np.maximum(weight, _TINY * gain_scale(dual)), dtype=np.float64)
 

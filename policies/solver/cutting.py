@@ -51,6 +51,8 @@ class _Open:
         stays = np.all(reduced + spread <= 0, axis=0)
         best, surely = best_options(reduced - spread)
         items = np.arange(len(offers))
+        # Lower end against upper ends, though both are rarely reached at the same prices: an item settled by mistake
+        # would make the bound false, one left open only costs time.
         rivals = reduced + spread
         rivals[best, items] = -np.inf  # STAY indexes the last option: harmless, since ``takes`` excludes those items
         takes = (best != STAY) & np.all(surely > rivals, axis=0)
@@ -72,6 +74,9 @@ def minimise_dual(offers: Offers, scale: F64, worth: float = 0.0, close: float =
         close: relative tolerance of the bound.
     """
     resources = len(scale)
+    # Scaled so that every optimal price lies between 0 and 1: the first ellipsoid is the ball around that cube,
+    # whatever unit gains are in. A ball around unscaled prices would be as large as the highest of them in every
+    # direction.
     scaled = replace(
         offers, consumption=offers.consumption * scale[:, np.newaxis, np.newaxis], capacity=offers.capacity * scale
     )
@@ -88,5 +93,6 @@ def minimise_dual(offers: Offers, scale: F64, worth: float = 0.0, close: float =
             break
         if at % (_SETTLE_EVERY * resources) == _SETTLE_EVERY * resources - 1 and len(items.offers) > _FEW:
             items.settle(ellipsoid.centre, ellipsoid.axes)
+    # By the value alone: of two equal values Python would go on to compare the price arrays, which raises.
     tried.sort(key=lambda pair: pair[0])
     return np.array([price for _, price in tried])

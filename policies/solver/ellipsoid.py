@@ -44,14 +44,20 @@ class Ellipsoid:
         """
         lowest = int(np.argmin(self.centre))
         if self.centre[lowest] < 0:
+            # Cut without evaluating: at a negative price the sum is no bound, since overdrawing a resource would be
+            # rewarded, and an evaluation costs a pass over all items.
             slope, excess, near = np.zeros(len(self.centre)), -float(self.centre[lowest]), 0.0
             slope[lowest] = -1.0
         else:
             value, slope = look(self.centre)
             self.lowest_value = min(self.lowest_value, value)
+            # A deep cut, through the best value seen: where the linear minorant exceeds it there can be no minimum. A
+            # cut through the centre would keep that part, and need more evaluations.
             excess, near = value - self.lowest_value, close * abs(value)
         direction = slope @ self.axes
         half_width = float(np.sqrt(direction @ direction))
+        # The function cannot fall by more than the half width inside the ellipsoid, so this is also the proof of how
+        # near the best value is to the minimum.
         if half_width <= max(excess, near):
             return False
         shift, kept, growth = enclosing_cut(len(self.centre), excess / half_width)
@@ -73,6 +79,7 @@ def enclosing_cut(n: int, depth: Depth) -> tuple[Depth, Depth, Depth]:
             width;
         and the factor by which all lengths grow afterwards.
     """
+    # In one dimension the ellipsoid is an interval; the general formula would divide by n * n - 1 = 0.
     if n == 1:
         return (1 + depth) / 2, (1 - depth) / 2, depth**0  # 1, for each
     left = (n - 1) * (1 - depth) / ((n + 1) * (1 + depth))

@@ -53,6 +53,8 @@ class Offers:
 
     def reduced_gain(self, price: F64) -> F64:
         """Gain of each option less the price of what it consumes, at a price per resource. Shape ``(o, n)``."""
+        # Option by option and some thousand items at a time: one product over (k, o, n) writes an array of a million
+        # items per option and resource, and reading it again takes longer than the arithmetic.
         reduced = np.empty_like(self.gain)
         for own, gain, consumption in zip(reduced, self.gain, self.consumption.swapaxes(0, 1), strict=True):
             for some in row_chunks(len(self)):
@@ -61,6 +63,7 @@ class Offers:
 
     def total_consumption(self, choice: I64) -> F64:
         """Consumption of the chosen options together, shape ``(k,)``."""
+        # Filtered first: STAY is -1 and would silently index the last option.
         items = np.flatnonzero(choice != STAY)
         return np.asarray(self.consumption[:, choice[items], items].sum(axis=1), dtype=np.float64)
 
@@ -111,6 +114,7 @@ def margins(reduced: F64) -> F64:
     """How much better the best option of each item is than the second best, staying included. Shape ``(n,)``."""
     worse = np.empty(reduced.shape[1])
     for some in row_chunks(len(worse)):
+        # Begins with staying, which every item may do for a gain of 0.
         best, second = np.zeros(len(worse[some])), np.full(len(worse[some]), -np.inf)
         for each in reduced[:, some]:
             np.maximum(second, np.minimum(best, each), out=second)

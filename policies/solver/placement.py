@@ -43,6 +43,8 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
         floor: gain that is to be beaten; below it the search is short.
     """
     if len(offers.capacity) and float(offers.capacity.min()) < 0:
+        # Not an ordinary search: with a resource overdrawn even staying is infeasible, so only choices that repay all
+        # of it would be accepted, and a plan that helps without touching that tier would be refused.
         return _overdrawn(offers)
     scarce, _, _ = reduce_to_scarce(offers)
     all_items = np.arange(len(offers))
@@ -51,6 +53,8 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
         return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), open_items=all_items)
     dual = prices(scarce)
     if len(scarce) > MANY:
+        # None where the options that prices fix outside the core overdraw by more than the core can release, or lose
+        # more than it gains. Then no choice within the core helps, and all items are searched.
         placed = _solve_core(scarce, dual, floor)
         if placed is not None:
             return placed
@@ -79,6 +83,8 @@ def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement | None:
     far = np.ones(len(offers), dtype=np.bool_)
     far[open_items] = False
     touched = np.flatnonzero(~far | (choice != STAY))
+    # The core's bound covers choices that differ inside the core only. It holds for all choices if no other item could
+    # choose otherwise; else the bound of the dual stands.
     sure = float(margins(dual.reduced[:, far]).min()) > dual.bound - gain  # reduced-cost fixing of all others
     return Placement(
         choice=choice, gain=gain, bound=max(limit + settled if sure else dual.bound, gain), open_items=touched
@@ -95,10 +101,13 @@ class Bound:
 
 def bound(offers: Offers) -> Bound:
     """The dual bound alone, where no choice is needed."""
+    # An overdrawn resource counts as just used up: more capacity is never worth less, so the bound stays valid.
     scarce, kept, limiting = reduce_to_scarce(replace(offers, capacity=np.maximum(offers.capacity, 0.0)))
     if not len(scarce.capacity) or not (scarce.gain > 0).any():
         return Bound(gain=float(best_options(scarce.gain)[1].sum()), limiting=limiting)
     dual = prices(scarce)
+    # Of a resource that is used up, price times capacity is 0 however much it limits the gain, so that case is asked
+    # for separately.
     limiting[kept] |= (dual.price * scarce.capacity > _WORTH * dual.bound) | (scarce.capacity <= 0)
     return Bound(gain=max(0.0, dual.bound), limiting=limiting)
 

@@ -41,6 +41,8 @@ class Relaxation:
             residual: capacity left of each resource, shape ``(k, m)``.
             item: the next that is decided.
         """
+        # Added in place: prices times states is the largest array of a search, and each temporary copy of it would be
+        # written and read again for every item.
         optimistic_gain = self.price @ residual
         optimistic_gain += self.worth[:, item, np.newaxis]
         optimistic_gain += gain
@@ -54,6 +56,8 @@ class Relaxation:
 
     def can_fit(self, residual: F64, item: int) -> Bools:
         """States from which the undecided items could still release what is overdrawn. Shape ``(m,)``."""
+        # A state may be overdrawn for now, since an item that releases may be decided after the one that needs its
+        # room. Only what all the rest together could not repay is dropped.
         can_fit = np.ones(residual.shape[1], dtype=np.bool_)
         for of, release in zip(
             residual, self.release[:, item], strict=True
@@ -80,10 +84,14 @@ def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64, F6
     """Per price: options and margins of all items; suffix sums of relaxed gain, plain gain and consumption."""
     choice, worth, margin = DualEvaluator(offers).rank_options(price)
     near, far = choice[:, :front], choice[:, front:]
+    # STAY (-1) would index the last option; the entries read for it are masked below.
     option, item = np.maximum(near, 0), np.arange(front)
     gain = np.where(near != STAY, offers.gain[option, item], 0.0)
     consumption = np.where(near != STAY, offers.consumption[:, option, item], 0.0)
+    # Items behind the front enter as one total by matrix products. Suffix sums item by item over the whole core would
+    # be an array of prices x resources x items, of which the next stages are computed at other prices anyway.
     takes = [(far == each).astype(np.float64) for each in range(len(offers.gain))]
+    # In a matrix product 0 times -inf is NaN, so options that do not exist must not enter it.
     real = np.where(np.isfinite(offers.gain[:, front:]), offers.gain[:, front:], 0.0)
     gain_behind = sum((each @ of for each, of in zip(takes, real, strict=True)), np.zeros(len(price)))
     behind = np.zeros((len(offers.capacity), len(price)))

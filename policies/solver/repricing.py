@@ -42,6 +42,8 @@ def reprice(offers: Offers, residual: F64, start: F64, close: float) -> F64:
     for _ in range(_ROUNDS):
         value, slope = evaluator.evaluate(centre, residual)
         lowest = centre.argmin(axis=1)
+        # Negative prices prove no bound and are cut back, see ``ellipsoid``; there it saves the evaluation, here all
+        # states are evaluated in one pass anyway.
         deficit = -centre[np.arange(len(state)), lowest]
         outside = deficit > 0
         slope[outside] = -np.eye(len(residual))[lowest[outside]]
@@ -82,6 +84,8 @@ class DualEvaluator:
         slope = residual.T.copy()
         takes = worth > 0
         for option, consumption in enumerate(self._by_option):
+            # Of options that tie only the first counts: with both, the slope would be that of a choice that takes an
+            # item twice.
             here = takes & (reduced[:, option] == worth)
             slope -= here.astype(np.float64) @ consumption
             takes &= ~here
@@ -121,6 +125,8 @@ def _drop_steady_items(offers: Offers, residual: F64, start: F64) -> tuple[DualE
     """The items that may change their option near the starting prices, and the capacity that the others leave."""
     evaluator = DualEvaluator(offers)
     choice, _, margin = evaluator.rank_options(start)
+    # Steady by assumption and not by proof, which is allowed here: a wrong guess makes the prices less good, but the
+    # bound is computed again from all items at whatever prices are found.
     steady = (choice == choice[0]).all(axis=0) & (margin.min(axis=0) > _STEADY * evaluator.weight(start).max(axis=0))
     kept = np.flatnonzero(steady & (choice[0] != STAY))
     residual = residual - offers.consumption[:, choice[0, kept], kept].sum(axis=1)[:, np.newaxis]

@@ -50,6 +50,7 @@ def _fill(offers: Offers, choice: I64, price: F64) -> I64:
     """Greedily add options that gain and still fit, by gain per price of what they consume."""
     choice = choice.copy()
     residual = offers.capacity - offers.total_consumption(choice)
+    # What an option releases is no discount here: a cost below 0 would turn the order of the ratio round.
     cost = np.tensordot(price, np.maximum(offers.consumption, 0.0), 1)
     cost = np.maximum(cost, max(1e-9 * float(cost.max()), 1e-9))
     ratio = np.where((choice == STAY) & (offers.gain > 0), offers.gain / cost, -np.inf)
@@ -71,6 +72,7 @@ def _take_while_fitting(consumption: F64, residual: F64) -> I64:
     column, taken = np.arange(consumption.shape[1]), [np.zeros(0, dtype=np.int64)]
     # One pass per misfit instead of one per item: the longest prefix that fits is taken at once by cumulative sums.
     for _ in range(_ROUNDS):
+        # Every column that is left fits alone, so the prefix below is never empty and each round makes progress.
         column = column[np.all(consumption[:, column] <= residual[:, np.newaxis] + SLACK, axis=0)]
         if not len(column):
             break

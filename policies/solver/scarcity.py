@@ -34,6 +34,8 @@ def reduce_to_scarce(offers: Offers) -> tuple[Offers, Bools, Bools]:
     scaled = _scale(offers)
     scarce = scaled.max_consumption() > scaled.capacity
     consumption = scaled.consumption if scarce.all() else scaled.consumption[scarce]
+    # A copy, because options are struck in place below, while the caller still measures by its own gains what became of
+    # the answer.
     kept = Offers(gain=offers.gain.copy(), consumption=consumption, capacity=scaled.capacity[scarce])
     most = kept.capacity + kept.max_release() + SLACK
     rates = _rates(kept)
@@ -43,6 +45,7 @@ def reduce_to_scarce(offers: Offers) -> tuple[Offers, Bools, Bools]:
         keeps_out[scarce] |= (dear & (~gone & (part.gain > 0))).any(axis=(1, 2))
         gone |= dear.any(axis=0)
         np.copyto(part.gain, -np.inf, where=gone)
+        # Their release goes with them. Counting room that an impossible option would give back loosened the bound.
         np.copyto(part.consumption, 0.0, where=gone)
     return kept, scarce, keeps_out
 

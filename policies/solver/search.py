@@ -83,8 +83,8 @@ class _States:
         return len(self.gain)
 
     def only(self, which: I64) -> _States:
-        # ``take``: indexing the second axis takes three times as long.
         """The states of some columns."""
+        # ``take``: indexing the second axis takes three times as long.
         residual = self.residual.take(which, axis=1)
         return _States(self.gain.take(which), residual, self.parent.take(which), self.taken.take(which))
 
@@ -100,6 +100,8 @@ class _Search:
     waiting: I64  # undecided items, in order
     enough: float  # gain at which the search ends
     decided: list[int] = field(default_factory=list)
+    # Parents and options item by item, traced back for the few choices that are recorded: a complete choice in each
+    # state would be copied, for thousands of states, at every item.
     trail: list[tuple[I64, I64]] = field(default_factory=list)  # parents and options, item after item
     settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options
     choice: I64 | None = None
@@ -147,6 +149,8 @@ class _Search:
         bound = relaxation.bound(states.gain, states.residual, item)
         alive = np.flatnonzero((bound > self.gain) & relaxation.can_fit(states.residual, item))
         states, bound = states.only(alive), bound[alive]
+        # Lower bounds need a comparison for every price and resource, so they wait for some items while nothing has to
+        # be dropped.
         if not len(states) or not (look or len(states) > self.width):
             return states
         certain_gain = relaxation.certain_gain(states.gain, states.residual, item)
@@ -190,6 +194,8 @@ class _Search:
         repriced = order[np.concatenate((first, np.delete(np.arange(len(order)), first)))[:_STATES_REPRICED]]
         stake = float(bound.max()) - self.gain if np.isfinite(self.gain) else abs(float(bound.max()))
         new_prices = reprice(offers, states.residual[:, repriced], relaxation.price[at[repriced]], _CLOSE * stake)
+        # Earlier prices stay where they prove most bounds: the new ones are tight for the few states they were
+        # optimised for, and may be loose for all others.
         often = np.bincount(at, minlength=len(relaxation.price))
         kept = np.sort(np.argsort(-often, kind="stable")[:_PRICES_KEPT])
         self.price = np.concatenate((relaxation.price[kept], new_prices))
@@ -243,6 +249,8 @@ def _branch(states: _States, offers: Offers, item: int, *, same: bool) -> _State
     )
     if not same:
         return grown
+    # Ordered states instead of a set of those seen: equal items lie next to each other, so comparing with the parent's
+    # option is enough.
     return grown.only(np.flatnonzero((grown.taken == STAY) | (states.taken[grown.parent] >= grown.taken)))
 
 

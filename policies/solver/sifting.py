@@ -47,6 +47,8 @@ class SiftedItems:
             reduced: reduced gain of each option, shape ``(o, n)``.
             most: number of items, half of them of each stratum.
         """
+        # Relative to the gain: a fixed distance from the threshold would fill the set with small items, of which
+        # thousands lie near it and whose change moves no price.
         margin, half = margins(reduced) / self.stake, most // 2
         sides = [side if len(side) <= half else side[np.argpartition(margin[side], half)[:half]] for side in self.sides]
         return np.sort(np.concatenate(sides))
@@ -72,6 +74,8 @@ def sift_prices(offers: Offers, scale: F64) -> tuple[F64, F64]:
         scale: upper bound of the optimal price of each resource.
     """
     sifted, working_set, most = SiftedItems(offers), np.zeros(len(offers), dtype=np.bool_), _NEAR * len(offers.gain)
+    # Roughly only: these prices choose the first working set, and the sample's own error is larger than what a closer
+    # solution would add.
     tried = minimise_dual(sifted.expand(*sifted.sample(working_set)), scale, close=_ROUGH)
     reduced = offers.reduced_gain(tried[0])
     kept = best_options(reduced)[0]

@@ -108,6 +108,8 @@ class _Improver:
         """The same for a gain above an incumbent, with two targets only."""
         self.effort = _IN_HASTE
         first = _FIRST_TARGET_GAP * (self.limit - incumbent_gain) / core.gain_scale(self.dual)
+        # The second target is none: then anything above the incumbent will do. More targets would cost as much as a
+        # full search for an answer that is mostly refused by the incumbent.
         self.search_for_targets((first, 1e9), _CLOSE, incumbent_gain)
         self.among = _BEST
         if self.gained > incumbent_gain and self.gap_exceeds(_CLOSE):
@@ -160,6 +162,8 @@ class _Improver:
         base[order] = STAY
         settled = self.offers.total_gain(base)
         inner = replace(self.offers.only(order), capacity=self.offers.capacity - self.offers.total_consumption(base))
+        # Measured from the bound of the dual and not from the best choice: a search that has come this near to it
+        # cannot be beaten by more, and need not run to its end.
         enough = self.dual.bound - effort.missed * abs(self.dual.bound) - settled
         hurry = self.states_judged > _AT_LENGTH * len(self.offers)
         states = min(effort.states, _HASTY) if hurry else effort.states
@@ -168,6 +172,8 @@ class _Improver:
         self.states_judged += answer.states_judged
         if answer.choice is not None:
             base[order] = answer.choice
+            # Polished over all items, not over those searched: freeing room in the core may let in an item that the
+            # search left at its option by price.
             base = polish(self.offers, base, self.dual.price)
             self.best = base if self.offers.total_gain(base) > self.gained else self.best
         return answer.bound + settled

@@ -71,10 +71,14 @@ class Network:
         """
         fixed = self.elsewhere + self.demand.sum(axis=0)
         low, high = np.zeros(len(fixed)), self.sessions / fixed
+        # A fixed number of halvings reaches the last bit for all placements at once. The usual fixed-point iteration
+        # over the queues would end in another round for each column, and needs most of them where a tier is nearly
+        # saturated.
         for _ in range(HALVINGS):
             rate = (low + high) / 2
             full = rate * (self.elsewhere_at(rate) + self.wait_at(rate)) > self.sessions
             low, high = np.where(full, low, rate), np.where(full, rate, high)
+        # The lower end: at the upper one a tier may already be saturated and its wait infinite.
         return low, self.sessions / low - self.elsewhere_at(low)
 
     def elsewhere_at(self, rate: F64) -> F64:

@@ -45,6 +45,7 @@ def turned_over(gave_way: Iterable[tuple[float, float]], per_week: float) -> flo
         per_week: share that may give way in a week.
     """
     level, before = 0.0, inf
+    # The last entry adds nothing and only drains the bucket from the latest demotion until now.
     for age, share in [*sorted(gave_way, reverse=True), (0.0, 0.0)]:
         level = max(0.0, level - per_week * (before - age) / WEEK) + share
         before = age

@@ -45,9 +45,13 @@ class Stations:
             waiting: sessions at each tier, those being served included.
             found: b, share of them that an arrival finds there.
         """
+        # Infinitely many servers are calculated as one and masked at the end: with inf the root would be inf - inf,
+        # which is NaN.
         several, most = np.isfinite(self.servers), np.where(np.isfinite(self.servers), self.servers, 1.0)
         total = most + waiting * found
         root = np.sqrt(np.maximum(0.0, total**2 - 4 * found * most * (1 - self.queued_share) * waiting))
+        # The root in this form, since the usual one divides by 1 - w: striped tiers have w = 1, where the equation is
+        # linear, and near it the difference in its numerator loses all digits.
         return np.where(several, 2 * waiting / (total + root), 0.0)
 
     def service_share(self, waiting: F64, found: float) -> F64:

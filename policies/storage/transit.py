@@ -26,6 +26,8 @@ def without_room(
     """
     room = {space.name: room_bytes(space, settings.head_room_ratio) for space in situation.spaces}
     for move in moves:
+        # Move by move and not by the sums at the end: a plan whose final placement fits may still have no room
+        # half-way, because the source holds each bundle until its copy is done.
         target, source, size = room[move.to_space], room[move.from_space], expected_bytes(move, situation)
         if target is None or target < size + transient.get(move.name, 0):
             return move
