@@ -134,9 +134,13 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     limit, more = value_bound(bounding)
     forced = _total_saved(begun.forced)
     state = _after(_fresh_state(situation, bundles, settings), begun.forced)
+    # The solver's groups are found for the draft as it is; sorted afterwards, a plan that is stopped after any group
+    # has done the best part first.
     groups = [*begun.forced, *_order_groups(best_groups(draft, open_to, problem), state)]
     fresh = partial(_fresh_state, situation, bundles, settings)
     worn = within_turnover(groups, bundles, situation, settings, fresh)
+    # The limits come last: both steps before them drop or reorder groups, and a prefix cut before would end at other
+    # groups than the plan that is carried out.
     kept = within_limits(tables_first(worn, bundles, situation.units, fresh()), settings, seconds)
     large = (bundles.size > draft.left_bytes) | (bundles.copying > draft.left_copying)
     full = large | more | (draft.left < 1) | (len(kept) < len(groups))
@@ -167,9 +171,13 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     fresh = new_draft(
         whole.situation, whole.side.draft.bundles, whole.side.draft.settings, demote=single.side.draft.demote
     )
+    # Whole groups start from a fresh draft brought to the state of the single one: pins carried out in each of the two
+    # would leave them with different room, and their bounds could not be compared.
     sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
     taken = choose_whole(groups, *sides)
     granularity, forced = granularity_problem(groups, *sides), _total_saved(single.forced)
+    # Over both granularities. The bound of the plan's own granularity would call it optimal although the other one may
+    # save more.
     limit = Limit(
         forced + solve_dual(granularity).bound,
         len(granularity),
@@ -208,6 +216,8 @@ def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: fl
     spent = np.cumsum(np.array([group.size for group in groups], dtype=np.int64))
     lasts = np.cumsum(np.array([group.copying for group in groups], dtype=np.float64))
     most = copy_limit_bytes(settings), copy_limit_micros(settings, seconds)
+    # A prefix, not the groups that fit: each group was checked with all before it carried out, and may need the room
+    # that one of them frees.
     return list(
         groups[: min(int(np.searchsorted(*each, side="right")) for each in zip((spent, lasts), most, strict=True))]
     )
@@ -346,6 +356,8 @@ def _order_groups(groups: Sequence[Group], state: PlacementState) -> list[Group]
         ready = [state.carry_out(group) for group in waiting]
         done += [group for group, fits in zip(waiting, ready, strict=True) if fits]
         waiting = [group for group, fits in zip(waiting, ready, strict=True) if not fits]
+        # No order by density carries out all of them, so the draft's order is kept whole, which did. A mixture could
+        # leave a group without the room that the draft had for it.
         if not any(ready):
             return list(groups)
     return done

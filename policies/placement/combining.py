@@ -25,6 +25,7 @@ def combine_moves(plan: Plan, first: int, second: int, situation: Situation, set
         one, other = other, one
     both = _both(one, other)
     rest = [move for at, move in enumerate(plan.moves) if at not in (first, second)]
+    # In the place of the second the list is one shorter, since the first is taken out before it.
     for at in (first, second - 1):
         comes = next((move.key for move in rest[at:] if move.reason is not MoveReason.MAKE_ROOM), both.key)
         moves = _join_groups((*rest[:at], _with_sentence(both, other, comes), *rest[at:]), {one.group, other.group})
@@ -61,6 +62,7 @@ def _both(one: PlannedMove, other: PlannedMove) -> PlannedMove:
         size_bytes=one.size_bytes + other.size_bytes,
         wait_saved_per_hour=saved,
         copy_seconds=one.copy_seconds + other.copy_seconds,
+        # A demotion has no pay-back time, so of a pair with one nothing finite can be said.
         payback_seconds=cost / saved if len(paid) == 2 and saved > 0 else inf,
     )
 

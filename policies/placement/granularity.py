@@ -81,6 +81,8 @@ def _sound(units: UnitTable, count: int) -> I64:
     """Group of each row; ALONE for groups spread over several spaces or sharing a bundle with another group."""
     assert units.wide is not None, "called only if there are groups"
     group = units.wide.astype(np.int64)
+    # Sorted by bundle and group, a bundle torn between two groups shows as unequal neighbours; comparing every pair
+    # would be quadratic in units.
     order = np.lexsort((group, units.bundle))
     bundle, sorted_ = units.bundle[order], group[order]
     torn = (bundle[1:] == bundle[:-1]) & (sorted_[1:] != sorted_[:-1])
@@ -103,6 +105,7 @@ def _is_blocked(situation: Situation) -> Bools:
     """Units in a bundle without a separate route, shape ``(n,)``."""
     units = situation.units
     named = [row for row, key in enumerate(units.key) if key in situation.no_route] if situation.no_route else []
+    # By bundle: one unit without a route keeps all that move with it.
     return np.isin(units.bundle, units.bundle[named])
 
 

@@ -122,6 +122,8 @@ def choose_granularity(problem: GranularityProblem) -> GranularityChoice:
     trials.evaluate(np.zeros(groups, dtype=np.bool_))
     if not groups:
         return trials.answer(np.inf)  # the only question there is
+    # Both extremes are tried whatever the dual says: so the answer is never worse than a planner that knows one
+    # granularity.
     trials.evaluate(np.ones(groups, dtype=np.bool_))
     dual = solve_dual(problem)
     start = dual.advantage > 0
@@ -131,6 +133,8 @@ def choose_granularity(problem: GranularityProblem) -> GranularityChoice:
     open_ = _unsettled_groups(dual, trials.gain)
     if dual.bound - trials.gain <= _CLOSE * dual.bound:
         return trials.answer(dual.bound)
+    # All combinations of the open groups prove the optimum, since every other group is settled; beyond a handful there
+    # are too many, and flipping finds most of what they would.
     if len(open_) <= _FEW and 2 ** len(open_) <= trials.evaluations_left():
         proven = max(trials.evaluate(each) for each in _combinations(start, open_))
         return trials.answer(min(proven, dual.bound))
@@ -201,6 +205,8 @@ def solve_dual(problem: GranularityProblem) -> Dual:
     scale = _scale(problem, capacity)
     best = _evaluate_dual(problem, capacity, np.zeros(len(capacity)))[0]
     ellipsoid = Ellipsoid.around(len(capacity))
+    # Prices of 0 are tried first: where nothing is scarce they are optimal, and they lie on the corner of the first
+    # ellipsoid, which its cuts approach but never reach.
     ellipsoid.lowest_value = best.bound
 
     def look(price: F64) -> tuple[float, F64]:

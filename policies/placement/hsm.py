@@ -100,6 +100,8 @@ def best_groups(draft: PlanDraft, open_to: Sequence[Bools], problem: PlacementPr
     """
     groups: list[Group] = []
     allowed = [column.copy() for column in open_to]
+    # Again, because a promotion that was not possible leaves the room that the answer had reserved for it, and what
+    # else could use it is only known by solving without it.
     for again in range(_ROUNDS):
         outcome = _carry_out_best(draft, problem)
         groups += outcome.groups
@@ -138,9 +140,12 @@ def _carry_out_best(draft: PlanDraft, problem: PlacementProblem) -> _Outcome:
     if first.missed <= _MISSED * first.gain or len(problem.offers.gain) < 2:
         return first
     draft.take_back(first.groups)
+    # The count breaks ties: outcomes hold arrays and cannot be compared.
     queue, count = [(-first.placed, 0, first, problem.offers)], 0
     while queue and count < _AGAIN[len(problem.bundle) > _FEW]:
         _, _, last, offers = heappop(queue)
+        # A variant's answer bounds what any of its own variants can bring, so a branch whose answer is below the best
+        # outcome ends here.
         if last.missed <= _MISSED * last.gain or last.placed <= best.gain:
             continue
         for again in _restate(draft, problem, offers, last):
@@ -164,6 +169,7 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     """The outcome of a problem's answer: swap by swap, or else in one order for all."""
     placed = place(offers, floor)
     items = np.flatnonzero(placed.choice != STAY)
+    # Nothing to schedule: even carried out in full the answer would not beat what another variant already has.
     if placed.gain <= floor:
         return _outcome(draft, problem, placed, [], [])
     bundle, target = problem.bundle[items], problem.target[placed.choice[items], items]
@@ -174,6 +180,8 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
         return outcome
     groups = outcome.groups
     draft.take_back(groups)
+    # Swap by swap first, and one order for all only where that misses something: the groups of one order are longer, so
+    # a plan that is stopped early has less done.
     targets = [TargetPlace(*pair) for pair in zip(bundle.tolist(), target.tolist(), strict=True)]
     left = find_stuck(draft.state, targets)
     others = swap_groups(draft, targets)

@@ -47,6 +47,8 @@ def with_detours(state: PlacementState, targets: Sequence[TargetPlace]) -> list[
     ]
     falling.sort(key=lambda target: (_regret(state, target), state.size[target.bundle]))
     down: list[int] = []
+    # One more detour at a time, not the best set of them: each trial is a whole search, and a detour that proves
+    # needless is taken back below.
     for target in falling[:_DETOURS]:
         down.append(target.bundle)
         order = _find_order(state, _sent_down(targets, down, len(state.places) - 1))
@@ -151,6 +153,8 @@ class _Search:
     def _go(self, waiting: list[TargetPlace]) -> None:
         # An explicit path instead of recursion: an exchange of thousands of bundles is deeper than Python's stack.
         path: list[tuple[int, TargetPlace, Relocation]] = []
+        # A set of waiting bundles as the bits of one number: a frozenset of thousands would be built and hashed for
+        # every candidate.
         bit = {target.bundle: 1 << at for at, target in enumerate(waiting)}
         mask, at = (1 << len(waiting)) - 1, 0
         while self.left:

@@ -144,8 +144,12 @@ def _gains_of(draft: PlanDraft, bundle: I64, place: I64, freedom: _Freedom, larg
         falls = further & (at_home < below) & may_fall & reached
         sure = 1.0 - EQUALS * (1.0 - np.where(further, certain[below], certain[above]))
         lost = np.minimum(saved, 0.0)
+        # The mean, and uncertainty as a tie breaker only. The guards have already asked the lower end; subtracting it
+        # here as well would keep worse residents in place only because they are better known.
         up = saved * favour * sure - upkeep
         down = lost * favour * settings.resident_bonus - upkeep
+        # Whole microseconds are exact in float64 in any order of adding. With fractions, the order in which an engine
+        # lists its units could decide between near ties.
         gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
         plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
         if several:
@@ -159,6 +163,7 @@ def _gains_of(draft: PlanDraft, bundle: I64, place: I64, freedom: _Freedom, larg
 def _largest(draft: PlanDraft, bundle: I64) -> F64:
     """Bytes of the largest bundle that a space of each place could hold once all of these have left. ``(places,)``."""
     state, size = draft.state, draft.bundles.size[bundle].astype(np.float64)
+    # Of what may leave only: room that pinned and resting bundles hold never becomes free for this plan.
     held = np.bincount(state.home[bundle], weights=size, minlength=len(state.room))
     most = [max((state.room[at] + held[at] for at in place.spaces), default=-1.0) for place in state.places]
     return np.array(most, dtype=np.float64)
@@ -174,6 +179,7 @@ def _spread(draft: PlanDraft, bundle: I64, target: I64, largest: F64, gain: F64)
         return
     small = np.ones(len(bundle), dtype=np.bool_)
     small[np.argsort(-draft.bundles.size[bundle], kind="stable")[:ANYWHERE]] = False
+    # A fixed low-discrepancy sequence instead of random numbers: the same situation must give the same plan.
     draw = (np.arange(len(bundle)) * _GOLDEN) % 1.0  # evenly spread over neighbours in canonical order
     for tier in range(draft.state.tiers):
         places = np.array([row for row, place in enumerate(draft.state.places) if place.tier == tier])

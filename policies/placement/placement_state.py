@@ -70,6 +70,7 @@ class PlacementState:
 
     def free_bytes(self, place: int) -> int:
         """Bytes that may still be written to the spaces of a place; spaces past their head-room count as full."""
+        # Not the plain sum: a space past its head-room would take away free bytes that another space really has.
         return sum(max(0, self.room[space]) for space in self.places[place].spaces)
 
     def capacity_left(self, place: int) -> float:
@@ -168,6 +169,7 @@ class PlacementState:
         return self._roomiest([space for space in self.spaces(tier) if space != but], size)
 
     def _roomiest(self, spaces: Sequence[int], size: int) -> int | None:
+        # The name breaks ties, since engines list spaces in any order and the same situation must give the same plan.
         best = min(spaces, key=lambda space: (-self.room[space], self.names[space]), default=None)
         return best if best is not None and self.room[best] >= size else None
 
@@ -231,6 +233,7 @@ class PlacementState:
             if self.room[space] >= size or len(relocations) >= most:
                 break
             relocation = self.demotion_of(bundle, reason) if self.home[bundle] == space else None
+            # An empty bundle frees nothing and would be a move for nothing.
             if relocation is not None and self.size[bundle] > 0:
                 self.apply(relocation)
                 relocations.append(relocation)

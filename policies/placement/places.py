@@ -66,6 +66,7 @@ def places_of(
 
 def place_of_spaces(places: Sequence[Place], tier_of: Sequence[int]) -> list[int]:
     """Place of each space; of those whose room is not known the first of their tier, -1 where they are not managed."""
+    # Reversed, so that of several places of a tier the first one is what stays in the dict.
     first = {place.tier: at for at, place in reversed(list(enumerate(places)))}
     found = [first.get(tier, -1) for tier in tier_of]
     for at, place in enumerate(places):

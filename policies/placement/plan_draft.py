@@ -73,6 +73,8 @@ class PlanDraft:
 
     def redo(self, groups: Sequence[Group]) -> None:
         """Apply and keep groups again that were taken back, in the state in which they began."""
+        # Relocations are applied again one by one instead of restoring a copy of the state: homes of a million bundles
+        # would be copied for every variant that is tried.
         for group in groups:
             for relocation in group.relocations:
                 self.state.apply(relocation)
@@ -148,6 +150,7 @@ class Balance:
         saved = draft.state.saving_of(relocation)
         favour = settings.prefer_bonus if draft.bundles.pin[relocation.bundle] == _PREFER else 1.0
         gives_way = relocation.reason is _MAKE_ROOM
+        # Only a loss weighs more for a resident: times the bonus, a saving would be one more reason to send it away.
         stays = settings.resident_bonus if gives_way and saved < 0 else 1.0
         cost = float(draft.bundles.cost[relocation.bundle])
         self.plain += saved

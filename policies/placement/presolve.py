@@ -68,6 +68,8 @@ def _judge(situation: Situation, settings: PolicySettings) -> _Judged:
         reasons = reasons_of(part, bundles, settings, total=total)
         rising = np.logical_or.reduce([reason == Verdict.PROMOTE for reason in reasons])
         weighed[some], verdict[some] = rising[bundles.of_row], reasons[0][bundles.of_row]
+        # Both columns are zeros already, and writing zeros to a million rows would make the system give the memory for
+        # them.
         if bundles.unit_wait.any():
             benefit[some] = bundles.unit_wait[-1] - bundles.unit_wait[0]
             saved[some] = saved_by_unit(part, bundles.unit_wait)
@@ -99,6 +101,8 @@ def _each_alone(bundle: I64) -> bool:
 def _present_wait(situation: Situation, settings: PolicySettings) -> float:
     """Microseconds per hour that all managed bundles wait; bundles with buffer pool hits only do not."""
     bundle, busy = situation.units.bundle, np.zeros(len(situation.units), dtype=np.bool_)
+    # Units with hits alone wait for nothing, and most units have nothing else: leaving them out first spares most of
+    # the work of bundling.
     for signal in Signal:
         if signal != Signal.LOGICAL_READ:
             busy |= situation.heat.rates[signal] != 0
@@ -182,6 +186,7 @@ def _slices(bundle: I64, which: Bools) -> Iterator[I64]:
     together = rows[np.argsort(bundle[rows], kind="stable")]
     edges = np.append(np.flatnonzero(np.diff(bundle[together])) + 1, len(together))
     first = 0
+    # Slices end where a bundle ends: judged in two parts, its units would each seem too small to be worth a move.
     while first < len(together):
         after = int(edges[np.searchsorted(edges, min(first + AT_ONCE, len(together)))])
         yield np.sort(together[first:after])

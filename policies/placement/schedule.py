@@ -34,11 +34,15 @@ class _Timetable:
 
     def clear(self, place: int, bundle: int) -> list[Relocation] | None:
         """Make room for a bundle in some space of a place, applied to the state. None if that is not possible."""
+        # Two full places that wait for each other would clear one another for ever. What really has to change places in
+        # a circle is found by ``move_ordering``.
         if place in self.clearing:
             return None
         self.clearing.add(place)
         try:
             spaces = sorted(self.draft.state.places[place].spaces, key=lambda space: -self.draft.state.room[space])
+            # A generator: clearing is applied to the state, so the next space may only be tried if the one before gave
+            # up.
             found = (self._clear(space, bundle) for space in spaces)
             return next((relocations for relocations in found if relocations is not None), None)
         finally:
@@ -101,6 +105,8 @@ class _Timetable:
 
         Where others left for their sake in turn, all of them stay.
         """
+        # Leaving out one of them could take away the room that another needed on its way, and each check would be a
+        # search of its own.
         if len(relocations) > len(own):
             return relocations
         kept, state = [], self.draft.state
@@ -151,6 +157,8 @@ def schedule_groups(
     coming = _by_saving(draft, bundle[rises], tier[rises])
     if most_on_the_way_first:
         coming.sort(key=lambda each: -int(draft.bundles.transient[each]))
+    # Demotions end up at the list's end and so leave first; a bundle that is itself on its way up leaves its place only
+    # if they do not suffice.
     for each in reversed([*_by_saving(draft, bundle[~rises], tier[~rises]), *coming]):
         table.leaving.setdefault(int(draft.state.home[each]), []).append(each)
     groups: list[Group] = []
@@ -194,6 +202,8 @@ def _paying(
         balance.add(relocation)
     if balance.pays():
         return relocations
+    # A promotion that made nothing give way and does not pay will not pay in company either: its followers would pay
+    # for it.
     for follower in followers if len(relocations) > 1 else ():
         more = None if draft.moved[follower] else table.way(follower)
         if more and draft.affords([*relocations, *more]):

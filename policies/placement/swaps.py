@@ -50,12 +50,16 @@ class _Cut:
         balance = draft.start_balance()
         for target in (target for target in self.order if state.places[target.place].tier != slowest):
             more = self._way(target)
+            # Ends here instead of passing over it: what follows in this order may need the room that this one would
+            # have left.
             if not draft.affords([*relocations, *more]):
                 state.undo(more)
                 break
             relocations += more
             for relocation in more:
                 balance.add(relocation)
+            # A group may not end with a demotion, though the balance may already pay before it: it would make room for
+            # what the next group may never bring.
             if relocations and relocations[-1].reason is MoveReason.PROMOTE and balance.pays():
                 groups.append(draft.keep(draft.group(relocations)))
                 relocations, balance = [], draft.start_balance()

@@ -30,6 +30,7 @@ class TierLoad:
     def can_bear(self, bundle: int, *, present: bool = False) -> bool:
         """Whether the bundle may come; ``present``: from another space of the tier."""
         freed = float(self.freed[bundle]) if present else 0.0
+        # At least 0: what causes no load may come even to a tier that is past its limit.
         return float(self.taken[bundle]) - freed <= max(0.0, self.room)
 
     def shift(self, bundle: int, source: int, target: int, times: int) -> None:

@@ -58,6 +58,8 @@ def with_transit_constraints(
     passing = large if len(large) else items
     passing = passing[np.argsort(-size[passing], kind="stable")][:_PASSING]
     rows = [_passing(draft, problem, choice, items, int(item), alone=not len(large)) for item in passing]
+    # The new resources are necessary and not sufficient. Where the last answer still satisfies them, solving again
+    # would return it, so something has to exclude it.
     if len(items) and all(consumption[choice[chosen], chosen].sum() <= capacity for consumption, capacity in rows):
         rows.append(_not_all(problem, choice, items))
     return replace(
@@ -116,6 +118,7 @@ def _passing(
     place = int(problem.target[option, item])
     if alone:
         gives = np.broadcast_to(draft.place()[problem.bundle] == place, problem.target.shape).copy()
+        # What is itself stuck releases nothing: two blocked bundles would otherwise count on each other's room.
         gives[choice[left], left] = False
         capacity = draft.state.free_bytes(place)
     else:

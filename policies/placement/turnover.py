@@ -38,6 +38,8 @@ def within_turnover(
     used, state, kept = situation.turned_over_ratio, fresh(), list[Group]()
     for group in groups:
         gone = _giving_way(group, bundles, situation)
+        # The budget is asked before the group and not after it: a group larger than a whole week's budget could
+        # otherwise never run, and one week's excess is drained by the next.
         if (gone and used >= settings.turnover_per_week) or not state.carry_out(group):
             continue
         used += gone / capacity

@@ -41,6 +41,8 @@ def intervals(
         [_shift(relocation, bundles, situation) for relocation in relocations], errors, settings.certainty
     )
     share = ratio_interval(_placements(bundles, situation, relocations), errors, settings.certainty)
+    # Relief widens one end and losses the other, and they are not offset: which of the two happens depends on whether
+    # sessions ask for more, and that no counter tells.
     gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
     whole = max(wait, 1 / MICRO)
     return (
