@@ -128,6 +128,7 @@ class Calendar:
 
     def _merge(self, since: datetime, until: datetime) -> Iterator[Opening]:
         """Openings that touch each other as one, unclipped, of those that reach into ``[since, until)``."""
+        # From the day before: a window that began last evening may reach into this morning.
         days = since.astimezone(self.zone).date() - DAY, until.astimezone(self.zone).date()
         return _join_openings(
             opening for opening in self._single(*days) if opening.end > since and opening.start < until
@@ -145,8 +146,11 @@ class Calendar:
         for window in self.windows or (WHOLE_WEEK,):
             if day.weekday() not in window.days:
                 continue
+            # Cut at midnight: a window of the evening before would otherwise run moves on the excluded morning.
             end_minute = min(window.end_minute, DAY_MINUTES) if self._is_excluded(day + DAY) else window.end_minute
             start, end = (self._instant(day, minute) for minute in (window.start_minute, end_minute))
+            # A window that lies wholly within the skipped hour has no length; it does not open rather than opening at
+            # the jump.
             if start < end:
                 yield Opening(start, end)
 
@@ -155,6 +159,8 @@ class Calendar:
 
     def _instant(self, day: date, minute: int) -> datetime:
         """When the wall first shows that minute of the day, or jumps over it."""
+        # Counted on the wall and not by adding to the instant of midnight: on the two days on which clocks are changed,
+        # 22:00 is 21 or 23 hours after midnight.
         wall = datetime(day.year, day.month, day.day) + timedelta(minutes=minute)  # noqa: DTZ001  # what the wall shows
         first = wall.replace(tzinfo=self.zone, fold=0).astimezone(UTC)
         if first.astimezone(self.zone).replace(tzinfo=None) == wall:
@@ -164,6 +170,7 @@ class Calendar:
 
 def _jump(zone: tzinfo, before: datetime, after: datetime) -> datetime:
     """The second at which the offset of the zone changes, between two instants on either side of it."""
+    # By bisection, since zoneinfo does not tell when its offset changes.
     old = before.astimezone(zone).utcoffset()
     while after - before > timedelta(seconds=1):
         middle = (before + (after - before) / 2).replace(microsecond=0)

@@ -104,6 +104,8 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     of_row[rows] = np.repeat(np.arange(len(lead)), np.diff(start))
     space = units.space[lead].astype(np.int64)
     tier = situation.tier_of_space[space].astype(np.int64) if len(space) else np.zeros(0, np.int64)
+    # Rounded per unit and then added: rounding the sums would keep the differences that the order of adding makes in
+    # the last digits.
     wait = _summed_rows(np.rint(unit_wait * MICRO), rows, start)
     error = _by_wait(situation.heat.error, 0.0, unit_wait, rows, start, wait)
     copying = _copying(situation, settings, lead, size, rows, start)
@@ -118,6 +120,8 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         tier=tier,
         pin=_PIN_RANK[_highest(_PIN_RANK[situation.pin], rows, start)],
         cooling=_highest(situation.cooling_seconds, rows, start),
+        # The shortest history counts: a bundle with a new index may not be judged by the years that its table was
+        # watched.
         observed=-_highest(-situation.heat.observed_seconds, rows, start),
         routable=_routable(situation, lead),
         rates=_summed_rows(situation.heat.rates, rows, start),
@@ -235,6 +239,8 @@ def _routable(situation: Situation, lead: I64) -> Bools:
 
 
 def _sum_by_bundle(column: _Column, rows: I64, start: I64) -> _Column:
+    # Where each unit moves alone, which is the usual case, there is nothing to add, and reduceat over a million edges
+    # takes its time all the same.
     summed: _Column = column[rows] if _single(rows, start) else np.add.reduceat(column[rows], start[:-1])
     return summed
 

@@ -66,6 +66,8 @@ def devices_of(situation: Situation, settings: PolicySettings) -> tuple[Device, 
         waiting += weights[:, signal] * np.bincount(tier[managed], weights=rates[managed], minlength=tiers)
     active = situation.database.active
     most = active if active == active else np.inf
+    # Reads of the long horizon at today's read times can come to more than all sessions have time for, and a copy would
+    # be forecast to queue behind sessions that do not exist.
     shrunk = waiting * min(1.0, most / waiting.sum()) if waiting.sum() > 0 else waiting
     return tuple(Device(each.speed, float(n)) for each, n in zip(situation.tiers, shrunk, strict=True))
 
@@ -134,6 +136,8 @@ def route_seconds(
     lost = sum(among) - sum(alone)
     if not touches > 0 or lost <= 0:
         return among
+    # Sessions that touch the locked units stop one after the other. To count the device as busy for the whole copy
+    # would charge for sessions that are long stuck, to count it as free at once would forget those that are not yet.
     stuck = log(1.0 + sum(device.waiting for device in known)) / touches
     share = min(1.0, stuck / lost)
     return tuple(a + (b - a) * share for a, b in zip(alone, among, strict=True))
@@ -239,6 +243,8 @@ def _shrunk_mean(taught: Sequence[Taught], towards: float) -> float:
     """Mean logarithm of measured over predicted, shrunk towards another one."""
     weights, logs = PRIOR_MOVES, PRIOR_MOVES * towards
     for each in taught:
+        # Clipped: one move that waited for hours behind a lock would otherwise teach that all copies take a hundred
+        # times as long.
         ratio = min(max(each.seconds / each.predicted_seconds, 1 / MOST_FACTOR), MOST_FACTOR)
         weight = min(1.0, each.seconds / SURE_SECONDS)
         weights, logs = weights + weight, logs + weight * log(ratio)

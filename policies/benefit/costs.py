@@ -61,6 +61,8 @@ def slow_down(copies: Sequence[Copy], disturbed: Sequence[Disturbed], configured
         if within <= 0 or not interval.calm_transactions > 0 or not interval.transactions >= 0:
             continue
         share = 1.0 - interval.transactions / interval.calm_transactions
+        # An interval that did more work than usual counts as no loss, not as a gain: copies speed nothing up, its load
+        # was higher.
         lost += min(MOST_SLOW_DOWN * within, max(0.0, share * _seconds(interval)))
         copied += within
     return lost / copied

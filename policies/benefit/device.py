@@ -130,9 +130,11 @@ def observe(
     by_prior = (weights * rates[list(READS)].T).sum(axis=1)
     expected = float(by_prior.sum())
     measured = demand.database.read_wait
+    # Written with ``not``, so that NaN, a wait that was not measured, is passed over as well.
     if not measured >= 0 or expected <= 0 or reads < LEAST_COVERAGE * all_reads:
         return state
     share = by_prior / expected
+    # Clipped before it enters the sums: one interval in which the server hung would outweigh days of good ones.
     ratio = min(max(measured / expected, 1 / LARGEST_FACTOR), LARGEST_FACTOR)
     fading = 2.0 ** (-demand.seconds / settings.half_life_seconds)
     weight = reads * demand.seconds
@@ -176,6 +178,8 @@ def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:
     seen = np.diag(state.gram) >= PRIOR_READS
     held = seen & ~_narrow(low, high)
     factors = np.clip(1.0, low, high)
+    # The tiers that are held keep their value in the equations of the others: left out, their share of the one measured
+    # wait would be put on those.
     free = np.flatnonzero(~held)
     shrunk = state.gram[np.ix_(free, free)] + PRIOR_READS * np.eye(len(free))
     rest = state.moment[free] + PRIOR_READS - state.gram[np.ix_(free, np.flatnonzero(held))] @ factors[held]

@@ -43,6 +43,8 @@ def wait_per_hour(rates: F64, speeds: Sequence[TierSpeed], settings: PolicySetti
     """
     wait = np.zeros((len(speeds), rates.shape[1]))
     for tier, weights in enumerate(wait_weights(speeds, settings)):
+        # Signal by signal instead of one matrix product: a product adds in an order that depends on the shape, so the
+        # last digit of a unit's wait would depend on its neighbours.
         for signal in np.flatnonzero(weights):
             wait[tier] += rates[signal] * (weights[signal] * HOUR)
     return wait

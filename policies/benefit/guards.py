@@ -115,6 +115,8 @@ def _demand(bundles: Bundles, weights: F64) -> _Demand:
         home=np.take(weights.T, np.maximum(bundles.tier, 0), axis=1),
         hits=hit_ratio(rates),
         ahead=rates[Signal.PREFETCHED_READ] > 0.5 * read,
+        # Writes over reads of storage is not enough: a table that is read from the buffer pool a thousand times for
+        # each write has more writes than reads there, and is still not written above all.
         written=(write > read) & (write >= WRITES_TO_LOGICAL * logical),
         logged=rates[Signal.SYNC_WRITE] > np.maximum(rates[Signal.ASYNC_WRITE], read),
         idle=rates.sum(axis=0) * HOUR < IDLE_PER_HOUR,
@@ -156,6 +158,8 @@ def _why_not(
         (bundles.size - bundles.growth > largest, Verdict.WOULD_NOT_FIT),
         (bundles.size > largest, Verdict.OUTGROWS),
         (bundles.cooling > 0, Verdict.COOLING_DOWN),
+        # The mean before its lower end: where even the mean does not pay, more evidence would not help, and the reason
+        # shown must not be that it is uncertain.
         (bundles.cost * HOUR > settings.payback_limit_seconds * counted, Verdict.PAYBACK_TOO_LONG),
         (_ram_is_cheaper(bundles, limits, settings), Verdict.RAM_IS_CHEAPER),
         ((sure < floor) | (bundles.cost * HOUR > settings.payback_limit_seconds * sure), Verdict.UNCERTAIN),
@@ -170,6 +174,8 @@ def _unproven(bundles: Bundles, gain: F64, settings: PolicySettings) -> Bools:
     Renting until the rent paid equals the price, and buying then, costs at most twice the optimum in hindsight. Heat
     watched for the long horizon has shown that it lasts, and settings that ask for no history ask for no patience.
     """
+    # Heat is a decayed mean, so what was watched before this time has faded from it: multiplied by all the time
+    # observed, a burst of the last hour would count for weeks.
     remembered = np.minimum(bundles.observed, settings.half_life_seconds / np.log(2.0))
     lost = gain * (remembered / HOUR)
     young = (bundles.observed < settings.long_half_life_seconds) & (settings.minimum_history_seconds > 0)
@@ -191,6 +197,7 @@ def _ram_is_cheaper(bundles: Bundles, limits: TierLimits | None, settings: Polic
 def first_of(cases: Sequence[tuple[Bools, I8 | Verdict]], otherwise: Verdict | np.int8) -> I8:
     """Per row the word (or the row of the column) of the first case that holds there."""
     words = np.full(cases[0][0].shape, otherwise, dtype=np.int8)
+    # Written from the last case to the first, so that the first that holds has the last word.
     for case, word in reversed(cases):
         if case.any():
             np.copyto(words, word, where=case)

@@ -129,6 +129,8 @@ def _spared_share(figures: RoleFigures, speed: TierSpeed) -> float:
     )
     known = [(seconds, count * there) for count, seconds, there in kinds if count > 0 and seconds > 0]
     now = sum(seconds for seconds, _ in known)
+    # Kind by kind the better of now and then: a tier that reads faster and writes slower must not be charged for writes
+    # that would stay where they are.
     return 1.0 - sum(min(seconds, then) for seconds, then in known) / now if now > 0 else 0.0
 
 

@@ -55,6 +55,8 @@ def add_points(points: F64, found: F64, ratio: F64, used: Bools, seconds: float)
     after: F64 = points * 2.0 ** (-seconds / HALF_LIFE_SECONDS)
     for tier in np.flatnonzero(used & (ratio > 0) & (found > 0)):
         row = int(np.clip(2 * np.log2(found[tier] / FEWEST_FOUND), 0, BINS - 1))
+        # Logarithms, since a latency errs by a share of itself: plain differences would let the few intervals of a long
+        # queue decide everything.
         log = float(np.log(ratio[tier]))
         after[tier, row] += (1.0, log, log * log, found[tier])
     return after

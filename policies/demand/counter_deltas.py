@@ -58,6 +58,8 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
     restarted = np.zeros(len(pair.ids), dtype=np.bool_)
     if known is not None:
         fresh = pair.only_after()
+        # An id that appears for the first time is not a table made a moment ago unless the catalog says so: a rebuild
+        # brings its old totals along, and years of reads would count as those of one interval.
         restarted[fresh] = ~_contains(known, pair.ids[fresh])
     moved = restarted.copy()
     names = sorted(before.counters.keys() & after.counters.keys())
@@ -80,6 +82,8 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
         deltas=deltas,
         restarted=restarted[rows],
         database={
+            # Figure by figure, and a fallen one is left out: figures of the whole database may be reset by other means
+            # than those of units, and the rest of the interval is still good.
             name: total - before.database[name]
             for name, total in after.database.items()
             if name in before.database and total >= before.database[name]
@@ -124,6 +128,8 @@ def _space_rises(before: SpaceFigures | None, after: SpaceFigures | None) -> Spa
 
 
 def _gap(before: Sample, after: Sample, longest_seconds: float) -> Gap | None:
+    # Before the clocks: after a failover the counters are another server's, and no length of time makes their
+    # difference mean anything.
     if before.epoch != after.epoch:
         return Gap(
             code=OTHER_EPOCH,
@@ -173,11 +179,14 @@ class _Pair:
 
     def rise(self, before: Counts, after: Counts) -> Counts:
         """How much a counter rose for each id."""
+        # Counters are kept in 32 bits where they fit. Without the wider type a fall, which marks a restart, would wrap
+        # around to a huge rise.
         return np.subtract(_take(after, self.now), _take(before, self.was), dtype=np.int64)
 
 
 def _join_ids(before: I64, after: I64) -> _Pair:
     """All ids of two ascending columns. Nearly always a sample knows all that the one before knew, and few more."""
+    # The usual case by far: nothing was created or dropped since, so no id has to be looked for.
     if before is after or np.array_equal(before, after):
         return _Pair(after, None, None)
     ids = after

@@ -78,12 +78,15 @@ def learn_sizes(state: GrowthState, units: UnitTable, slots: I64, at: float) -> 
     if elapsed > 0:
         known = state.size_bytes[slots] >= 0
         _learn(state, slots[known], units.size_bytes[known], elapsed)
+    # NaN, before the first catalog, is unequal to 0 as well: sizes are noted then without learning a rate from them.
     if elapsed != 0:
         state.size_bytes[slots] = units.size_bytes
     return replace(state, at=at)
 
 
 def _learn(state: GrowthState, slots: I64, size: I64, elapsed: float) -> None:
+    # What shrinks counts as no growth, not as negative growth: one rebuild would cancel days of it, and the table grows
+    # on at the same pace afterwards.
     grown = np.maximum(size - state.size_bytes[slots], 0)
     grew, pause, rate = grown > 0, state.pause[slots], state.rate[slots]
     # Whoever had not grown yet was not pausing: a partition may be made long before its day.
@@ -92,6 +95,8 @@ def _learn(state: GrowthState, slots: I64, size: I64, elapsed: float) -> None:
     state.pause[slots] = np.where(grew, 0.0, pause + elapsed)
     kept, before = 2.0 ** (-elapsed / HALF_LIFE_SECONDS), 1.0 - 2.0 ** (-state.seen[slots] / HALF_LIFE_SECONDS)
     weight, new = before * kept, 1.0 - kept
+    # Divided by the weight that was really seen: a plain decayed mean starts from 0 and would take days to believe a
+    # table that grows from its first hour.
     state.rate[slots] = (rate * weight + grown / elapsed * new) / (weight + new)
     state.seen[slots] += elapsed
 
@@ -132,6 +137,8 @@ def _has_stopped(state: GrowthState, slots: I64) -> NDArray[np.bool_]:
 
 def _most(state: GrowthState, like: I32, size: F64) -> F64:
     """Bytes that new partitions have still to grow; no bound for others, nor for those already larger than expected."""
+    # Only a partition whose day is over says how large one becomes. The one before may be growing still, if two are
+    # loaded at a time.
     whole = (like >= 0) & _has_stopped(state, np.maximum(like, 0).astype(np.int64)) if len(state.like) else like >= 0
     expected = np.where(whole, LARGER * state.size_bytes[np.maximum(like, 0)], 0.0) if whole.any() else np.zeros(1)
     return np.asarray(np.where(expected > size, expected - size, np.inf), dtype=np.float64)

@@ -152,6 +152,7 @@ def view(state: HeatState, slots_of_rows: I64) -> HeatView:
     watching, and it does not grow while samples are lost.
     """
     slots = np.where(slots_of_rows < len(state), slots_of_rows, -1)
+    # Numpy cannot index an empty array even where every result is masked, so one blank slot stands in.
     if not len(state):
         return view(empty_heat(1), np.full(len(slots), -1, dtype=np.int64))
     has = slots >= 0
@@ -206,8 +207,11 @@ def decision_heat(heat: HeatView, resident: Bools) -> HeatView:
     short, long = index_of(heat.rates), index_of(heat.steady)
     chosen, coldest, rates = long.copy(), np.minimum(short, long), heat.steady
     if heat.expected is not None:
+        # A resident whose quiet season comes is left at its mean: it would go down for a night and come back in the
+        # morning, two copies for some hours of room.
         seasonal = np.flatnonzero(np.isfinite(heat.expected) & (long > 0) & ~(resident & (heat.expected < long)))
         rates = heat.steady.copy()
+        # All signals by one factor: a season knows how much a unit waits, not by which kind of read.
         rates[:, seasonal] *= heat.expected[seasonal] / long[seasonal]
         chosen[seasonal] = coldest[seasonal] = heat.expected[seasonal]
         error = None if heat.error is None else heat.error.copy()
@@ -239,6 +243,8 @@ def join_views(parts: Iterable[HeatView], units: int) -> HeatView:
             if name not in columns:
                 columns[name] = np.zeros((*column.shape[:-1], units), np.float32 if name in _ESTIMATES else np.float64)
             for line, found in zip(np.atleast_2d(columns[name]), np.atleast_2d(column), strict=True):
+                # Nothing is written where there is nothing: zeros that were never touched take no memory, and most
+                # signals of an engine are empty.
                 if found.any():
                     line[some] = found
     return HeatView(**columns)

@@ -72,14 +72,19 @@ class HorizonState:
     def shares(self) -> F64:
         """Weight of each forecast in the mix, ``(FORECASTS,)``; equal before there was any score."""
         best = float(self.score.max())
+        # Where no forecast saves anything, ratios to the best would turn their order round.
         if not best > 0:
             return np.full(FORECASTS, 1.0 / FORECASTS)
+        # By the distance from the best score and as a share of it: absolute seconds would make the mix depend on how
+        # busy the database is.
         weight = np.exp(LEARNING_RATE * (self.score / best - 1.0))
         return np.asarray(weight / weight.sum(), dtype=np.float64)
 
     @property
     def lasting_seconds(self) -> float:
         """How long a move's gain is counted against its copies, by the mix."""
+        # The harmonic mean, since what is charged of a copy is its cost per hour: the arithmetic one would let the
+        # longest horizon hide what the short ones pay.
         return float(HOUR / (self.shares / LASTING).sum())
 
 
@@ -129,6 +134,8 @@ def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, sit
         at: now, in the zone whose habits count.
         site: as it is now.
     """
+    # Residents as of the last judgement by the demand that came since: scored by demand that it has already learnt
+    # from, the shortest memory would always look best.
     saved = (state.resident * state.came).sum(axis=1) - state.spent
     keeping = 2.0 ** (-state.waited / (SCORE_HALF_LIFE * HOUR))
     score = state.score * keeping + saved / state.waited * (1.0 - keeping)
@@ -140,6 +147,8 @@ def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, sit
     for row, (demand, hours) in enumerate(zip(_forecasts(state, seasons, at), LASTING, strict=True)):
         before = state.resident[row] & (size > 0)
         upkeep = THERE_AND_BACK * cost / (hours * HOUR)
+        # What is there counts with the cost of a copy on top, what would come less that cost. Without it a forecast
+        # would exchange units at every judgement for less than their copies take, as no plan does.
         resident[row] = _fill_room(np.where(before, demand + upkeep, demand - upkeep), size, site.room)
         spent[row] = cost[resident[row] != before].sum()
     return replace(
@@ -186,6 +195,8 @@ def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64) 
         return heat
     rates, steady = heat.rates.copy(), heat.steady.copy()
     steady[:, rows] *= expected[place[rows]] / long[rows]
+    # The short horizon is set as well: otherwise the colder of the two would veto what the mix has already decided
+    # between them.
     rates[:, rows] = steady[:, rows]
     return replace(heat, rates=rates, steady=steady)
 

@@ -45,6 +45,7 @@ def in_measured_waits(demand: Demand, catalog: Catalog, believed: F64 | None = N
     usable = np.isfinite(demand.waited) & demand.observed & (seconds > 0)
     rates = demand.rates.copy()
     rates[Signal.SYNC_READ] = np.divide(demand.waited, seconds, out=rates[Signal.SYNC_READ], where=usable)
+    # Otherwise direct reads would weigh twice: once in the measured wait and once by their number.
     rates[Signal.DIRECT_READ, usable] = 0.0
     return replace(demand, rates=rates)
 
@@ -58,6 +59,8 @@ def read_seconds(demand: Demand, catalog: Catalog, believed: F64 | None = None) 
     mean = _mean_seconds(demand)
     of_space = np.full(len(catalog.spaces), mean)
     if believed is not None and (demand.spaces is not None or not mean > 0):
+        # A space without a timed read is priced by what its tier is believed to take. By the read time of an SSD next
+        # to it, waits on a disk would become a hundred times as many reads.
         of_space = np.where(believed > 0, believed, mean)
     if demand.spaces is not None:
         row_of = {space.name: row for row, space in enumerate(catalog.spaces)}

@@ -55,7 +55,10 @@ def find_renames(before: KnownUnits, units: UnitTable, slots: I64, blank: Bools)
     at = np.minimum(np.searchsorted(before.physical_id, units.physical_id), len(before.physical_id) - 1)
     old = before.slot[at]
     size, was = units.size_bytes.astype(np.float64), before.size_bytes[at].astype(np.float64)
+    # The same physical id is not enough: some engines give a dropped table's id to the next one created, which would
+    # inherit the heat of a stranger.
     alike = (np.maximum(size, was) <= SAME_SIZE * np.minimum(size, was) + SLACK_BYTES) & (units.kind == before.kind[at])
+    # An old slot that another unit of the catalog still uses was not renamed away.
     same = blank & alike & (before.physical_id[at] == units.physical_id) & (old != slots) & ~np.isin(old, slots)
     return old[same], slots[same]
 
@@ -72,6 +75,8 @@ def successors(units: UnitTable, slots: I64, blank: Bools) -> tuple[I64, I64]:
     for row in np.flatnonzero(partitions).tolist():
         key = units.key[row]
         family = _NUMBER.sub("#", key), int(units.kind[row])
+        # Numbers as integers and not as text: by text p10 comes before p9, and the heat of the oldest partition would
+        # go to the newest.
         families.setdefault(family, []).append((tuple(map(int, _NUMBER.findall(key))), row))
     pairs = [pair for family in families.values() for pair in _pairs(sorted(family), blank)]
     donors, heirs = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))

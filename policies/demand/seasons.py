@@ -108,6 +108,8 @@ def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: 
         demand, spent = state.demand[cell, : len(state)], state.seconds[cell, : len(state)]
         demand[watched] += (now[watched] * seconds).astype(np.float32)
         spent[watched] += np.float32(seconds)
+        # Both figures are halved instead of decayed with time: an hour of the week comes once in seven days, and a cell
+        # that faded in between would be nearly empty whenever it is asked.
         full = spent > MOST_REPETITIONS * _CELL_HOURS[cell] * 3600
         demand[full] /= 2
         spent[full] /= 2
@@ -207,9 +209,11 @@ def _expected_demand(demand: F64, seconds: F64, ahead: I64) -> tuple[F64, F64, F
     week = CALENDARS[0]
     watched = seconds[:, week].sum(axis=1)
     mean = np.divide(demand[:, week].sum(axis=1), watched, out=np.full(len(demand), np.nan), where=watched > 0)
+    # A cell never watched says the mean, not 0: an hour without samples would otherwise look like a habit of rest.
     own = np.divide(demand, seconds, out=np.repeat(mean[:, np.newaxis], CELLS, axis=1), where=seconds > 0)
     seen = seconds / (_CELL_HOURS * 3600)
     shrunk = mean[:, np.newaxis] + (own - mean[:, np.newaxis]) * np.minimum(1.0, seen / REPETITIONS)
+    # By the shrunk cells: one burst in a cell seen once would tell more than a habit of months.
     telling = [_telling(shrunk[:, cells], seconds[:, cells], mean) for cells in CALENDARS[1:]]
     best = np.argmax([_weekly(shrunk[:, week], seconds[:, week], mean), *telling], axis=0)
     rows = np.arange(len(demand))[:, np.newaxis]

@@ -54,6 +54,8 @@ def seen_once_more(spread: F32, at: I64, index: F64, seen: Bools, arriving: floa
         seen: slots about which the interval says something; those without demand had none.
         arriving: share of the decayed mean that the interval is.
     """
+    # Added up by slot first: a unit rebuilt within the interval has two columns, and the square of their sum is not the
+    # sum of their squares.
     now = np.zeros(spread.shape[1], dtype=np.float32)
     np.add.at(now, at, index.astype(np.float32))
     now_there, last = now[at], spread[LAST, at]
@@ -93,6 +95,7 @@ def _error_ratio(spread: F64) -> F64:
     persistence = np.divide(together, variance, out=np.zeros(len(weight)), where=variance > 0)
     persistence = persistence + np.where(persistence > 0, CAREFUL / np.sqrt(intervals), 0.0)
     persistence = np.clip(persistence, 0.0, MOST_PERSISTENCE)
+    # At least one: a mean never knows less than a single interval would.
     counted = np.maximum(1.0, intervals * (1 - persistence) / (1 + persistence))
     relative = (variance / (mean * mean) * intervals + PRIOR_INTERVALS) / (intervals + PRIOR_INTERVALS)
     return np.asarray(np.minimum(np.sqrt(relative * 2.0 / counted), MOST_ERROR), dtype=np.float64)

@@ -49,6 +49,7 @@ def fade_means(means: Means, figures: Mapping[str, float], seconds: float, half_
     6.0
     """
     share = -math.expm1(-math.log(2.0) * seconds / half_life)
+    # NaN is left out rather than counted as 0: a figure that one sample could not read would halve its mean.
     known = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
     after = dict(means)
     for name, figure in known.items():
@@ -117,6 +118,8 @@ def recall_work(
     """Means that were kept over a restart, worth half a memory; ``sessions`` by the long horizon, ``pace()``."""
 
     def half_weight(rates: Mapping[str, float]) -> Means:
+        # Half a memory, not a whole one: what happened while no agent ran is unknown, so the first intervals after a
+        # restart weigh more.
         return {name: (rate / 2, 0.5) for name, rate in rates.items() if not math.isnan(rate)}
 
     return RecentWork(
