@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from connectors.base import ConnectorError, HotplaceError
+from connectors.base import CannotConnect, ConnectorError, HotplaceError, OutcomeUnknown
 from connectors.proving.proof import MOVES, Case, Proof, Scratch
 
 NAMES = Scratch(schema="scratch", slow="slow", fast="fast")  # in the names of cases where there is no server
+LOST = (CannotConnect, OutcomeUnknown)  # errors of the connection: they end a run
 ANSWERS = {
     "identify": "server, version and database are identified",
     "capabilities": "what the login may do is listed",
@@ -117,17 +118,28 @@ class Findings:
         self._add(code, Result.NOT_TRIED, why, native_code, None)
 
     def note_failure(self, code: str, error: HotplaceError) -> None:
-        """It was tried and the engine refused."""
+        """It was tried and the engine refused.
+
+        Raises:
+            CannotConnect, OutcomeUnknown: the error itself, where the connection is lost: that says nothing of a claim.
+        """
+        if isinstance(error, LOST):
+            raise error
         self.note_contradiction(code, str(error), native_code_of(error))
 
     def result(self, code: str) -> Result:
         """What is known so far."""
         return self._found[code].result if code in self._found else Result.NOT_TRIED
 
-    def all(self) -> tuple[Finding, ...]:
-        """One finding for each claim, in the order of the claims."""
+    def all(self, ended: str = "") -> tuple[Finding, ...]:
+        """One finding for each claim, in the order of the claims.
+
+        Args:
+            ended: why the run ended before its end, for claims of which nothing was noted.
+        """
+        why = f"the run ended before: {ended}" if ended else "nothing was there to try it on"
         return tuple(
-            self._found.get(code, Finding(claim=claim, result=Result.NOT_TRIED, evidence="the run ended before"))
+            self._found.get(code, Finding(claim=claim, result=Result.NOT_TRIED, evidence=why))
             for code, claim in self._claims.items()
         )
 

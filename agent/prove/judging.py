@@ -40,7 +40,9 @@ def windows(bench: Bench) -> Iterator[Window]:
 
 
 def judge_locks(findings: Findings, witness: Witness, bench: Bench) -> None:
-    """Hold the strongest lock that was seen on the case's units against the words of the route."""
+    """Hold the strongest lock that was seen on the case's units against the words of the route; no move, no finding."""
+    if not any(windows(bench)):
+        return
     strongest: dict[str, tuple[SeenLock, Window]] = {}
     for window in windows(bench):
         case = bench.case_of(window.row.move.key)
@@ -66,7 +68,9 @@ def _within(locks: list[SeenLock], window: Window) -> Iterator[SeenLock]:
 
 
 def judge_others(findings: Findings, witness: Witness, bench: Bench) -> None:
-    """Hold what reads and writes took meanwhile against what each way says of others."""
+    """Hold what reads and writes took meanwhile against what each way says of others; no move, no finding."""
+    if not any(windows(bench)):
+        return
     by_name: dict[str, list[tuple[Window, list[Probe]]]] = {}
     for window in windows(bench):
         met = [each for each in witness.probes if each.began < window.ended and each.ended > window.began]

@@ -11,9 +11,9 @@ from agent.execution.hooks import MoveEvent
 from agent.ledger import MoveRow
 from agent.model.states import UNDOABLE, MoveState
 from agent.prove.bench import Bench, with_exact_size
-from agent.prove.claims import Result, native_code_of
+from agent.prove.claims import LOST, Result, native_code_of
 from agent.prove.comparing import State, in_words, look
-from agent.prove.judging import judge_locks, judge_others
+from agent.prove.judging import judge_locks, judge_others, windows
 from agent.prove.witness import Witness
 from connectors.base import HotplaceError
 from connectors.formatting import format_seconds
@@ -29,6 +29,7 @@ class Rounds:
     witness: Witness
     before: dict[str, State] = field(default_factory=dict)  # by case: as it was made and loaded
     compared: dict[str, int] = field(default_factory=dict)  # by case: after how many moves it was as before
+    lost: HotplaceError | None = None  # the session that compares has lost its connection
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # by case and way: seconds of each move
 
     def listen(self, event: MoveEvent) -> None:
@@ -52,6 +53,14 @@ class Rounds:
         cases = [case for case in self.bench.made if case.purpose == MOVES]
         for case in cases:
             self.before[case.name] = look(self.bench.session, self.bench.script, case)
+        try:
+            self._all_rounds(cases)
+        except BaseException:
+            self._conclude_all(cases, whole=False)
+            raise
+        self._conclude_all(cases, whole=True)
+
+    def _all_rounds(self, cases: Sequence[Case]) -> None:
         round_number = 0
         while routes := self._routes(cases, round_number):
             self.bench.say(f"round {round_number + 1}: {len(routes)} moves there, and back")
@@ -61,8 +70,10 @@ class Rounds:
                 self._carry_out(self.bench.store_undo(arrived))
                 self.bench.watch.verify()  # what was taken back is noted
             round_number += 1
+
+    def _conclude_all(self, cases: Sequence[Case], *, whole: bool) -> None:
         for case in cases:
-            self._conclude(case)
+            (self._conclude if whole else self._conclude_part)(case)
         judge_locks(self.bench.findings, self.witness, self.bench)
         judge_others(self.bench.findings, self.witness, self.bench)
 
@@ -70,6 +81,8 @@ class Rounds:
         self.bench.confirm(number)
         rows = self.bench.carry_out(number)
         self.bench.strike_rest(number)
+        if self.lost is not None:
+            raise self.lost
         for row in rows:
             self._judge(row)
         return rows
@@ -135,6 +148,9 @@ class Rounds:
     def _compare(self, case: Case, row: MoveRow) -> None:
         try:
             now = look(self.bench.session, self.bench.script, case)
+        except LOST as error:
+            self.lost = self.lost or error  # raised when the moves have ended: this is the thread that moves
+            return
         except HotplaceError as error:
             self.bench.findings.note_failure(f"kept {case.name}", error)
             return
@@ -158,6 +174,16 @@ class Rounds:
             findings.note_seen(f"kept {case.name}", f"{objects} facts, the same after each of {count} moves")
         else:
             findings.note_not_tried(f"kept {case.name}", "no unit of it could be moved")
+
+    def _conclude_part(self, case: Case) -> None:
+        """What was seen of a case before the run was cut off: too little for its claims."""
+        findings, count = self.bench.findings, self.compared.get(case.name, 0)
+        carried_out = sum(window.row.move.key in case.units for window in windows(self.bench))
+        if carried_out:
+            words = f"{carried_out} moves were carried out, then the run ended"
+            findings.note_not_tried(f"move {case.name}", words)
+        if count:
+            findings.note_not_tried(f"kept {case.name}", f"the same after each of {count} moves, then the run ended")
 
 
 def _in_words(way: str, seconds: Sequence[float]) -> str:

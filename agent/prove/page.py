@@ -36,6 +36,7 @@ class Page:
     seconds: float
     findings: tuple[Finding, ...]
     note: str = ""  # what a reader has to know of this run
+    ended: str = ""  # why the run ended before its end
 
 
 def count(findings: Iterable[Finding]) -> dict[str, int]:
@@ -55,6 +56,7 @@ def document(page: Page) -> dict[str, Any]:
         "digest": page.digest,
         "seconds": round(page.seconds, 1),
         "note": page.note,
+        "ended": page.ended,
         "counts": count(page.findings),
         "claims": [
             {
@@ -82,6 +84,7 @@ def markdown_of(found: Mapping[str, Any]) -> str:
         "",
         f"{len(found['claims'])} claims: {counts}.",
     ]
+    lines += ["", f"**The run ended before its end**: {_cell(found['ended'])}."] if found.get("ended") else []
     lines += ["", found["note"]] if found["note"] else []
     for sort, title in TITLES.items():
         claims = [claim for claim in found["claims"] if claim["sort"] == sort]

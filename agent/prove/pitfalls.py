@@ -11,6 +11,7 @@ from agent.prove.bench import Bench, with_exact_size
 from agent.prove.comparing import in_words, look
 from agent.prove.moving import ids_of
 from agent.prove.witness import Witness
+from connectors.base import ConnectorError
 from connectors.model import Home, NoRoute, Route
 from connectors.proving.proof import Case
 
@@ -44,6 +45,8 @@ class Pitfalls:
                 attempt()
             except CannotTry as why:
                 self.bench.findings.note_not_tried(f"pitfall {name}", str(why))
+            except ConnectorError as error:
+                self.bench.findings.note_failure(f"pitfall {name}", error)
 
     # -- another session -----------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 
 from agent.config import DatabaseConfig, Level
 from agent.execution.hooks import MoveEvent
@@ -16,7 +17,7 @@ from agent.model.states import ACTIONABLE
 from agent.prove import pitfalls, reading
 from agent.prove.admission import admit, admit_watching_login
 from agent.prove.bench import Approve, Bench
-from agent.prove.claims import Findings, every_claim
+from agent.prove.claims import LOST, Findings, every_claim, native_code_of
 from agent.prove.moving import Rounds
 from agent.prove.page import Page
 from agent.prove.refusals import ProofRefused
@@ -40,18 +41,19 @@ class Order:
     origin: str
     approve_script: Callable[[Script], bool]  # shows the script and asks
     approve: Approve
+    tell: Callable[[Page], None]  # given every page, also of a run that an error or Ctrl-C has ended
     say: Callable[[str], None]
     server: str = "real"
     note: str = ""
 
 
 def prove(order: Order) -> Page | None:
-    """Run it; None where the script was not approved.
+    """Run it to a page, given to ``order.tell`` before anything is raised; None where the script was not approved.
 
     Raises:
-        ProofRefused: login, schema or spaces are not fit for it.
+        ProofRefused: login, schema or spaces are not fit for it; there is no page.
         NotApproved: a person said no to a move; what was made is dropped.
-        ConnectorError: the engine did not answer, or another agent acts here.
+        ConnectorError: the engine did not answer, or another agent acts here; what could be dropped is dropped.
     """
     settings = order.database.move_connection or order.database.connection
     session = order.proof.open_session(settings, order.clock)
@@ -89,6 +91,7 @@ class _Run:
     def __init__(self, order: Order, session: ProofSession) -> None:
         self._order = order
         self._rounds: Rounds | None = None
+        self._version = "of an unknown version"
         watch = Watch(
             order.database, order.ledger, order.clock, level=Level.PROPOSE, dry_run=False, listener=self._listen,
             asked_by=order.who,
@@ -101,28 +104,36 @@ class _Run:
 
     def page(self) -> Page:
         """Everything, from the first statement to the last DROP."""
-        bench, order = self._bench, self._order
-        began, at = order.clock.monotonic(), order.clock.now()
-        try:
-            bench.watch.hold_lease()
-            identity = bench.watch.identity
-            self._try_all()
-        finally:
-            self._clear()
+        began, at = self._order.clock.monotonic(), self._order.clock.now()
+        failure, of_clearing = _failure_of(self._try_all), _failure_of(self._clear)
+        if of_clearing is not None:  # a second Ctrl-C ends the dropping
+            self._bench.findings.note_not_tried("clean", f"dropping ended before its end: {_in_words(of_clearing)}")
+        failure = failure or of_clearing
+        page = self._page(began, at, failure)
+        self._order.tell(page)
+        if failure is not None:
+            raise failure
+        return page
+
+    def _page(self, began: float, at: datetime, failure: BaseException | None) -> Page:
+        order, ended = self._order, "" if failure is None else _in_words(failure)
         return Page(
             title=order.database.engine_record.title,
-            engine=identity.engine,
-            version=identity.version,
+            engine=order.database.engine,
+            version=self._version,
             server=order.server,
             made_at=f"{at:%Y-%m-%dT%H:%M:%SZ}",
             digest=order.script.digest,
             seconds=order.clock.monotonic() - began,
-            findings=bench.findings.all(),
+            findings=self._bench.findings.all(ended),
             note=order.note,
+            ended=ended,
         )
 
     def _try_all(self) -> None:
         bench = self._bench
+        bench.watch.hold_lease()
+        self._version = bench.watch.identity.version
         self._make()
         reading.try_queries(bench)
         reading.try_answers(bench)
@@ -156,6 +167,8 @@ class _Run:
             try:
                 for statement in case.part("make"):
                     bench.session.run(statement.sql)
+            except LOST:
+                raise
             except HotplaceError as error:
                 self._drop(case)
                 bench.made.remove(case)
@@ -178,24 +191,58 @@ class _Run:
         try:
             for number in bench.proposals:
                 bench.strike_rest(number)
-            with suppress(HotplaceError):
-                bench.session.let_go()
+            self._mend_session()
             for case in reversed(bench.made):
                 self._drop(case)
             self._look_that_it_is_empty()
         finally:
+            bench.session.close()
             bench.watch.stop()
             bench.watch.close(save=False)
+
+    def _mend_session(self) -> None:
+        """Another session, where the one at hand has been lost with what it did last."""
+        bench = self._bench
+        try:
+            bench.session.let_go()
+            bench.session.rows(bench.script.questions["schema"])
+        except HotplaceError:
+            with suppress(HotplaceError):
+                bench.session.close()
+            with suppress(HotplaceError):  # then nothing can be dropped, which is told at the end
+                bench.session = bench.open_session()
 
     def _look_that_it_is_empty(self) -> None:
         bench = self._bench
         try:
             left = [str(row[0]) for row in bench.session.rows(bench.script.questions["schema"])]
         except HotplaceError as error:
-            bench.findings.note_failure("clean", error)
+            words = f"it may hold {', '.join(case.name for case in bench.made)}" if bench.made else "nothing was made"
+            bench.findings.note_not_tried("clean", f"{error}; {words}", native_code_of(error))
+            bench.say(f"could not look whether all that was made is dropped: {words}")
             return
         if left:
             bench.findings.note_contradiction("clean", "; ".join(left))
             bench.say(f"left behind: {'; '.join(left)}")
         else:
             bench.findings.note_seen("clean", "all that was made is dropped")
+
+
+def _failure_of(work: Callable[[], None]) -> BaseException | None:
+    """What ended the work, Ctrl-C included, to be raised once what was seen is told."""
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001  # returned to who raises it
+        return error
+    return None
+
+
+def _in_words(error: BaseException) -> str:
+    """Why a run ended, for its page."""
+    match error:
+        case KeyboardInterrupt():
+            return "interrupted from the keyboard"
+        case HotplaceError():
+            return str(error)
+        case _:
+            return f"a fault of hotplace itself, {type(error).__name__}: {error}"

@@ -13,6 +13,7 @@ from importlib.resources import files
 from connectors.proving.proof import MOVES, Case, Statement
 
 PART = "-- == "
+SHOWN = 50  # characters of a statement in a message
 
 
 def read_cases(package: str, names: Mapping[str, str]) -> tuple[Case, ...]:
@@ -43,6 +44,17 @@ def fill_names(text: str, names: Mapping[str, str]) -> str:
     for name, value in names.items():
         text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def first_words(statement: str) -> str:
+    r"""The beginning of a statement without the comment above it, for messages.
+
+    >>> first_words("-- All of them.\nSELECT 1\n  FROM t")
+    'SELECT 1 FROM t'
+    """
+    lines = [line for line in statement.splitlines() if not line.startswith("--")]
+    words = " ".join(" ".join(lines).split())
+    return words if len(words) <= SHOWN else f"{words[:SHOWN]}..."
 
 
 def parse_case(text: str) -> Case:

@@ -51,6 +51,7 @@ class ProofSession(Protocol):
         """Carry out one statement, committed.
 
         Raises:
+            OutcomeUnknown: the connection is lost; another error would count against a claim.
             ConnectorError: as the engine says.
         """
         ...
@@ -59,7 +60,7 @@ class ProofSession(Protocol):
         """The result of a query.
 
         Raises:
-            ConnectorError: as the engine says.
+            OutcomeUnknown, ConnectorError: as of ``run``.
         """
         ...
 
@@ -68,11 +69,15 @@ class ProofSession(Protocol):
         ...
 
     def let_go(self) -> None:
-        """Roll back what ``hold`` has begun."""
+        """Roll back what ``hold`` has begun; harmless where nothing was.
+
+        Raises:
+            ConnectorError: the connection is lost.
+        """
         ...
 
     def close(self) -> None:
-        """End the session."""
+        """End the session; harmless the second time."""
         ...
 
 

@@ -44,6 +44,7 @@ class Place:
     said: list[str] = field(default_factory=list)
     shown: list[Script | Proposal] = field(default_factory=list)
     answers: list[bool] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)  # what was told of runs
     user: str = "prover"
 
     @property
@@ -77,6 +78,7 @@ class Place:
             database=DatabaseConfig.model_validate(self.values), proof=self.proof, script=script, ledger=self.ledger,
             clock=SystemClock(), who="ann", origin="test", approve_script=self._decide,
             approve=lambda _number, proposal: self._decide(proposal), say=self.said.append,
+            tell=self.pages.append,
         )  # fmt: skip
         return prove(replace(order, **other))
 

@@ -14,6 +14,8 @@ from agent.prove.claims import Finding, Result
 from agent.prove.page import Page, document, markdown_of
 from agent.prove.refusals import NotApproved, ProofRefused
 from agent.terminal.exit_codes import ExitCode
+from connectors.base import CannotConnect, OutcomeUnknown
+from connectors.postgresql.claims.session import PostgresqlProofSession
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.proving.proof import Statement
 from tests.conftest import MAJORS
@@ -109,12 +111,12 @@ def test_what_is_not_moved_is_dropped(place: Place) -> None:
     assert {row.state for row in place.ledger.moves.rows(proposal_id=number)} == {"rejected"}
 
 
-def test_ctrl_c_leaves_nothing(place: Place) -> None:
-    """Pressed while the first move runs: what was made is dropped, and nothing that was approved is left to run."""
+def test_ctrl_c_leaves_a_page_and_nothing_else(place: Place, finding: Find) -> None:
+    """Pressed while the third move runs: all is dropped, nothing is left to run, the page says what was not tried."""
 
     def press(text: str) -> None:
         place.said.append(text)
-        if ": running: " in text and sum(": running: " in each for each in place.said) == 1:
+        if ": running: " in text and sum(": running: " in each for each in place.said) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
     before = threading.active_count()
@@ -124,6 +126,51 @@ def test_ctrl_c_leaves_nothing(place: Place) -> None:
     states = {str(row.state) for row in place.ledger.moves.rows(database="real")}
     assert states.isdisjoint({"approved", "running", "precheck"})
     assert threading.active_count() <= before
+    (page,) = place.pages
+    assert page.ended == "interrupted from the keyboard"
+    assert (finding(page, "units toast").result, finding(page, "clean").result) == (Result.SEEN, Result.SEEN)
+    moved, kept = finding(page, "move toast"), finding(page, "kept toast")
+    assert (moved.result, kept.result) == (Result.NOT_TRIED, Result.NOT_TRIED)
+    assert moved.evidence.endswith(" moves were carried out, then the run ended")
+    assert kept.evidence.endswith(" moves, then the run ended")
+    assert finding(page, "pitfall lock").evidence == "the run ended before: interrupted from the keyboard"
+    assert "**The run ended before its end**: interrupted from the keyboard." in markdown_of(document(page))
+
+
+def test_a_lost_connection_leaves_a_page_and_nothing_else(place: Place, finding: Find) -> None:
+    """The server ends the session that makes and drops: another one drops what was made, and the page has the error."""
+
+    def cut(text: str) -> None:
+        if text.startswith("round 1"):
+            place.dba.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'prover'")
+
+    with pytest.raises((CannotConnect, OutcomeUnknown)):
+        place.prove(place.script("toast"), say=cut)
+    assert place.relations() == []
+    (page,) = place.pages
+    assert "57P01" in page.ended or "terminat" in page.ended
+    assert (finding(page, "units toast").result, finding(page, "clean").result) == (Result.SEEN, Result.SEEN)
+    assert page.ended in finding(page, "pitfall lock").evidence
+
+
+def test_a_second_ctrl_c_ends_the_dropping(place: Place, finding: Find, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says that it did; the next run names what it finds."""
+    run = PostgresqlProofSession.run
+
+    def pressed(session: PostgresqlProofSession, statement: str) -> None:
+        if statement.startswith(("DROP", "ANALYZE")):
+            raise KeyboardInterrupt
+        run(session, statement)
+
+    monkeypatch.setattr(PostgresqlProofSession, "run", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        place.prove(place.script("unlogged"))
+    (page,) = place.pages
+    assert finding(page, "clean").evidence == "dropping ended before its end: interrupted from the keyboard"
+    monkeypatch.undo()
+    with pytest.raises(ProofRefused, match="is not empty: it holds the relation kept"):
+        place.prove(place.script("unlogged"))
+    assert len(place.pages) == 1
 
 
 def test_a_case_that_the_server_refuses_is_not_tried(place: Place, finding: Find) -> None:

@@ -48,6 +48,7 @@ def prove(
     note: Annotated[str, typer.Option("--note", help="What a reader has to know of this run.")] = "",
 ) -> ExitCode:
     """Try on a scratch schema of your own server what the connector claims, and write a page of what was seen."""
+    from agent.prove.claims import Result
     from agent.prove.run import Order
     from agent.prove.run import prove as run_proof
     from agent.prove.script import script_of
@@ -78,11 +79,13 @@ def prove(
             who=who.who, origin=who.origin, say=session.out.note, server="emulated" if emulated else "real", note=note,
             approve_script=lambda listed: _may_begin(session, listed, yes=yes),
             approve=lambda number, proposal: _may_move(session, number, proposal, yes=yes),
+            tell=lambda made: tell(session, made, output),
         )
     )  # fmt: skip
     if page is None:
         raise CommandError("nothing was made: the statements were not approved", code=ExitCode.REFUSED)
-    return tell(session, page, output)
+    contradicted = any(each.result is Result.CONTRADICTED for each in page.findings)
+    return ExitCode.CONTRADICTED if contradicted else ExitCode.OK
 
 
 def _proof(session: Session, engine: str) -> Proof:
@@ -126,8 +129,8 @@ def _may_move(session: Session, number: int, proposal: Proposal, *, yes: bool) -
     return yes or out.ask(f"Carry out {count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)} in all?")
 
 
-def tell(session: Session, page: Page, output: Path | None) -> ExitCode:
-    """Print and write the page; how the command ends."""
+def tell(session: Session, page: Page, output: Path | None) -> None:
+    """Write the page, and print what of it was not seen."""
     from agent.prove.claims import Result
     from agent.prove.page import count, document, markdown_of
 
@@ -146,5 +149,3 @@ def tell(session: Session, page: Page, output: Path | None) -> ExitCode:
     if output is not None:
         out.line(f"the page is in {output}")
     out.document(found)
-    contradicted = any(each.result is Result.CONTRADICTED for each in page.findings)
-    return ExitCode.CONTRADICTED if contradicted else ExitCode.OK

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import psycopg
 
-from connectors.base import Clock
-from connectors.postgresql.session.errors import translate
+from connectors.base import Clock, ConnectorError
+from connectors.postgresql.session.errors import connection_broke, outcome_unknown, translate
 from connectors.postgresql.session.sessions import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.proving.files import first_words
 from connectors.proving.proof import Row
 
-SHOWN = 50  # characters of a statement that failed
 PATIENCE_SECONDS = 10.0  # for a lock: a read may wait for a move of ours, never for long
 
 
@@ -45,7 +45,10 @@ class PostgresqlProofSession:
 
     def let_go(self) -> None:
         """Roll back; harmless without a transaction."""
-        self._connection.rollback()
+        try:
+            self._connection.rollback()
+        except psycopg.Error as error:
+            raise self._error(error, "rolling back") from error
 
     def close(self) -> None:
         """End the session."""
@@ -55,10 +58,8 @@ class PostgresqlProofSession:
         try:
             return self._connection.execute(statement.encode())
         except psycopg.Error as error:
-            raise translate(error, _beginning(statement)) from error
+            raise self._error(error, first_words(statement)) from error
 
-
-def _beginning(statement: str) -> str:
-    """The first words of a statement, for messages."""
-    words = " ".join(statement.split())
-    return words if len(words) <= SHOWN else f"{words[:SHOWN]}..."
+    def _error(self, error: psycopg.Error, doing: str) -> ConnectorError:
+        lost = connection_broke(error, self._connection)
+        return outcome_unknown(error, doing) if lost else translate(error, doing)
