@@ -7,7 +7,9 @@ the rules act at once.
 ``--shapes A,B`` and ``--seeds 1,2`` play a part, or the shapes that are held out. ``--policy JSON`` plays hotplace with
 other settings (keys of the configuration file), ``--samples N`` with N samples an hour. ``--at-once`` leaves out the
 play with the delay, ``--quick`` plays four days with one seed. ``--table`` prints a page for people and each play when
-it ends.
+it ends. ``--keep FOLDER`` keeps each play in a file and does not repeat those that are there: the table may be played
+in parts, by ``--workers N`` at a time. ``--days FILE`` writes the gains by day, from which
+``tests.bench.policies.wandering.figure`` draws the picture of the documentation.
 """
 
 from __future__ import annotations
@@ -19,15 +21,17 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
 
 from tests.bench.measurement import Measurement, in_process
-from tests.bench.policies.wandering import frozen
+from tests.bench.policies.wandering import days, frozen
 from tests.bench.policies.wandering.fixed import BestFixed, most_possible
 from tests.bench.policies.wandering.held_out import held_out_world
+from tests.bench.policies.wandering.kept import keep, read
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.rules import play_lru_of_equal_pages, play_rules
 from tests.bench.policies.wandering.shapes import world
-from tests.bench.policies.wandering.stage import Stage
+from tests.bench.policies.wandering.stage import Stage, by_day
 from tests.bench.policies.wandering.table import Play, figures, page
 
 WORKERS = 2  # the figures do not depend on it
@@ -60,19 +64,28 @@ def play(task: Task) -> Play:
         delayed=Stage(here).play(delayed) if delayed else None,
         rules=tuple(play_rules(here)),
         equal_pages=play_lru_of_equal_pages(here),
-        most=most_possible(here),
+        most=by_day(most_possible(here)),
     )
 
 
-def plays(tasks: Sequence[Task]) -> Iterator[Play]:
-    """The worlds, two at a time, in the order asked for."""
-    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as workers:
-        yield from workers.map(play, tasks)
+def play_once(task: Task, folder: Path | None) -> Play:
+    """As it is kept in the folder, or played now and kept there."""
+    path = folder / f"{task.shape}-{task.seed}.json" if folder else None
+    played = (path and read(path)) or play(task)
+    if path and not path.exists():
+        keep(played, path)
+    return played
+
+
+def plays(tasks: Sequence[Task], folder: Path | None = None, workers: int = WORKERS) -> Iterator[Play]:
+    """The worlds, several at a time, in the order asked for."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(play_once, tasks, [folder] * len(tasks))
 
 
 def measurements(*, quick: bool = False) -> list[Measurement]:
     """The figures of the whole bench or of its small version, from a fresh process."""
-    arguments = ["--quick"] if quick else []
+    arguments = ["--quick"] if quick else ["--days", str(days.PATH)]
     return in_process("tests.bench.policy_wandering", *arguments, timeout_seconds=LONGEST_SECONDS)
 
 
@@ -97,6 +110,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seeds", default=",".join(map(str, frozen.SEEDS)))
     parser.add_argument("--policy", default="{}", metavar="JSON")
     parser.add_argument("--samples", type=int, default=1, metavar="N")
+    parser.add_argument("--workers", type=int, default=WORKERS, metavar="N")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
+    parser.add_argument("--days", type=Path, metavar="FILE")
     for flag in ("--at-once", "--quick", "--table"):
         parser.add_argument(flag, action="store_true")
     given = parser.parse_args(arguments)
@@ -105,10 +121,12 @@ def main(arguments: list[str]) -> int:
     if unknown:
         parser.error(f"no shape is named {', '.join(unknown)}; there are {', '.join(names)}")
     played = []
-    for one in plays(tasks_of(given)):
+    for one in plays(tasks_of(given), given.keep, given.workers):
         played.append(one)
         if given.table:
             print(one.sentence, file=sys.stderr, flush=True)
+    if given.days:
+        days.write(days.days_of(played), given.days)
     print(page(played) if given.table else json.dumps(figures(played)))
     return 0
 

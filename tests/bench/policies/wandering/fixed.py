@@ -48,18 +48,18 @@ def best_fixed(value: F64, size: F64, capacity: float) -> Bools:
     return chosen
 
 
-def most_possible(world: World) -> float:
-    """Wait seconds that no placement of units can exceed: each hour what saves most, known before, moved for nothing.
+def most_possible(world: World) -> F64:
+    """Wait seconds by hour that no placement of units can exceed: what saves most, known before, moved for nothing.
 
     The unit that just does not fit is cut, as in the linear relaxation of a knapsack. A cache of pages may save more:
     it holds the hot pages of more units than fit.
     """
-    most = 0.0
+    most = np.zeros(world.hours)
     for hour in range(world.hours):
         value, size = np.where(world.alive[hour], world.saving[hour], 0.0), world.size[hour].astype(np.float64)
         order = np.argsort(-value / size)
         room = world.capacity - (np.cumsum(size[order]) - size[order])
-        most += float((value[order] * np.clip(room / size[order], 0.0, 1.0)).sum())
+        most[hour] = (value[order] * np.clip(room / size[order], 0.0, 1.0)).sum()
     return most
 
 

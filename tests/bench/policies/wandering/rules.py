@@ -16,7 +16,7 @@ from tests.bench.policies.baselines import filled, swaps
 from tests.bench.policies.cache import PAGE, cached_shares
 from tests.bench.policies.stage import Hop, Past
 from tests.bench.policies.wandering.frozen import DAY
-from tests.bench.policies.wandering.stage import Moment, Policy, Score, Stage
+from tests.bench.policies.wandering.stage import Moment, Policy, Score, Stage, by_day
 from tests.bench.policies.wandering.world import HOUR, World, saving
 
 Figure = Callable[[F64], F64]  # rates of an hour (SIGNALS, n) -> what is averaged, (n,)
@@ -112,7 +112,7 @@ def play_lru(world: World, name: str, hot_pages: float = HOT_PAGES, hot_reads: f
     pages = np.repeat([hot_pages, 1 - hot_pages], n)
     reads = np.repeat([hot_reads, 1 - hot_reads], n)
     asked = np.zeros((hours + 1, 2 * n))  # reads of one page of each half of a unit, up to the end of each hour
-    saved = filled_bytes = 0.0
+    saved, filled_bytes = np.zeros(hours), 0.0
     for hour in range(hours):
         size = np.tile(np.where(world.alive[hour], world.size[hour], 0), 2) * pages
         per_unit = used(world.rates(hour))
@@ -121,9 +121,11 @@ def play_lru(world: World, name: str, hot_pages: float = HOT_PAGES, hot_reads: f
         begin, end = (cached_shares(asked, at, size, world.capacity) for at in (hour, hour + 1))
         inside = reads * 0.5 * (begin + end)
         inside = inside[:n] + inside[n:]
-        saved += float((world.saving[hour] * inside).sum())
+        saved[hour] = (world.saving[hour] * inside).sum()
         filled_bytes += float((per_unit * (1 - inside)).sum()) * HOUR * PAGE
-    return Score(policy=name, saved_seconds=saved, moved_bytes=filled_bytes, whole_units=False)
+    return Score(
+        policy=name, saved_seconds=float(saved.sum()), moved_bytes=filled_bytes, whole_units=False, days=by_day(saved)
+    )
 
 
 def play_lru_of_equal_pages(world: World) -> Score:

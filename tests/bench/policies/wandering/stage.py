@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from connectors.model import I64, Bools
+from connectors.model import F64, I64, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
 from tests.bench.policies.wandering.frozen import DAY
 from tests.bench.policies.wandering.world import HOUR, World, saving, wait_on_slow
@@ -45,6 +45,7 @@ class Score:
     taken_back: int = 0  # promotions that were reversed within a day
     unpaid: int = 0  # of those: saved less than both copies cost
     whole_units: bool = True  # False: it places pages, which no move of a unit can do
+    days: tuple[float, ...] = ()  # the gain of each day
 
     @property
     def gain(self) -> float:
@@ -71,6 +72,11 @@ class Policy(Protocol):
         ...
 
 
+def by_day(hours: F64) -> tuple[float, ...]:
+    """Sums of 24 hours each, ``(hours,)`` in whole seconds."""
+    return tuple(round(float(day.sum())) for day in np.split(hours, range(DAY, len(hours), DAY)))
+
+
 class Stage:
     """One play of a world, from an empty fast tier."""
 
@@ -82,6 +88,7 @@ class Stage:
         self._since = np.full(n, -np.inf)  # hour of the last promotion
         self._stay = np.zeros(n)  # seconds saved since, copies paid for
         self._saved = self._cost = self._bytes = 0.0
+        self._gained = np.zeros(world.hours)
         self._moves = self._taken_back = self._unpaid = 0
 
     def play(self, policy: Policy) -> Score:
@@ -90,10 +97,12 @@ class Stage:
             alive, size = self.world.alive[hour], self.world.size[hour]
             self._fast &= alive
             moment = Moment(hour=hour, fast=self._fast.copy(), alive=alive, size=size)
+            before = self._saved - self._cost
             policy.saw(self._hour(moment, policy.decide(moment)))
+            self._gained[hour] = self._saved - self._cost - before
         return Score(
             policy=policy.name, saved_seconds=self._saved, cost_seconds=self._cost, moved_bytes=self._bytes,
-            moves=self._moves, taken_back=self._taken_back, unpaid=self._unpaid,
+            moves=self._moves, taken_back=self._taken_back, unpaid=self._unpaid, days=by_day(self._gained),
         )  # fmt: skip
 
     def _hour(self, moment: Moment, hops: Sequence[Hop]) -> Past:

@@ -26,7 +26,7 @@ class Play:
     delayed: Score | None  # the product with the approval delay; None: this seed is played without
     rules: tuple[Score, ...]  # the six
     equal_pages: Score  # the other LRU baseline
-    most: float = nan  # seconds that no placement of units can exceed
+    most: tuple[float, ...]  # seconds of each day that no placement of units can exceed
 
     @property
     def best_rule(self) -> Score:
@@ -87,7 +87,7 @@ def _against_rules(played: Sequence[Play]) -> Iterator[Measurement]:
         )
         yield _row(f"policy.wandering.{name}_min", min(ratios), "of the best rule's gain", "higher", note=note)
         yield _row(f"policy.wandering.{name}_mean", fmean(ratios), "of the best rule's gain", "higher", ratios)
-    possible = [play.most / play.best_rule.gain for play in played]
+    possible = [sum(play.most) / play.best_rule.gain for play in played]
     note = "what no placement of whole units can exceed; below 1 only a cache of pages is better"
     yield _row(
         "policy.wandering.possible_vs_best_rule_min", min(possible), "of the best rule's gain", "higher", possible, note
