@@ -12,6 +12,8 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.keys import SignatureInvalid, Signers
 from agent.service.packages import foreign_packages, package_folders
@@ -24,6 +26,7 @@ from policies.storage.capacity import room_bytes
 
 WATCHING = "connection"
 MOVING = "move_connection"
+MOST_RATIO = 0.5  # of a database in a space that no tier has: hardly meant so
 CODES = (  # the first class that fits gives the finding its code; any other error is "connection"
     (AuthenticationFailed, "authentication"),
     (DriverMissing, "driver"),
@@ -113,17 +116,20 @@ def policy_findings(database: DatabaseConfig) -> Iterator[Finding]:
         )
 
 
-def storage_findings(storage: Storage, head_room_ratio: float) -> Iterator[Finding]:
-    """Each space with its tier and the room left in it; ``head_room_ratio`` of a space is never filled."""
-    for space, row in zip(storage.spaces, storage.tier_of_space, strict=True):
+def storage_findings(storage: Storage, head_room_ratio: float, held_bytes: Sequence[int]) -> Iterator[Finding]:
+    """Each space with its tier and the room left in it.
+
+    Args:
+        storage: spaces with their tiers.
+        head_room_ratio: of a space is never filled.
+        held_bytes: of the units in each space.
+    """
+    everything = sum(held_bytes)
+    for space, row, held in zip(storage.spaces, storage.tier_of_space, held_bytes, strict=True):
         if row >= 0:
             yield _room(space, storage.tiers[int(row)].name, head_room_ratio)
         else:
-            yield Finding.info(
-                "space_not_managed",
-                f"the space {space.name} belongs to no tier: what is in it stays there",
-                values={"space": space.name},
-            )
+            yield _not_managed(space.name, held, everything)
 
 
 def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
@@ -206,7 +212,20 @@ def _storage(database: DatabaseConfig, catalog: Catalog) -> Iterator[Finding]:
         for problem in error.problems:
             yield Finding.error("space_missing", str(problem), error.advice, values={"path": problem.path})
     else:
-        yield from storage_findings(storage, database.policy_settings().head_room_ratio)
+        held = np.zeros(len(catalog.spaces), dtype=np.int64)
+        np.add.at(held, catalog.units.space, catalog.units.size_bytes)
+        yield from storage_findings(storage, database.policy_settings().head_room_ratio, held.tolist())
+
+
+def _not_managed(space: str, held_bytes: int, all_bytes: int) -> Finding:
+    """A space that no tier has: worth knowing, and most likely forgotten where most of the database is in it."""
+    share = held_bytes / all_bytes if all_bytes else 0.0
+    holds = f" and holds {format_bytes(held_bytes)}, {format_ratio(share)} of the database" if held_bytes else ""
+    sentence = f"the space {space} belongs to no tier{holds}: what is in it stays there"
+    values = {"space": space, "held_bytes": str(held_bytes)}
+    if share <= MOST_RATIO:
+        return Finding.info("space_not_managed", sentence, values=values)
+    return Finding.warning("space_not_managed", sentence, f"Name {space} below the spaces of a tier.", values=values)
 
 
 def _room(space: Space, tier: str, head_room_ratio: float) -> Finding:

@@ -12,9 +12,10 @@ from functools import partial
 
 from agent.explanation.decisions import drop_old_decisions
 from agent.ledger import HistorySettings, Ledger
-from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, STATUS
+from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, PLANNED_AFTER, STATUS
 from agent.logs import EventLog
 from agent.service.memory import return_free_blocks, smaller_blocks_returned
+from agent.service.schedule import young_plans
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from connectors.base import Clock, HotplaceError
@@ -90,25 +91,43 @@ class Jobs:
         self._note_status(watch)
         if cycle.evidence and watch.database.name in self._unplanned:  # the server came later than the daemon
             self.plan(watch)
+        elif cycle.evidence and self._plans_before_its_turn(watch):
+            self._plan(watch)
 
     def plan(self, watch: Watch) -> None:
-        """Plan, and store what is worth proposing; each proposal is logged once.
+        """Plan in its turn, and store what is worth proposing; each proposal is logged once.
 
         Raises:
             HotplaceError: the ledger or the database did not answer.
         """
+        if self._plan(watch):
+            self._unplanned.discard(watch.database.name)
+            self._ledger.state.save_document(watch.database.name, PLANNED, None)
+        else:
+            self._unplanned.add(watch.database.name)
+
+    def _plans_before_its_turn(self, watch: Watch) -> bool:
+        """Whether a young agent has seen so much since its last plan that it does not wait for its turn."""
+        stored = self._ledger.state.load_document(watch.database.name, PLANNED_AFTER)
+        if stored is None:
+            return False
+        history = watch.database.policy_settings().minimum_history_seconds
+        due = next(young_plans(stored[1], history, watch.database.plan_seconds), None)
+        return due is not None and due <= watch.watched_seconds
+
+    def _plan(self, watch: Watch) -> bool:
+        """Plan and store what is worth proposing; False before the first sample."""
         with smaller_blocks_returned():
             planning = watch.plan()
             number = None if planning is None else watch.propose(planning)
         if planning is None:
-            self._unplanned.add(watch.database.name)
-        else:
-            self._unplanned.discard(watch.database.name)
-            self._ledger.state.save_document(watch.database.name, PLANNED, None)
-        if number is not None and planning is not None and self._told.get(watch.database.name) != number:
+            return False
+        self._ledger.state.save_document(watch.database.name, PLANNED_AFTER, watch.watched_seconds)
+        if number is not None and self._told.get(watch.database.name) != number:
             self._told[watch.database.name] = number
             log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
                      wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
+        return True
 
     def planned_at(self, database: str) -> datetime | None:
         """When its last plan was made, by this daemon or one before it; None: never."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 APART_SECONDS = 5.0  # more than a plan of 100,000 units takes
@@ -47,3 +48,24 @@ def on_grid(at: datetime, first: datetime, every_seconds: float) -> datetime:
     """
     whole = math.floor((at - first).total_seconds() / every_seconds)
     return first + timedelta(seconds=max(0, whole) * every_seconds)
+
+
+def young_plans(watched: float, minimum_history: float, every: float) -> Iterator[float]:
+    """How long a young agent will have watched at each plan that it makes before its turn.
+
+    Whenever it has watched twice as long as at the plan before, so that commands know what it knows, and once
+    ``policy.minimum_history`` is reached, so that a proposal does not wait for the turn after that.
+
+    Args:
+        watched: seconds of watching at the last plan.
+        minimum_history: seconds that a unit is watched before it is moved.
+        every: seconds between two turns; what was watched for longer plans in its turns only.
+
+    >>> list(young_plans(60.0, 1800.0, 3600.0))
+    [120.0, 240.0, 480.0, 960.0, 1800.0]
+    """
+    while 0 < watched < every:
+        twice = 2 * watched
+        watched = minimum_history if watched < minimum_history < twice else twice
+        if watched < every:
+            yield watched

@@ -381,6 +381,12 @@ class Watch:
         cycle = self.snapshot.cycle
         return None if cycle is None else cycle.taken_at
 
+    @property
+    def watched_seconds(self) -> float:
+        """How long the unit that was watched for longest has been; 0 before there was any evidence."""
+        picture = self.sampler.picture()
+        return 0.0 if picture is None else float(picture.heat.observed_seconds.max(initial=0.0))
+
     # -- for the metrics ------------------------------------------------------------------------------------------
 
     def _note_progress(self, running: RunningMove | None) -> None:

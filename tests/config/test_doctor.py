@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,14 @@ def test_a_space_without_a_tier_is_mentioned(tmp_path: Path) -> None:
     """What is in it stays there: worth knowing, nothing to mend."""
     found = examined(tmp_path, tiers=[{"name": "hdd", "spaces": ["hdd"]}])
     assert found["space_not_managed"].severity is Severity.INFO
+
+
+def test_a_database_that_is_mostly_in_no_tier_is_a_warning(tmp_path: Path) -> None:
+    """A database created in a space of its own is easily forgotten in the tiers: how much is left out is said."""
+    found = examined(tmp_path, tiers=[{"name": "ssd", "spaces": ["ssd"]}])["space_not_managed"]
+    assert found.severity is Severity.WARNING
+    assert re.search(r"the space hdd belongs to no tier and holds [0-9.]+ [KMGT]iB, [0-9.]+% of the d", found.sentence)
+    assert found.remedy == "Name hdd below the spaces of a tier."
 
 
 SHARE = "prefetched_wait_share: "

@@ -12,7 +12,7 @@ import pytest
 from apscheduler.job import Job
 
 from agent.ledger import HistorySettings, Ledger
-from agent.ledger.state_names import PLANNED
+from agent.ledger.state_names import PLANNED, RANKING
 from agent.sampling.sampler import SAVE_EVERY_SECONDS
 from agent.service.daemon import FOLD_EVERY_SECONDS, Daemon
 from agent.service.jobs import Jobs
@@ -73,6 +73,22 @@ def test_the_first_plan_of_all_comes_after_the_second_sample(site: Site) -> None
     with site.agent() as (watch, ledger), scheduled(site, watch, ledger) as by_name:
         after = by_name["plan"].next_run_time - by_name["sample"].next_run_time
         assert timedelta(minutes=1) < after < timedelta(minutes=2)
+
+
+def test_a_young_agent_proposes_once_its_history_is_long_enough(site: Site) -> None:
+    """With a plan an hour, what ten minutes must be watched for is proposed then, and the ranking is new before it."""
+    with site.agent() as (watch, ledger):
+        jobs, began, ranked = Jobs(ledger, site.clock, HistorySettings()), site.clock.now(), set()
+        for minute in range(13):
+            jobs.sample(watch)
+            if minute == 1:
+                jobs.plan(watch)  # its first turn
+            if stored := ledger.state.load_arrays("sim", RANKING):
+                ranked.add((stored[0] - began) // timedelta(minutes=1))
+            site.clock.sleep(MINUTE)
+        assert ranked == {1, 2, 4, 8, 10}
+        assert [row.proposal.created_at - began for row in ledger.proposals.rows()] == [timedelta(minutes=10)]
+        assert jobs.planned_at("sim") == began + timedelta(minutes=1)  # its turns stay as they were
 
 
 def test_an_overdue_plan_comes_right_after_the_first_sample(site: Site) -> None:

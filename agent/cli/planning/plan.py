@@ -87,7 +87,7 @@ def _print(
     session: Session, planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None
 ) -> None:
     out = session.out
-    out.line(_answer(planning, proposal, prospect), style="bold")
+    out.line(_answer(planning, ranking, proposal, prospect), style="bold")
     out.heading(f"the {min(HEAD, len(ranking))} units of {len(ranking)} that fast storage is worth most to")
     out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(min(HEAD, len(ranking)))))
     if proposal is not None:
@@ -110,14 +110,27 @@ def _print(
         print_statements(out, shown.moves)
 
 
-def _answer(planning: Planning, proposal: Proposal | None, prospect: Prospect | None) -> str:
+def _answer(planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None) -> str:
     """What is worth doing, in one line."""
     wait = seconds_per_hour(planning.plan.wait_per_hour)
     if proposal is not None:
         return f"worth moving: {_what_it_saves(proposal)} the {wait} that sessions wait"
     if prospect is not None:
         return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} the {wait} that sessions wait"
+    if spaces := _forgotten_spaces(ranking):
+        return (
+            f"nothing can be moved of what sessions wait for most: it is in {', '.join(spaces)}, for which no tier is "
+            "configured (tiers: spaces)"
+        )
     return f"nothing is worth moving; read wait by the model: {wait}"
+
+
+def _forgotten_spaces(ranking: Ranking) -> list[str]:
+    """Spaces of no tier, where most reads that sessions wait for go to them."""
+    outside, waited_for = ranking.tier < 0, ranking.sync_reads
+    if waited_for[outside].sum() <= waited_for[~outside].sum():
+        return []
+    return sorted({ranking.space_names[space] for space in ranking.space[outside & (waited_for > 0)].tolist()})
 
 
 def _what_it_saves(proposal: Proposal) -> str:

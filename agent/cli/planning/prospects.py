@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 from agent.cli.session import Session
 from agent.explanation.prospects import Condition, Prospect
-from agent.ledger.state_names import PLANNED
+from agent.ledger.state_names import PLANNED, PLANNED_AFTER
 from agent.model.units_of_measure import format_when
+from agent.service.schedule import young_plans
 from agent.terminal.output import Output
 from agent.terminal.wording import print_moves, print_value, proposal_document
 from connectors.formatting import format_seconds
@@ -60,7 +62,21 @@ def _daemon_plans_at(session: Session, at: datetime) -> datetime | None:
         return at
     every = session.database.plan_seconds
     turns = max(1, math.ceil((at - stored[0]).total_seconds() / every))
-    return stored[0] + timedelta(seconds=turns * every)
+    in_turn = stored[0] + timedelta(seconds=turns * every)
+    return min((in_turn, *_young_plans_from(session, at)))
+
+
+def _young_plans_from(session: Session, at: datetime) -> Iterator[datetime]:
+    """When a young daemon plans before its turn, from ``at`` on: with the sample that has shown enough."""
+    database = session.database
+    stored = session.ledger.state.load_document(database.name, PLANNED_AFTER)
+    if stored is None:
+        return
+    (planned, watched), step = stored, database.sample_seconds
+    for later in young_plans(watched, database.policy_settings().minimum_history_seconds, database.plan_seconds):
+        samples = math.ceil((later - watched) / step)
+        if planned + timedelta(seconds=(samples + 1) * step) >= at:  # its sample falls a little before or after
+            yield max(at, planned + timedelta(seconds=samples * step))
 
 
 def prospect_document(session: Session, prospect: Prospect | None) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -89,6 +89,15 @@ def test_what_is_proposed_needs_no_prospect(site: Site) -> None:
     assert site.good("plan", "--observe", "0.3", "--json").document["prospect"] is None
 
 
+def test_a_forgotten_space_is_the_answer(patient: Site) -> None:
+    """Where what waits is in no tier the first line says so and names the key, not that nothing is worth moving."""
+    patient.database["tiers"] = [{"name": "ssd", "spaces": ["ssd"]}]
+    patient.write()
+    said = patient.good("plan", "--observe", "0.3").out
+    assert said.startswith("nothing can be moved of what sessions wait for most: it is in hdd, for which no tier is")
+    assert "(tiers: spaces)" in said.splitlines()[0]
+
+
 def test_what_is_not_proposed_yet_is_not_stored(patient: Site) -> None:
     """--propose does not go round what has to be seen first."""
     assert "there is nothing to propose" in patient.good("plan", "--observe", "0.3", "--propose").out
@@ -107,7 +116,7 @@ def test_slow_right_now_is_answered_next_to_a_daemon(patient: Site) -> None:
         assert prospect["moves"]
         assert min(c["watched_seconds"] for c in prospect["conditions"]) > 2 * 0.2, "the daemon's, and its own"
         at, planned = (datetime.fromisoformat(prospect[name]) for name in ("proposed_from", "daemon_plans_at"))
-        assert at <= planned
+        assert at <= planned <= at + timedelta(minutes=1), "not only with the turn after that, an hour from the first"
         assert stored(ledger) == before
         assert before["ranking"] is not None
 
