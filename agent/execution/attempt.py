@@ -96,6 +96,8 @@ class Attempt:
                         if ordinal >= start.ordinal:
                             held = start.held and ordinal == start.ordinal
                             self._run_journalled(ordinal, step, mover, held=held)
+        # Not returned like the others: an error that is returned is reconciled and may send what tidies up, and that is
+        # the other agent's business now.
         except LeaseHeld:
             raise
         except ConnectorError as error:
@@ -107,6 +109,7 @@ class Attempt:
     def progress(self) -> Progress | None:
         """How far the running statement is."""
         mover = self._mover
+        # Taken once: the thread of the statement may set it to None between the question and the call.
         return None if mover is None else mover.progress()
 
     def tend(self) -> None:
@@ -131,6 +134,8 @@ class Attempt:
         self._hold_lease()
         journal = self._ledger.moves.step_intent(self.row.id, self._ordinal, step.pause_sql)
         self._hold_again_at = self._clock.monotonic() + self._hold_again_seconds
+        # Asked ever more rarely: each try is a statement of its own with a row in the journal, and tend comes ten times
+        # a second for hours.
         self._hold_again_seconds = min(LONGEST_HOLD_AGAIN_SECONDS, 2 * self._hold_again_seconds)
         try:
             held = mover.pause()

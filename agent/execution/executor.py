@@ -77,6 +77,7 @@ class Executor:
 
     def has_work(self) -> bool:
         """Whether ``run_approved`` has anything to do. Reads the ledger alone, and notes why the next move waits."""
+        # Before the moves: what ended moves have left behind has to be removed even if no move was approved since.
         if self._leftovers.due() or self._half_done.due():
             return True
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
@@ -206,6 +207,8 @@ class Executor:
         group = [row if each.id == row.id else each for each in group]
         left = _to_begin(group)
         answer = precheck_group(left, self._facts.read(left))
+        # A way back is not skipped for want of room: its group has left sessions worse off, and nothing else begins
+        # before it is done.
         if isinstance(answer, PrecheckRefusal) and row.move.is_way_back and answer.may_pass:
             row = self._to(row, MoveState.APPROVED, answer.sentence)
             self._gate.put_off(row, answer.sentence, LONG_REST_SECONDS)
@@ -236,6 +239,7 @@ class Executor:
 
 def _ways_back_first(rows: Iterable[MoveRow]) -> list[MoveRow]:
     """Approved moves in the order in which they may begin: what takes a group back comes before anything else."""
+    # sorted is stable, so within both parts the order of the plan stands.
     return sorted(rows, key=lambda row: not row.move.is_way_back)
 
 

@@ -59,6 +59,8 @@ class Gate:
             group: all of it, in order of execution; at least one of its moves has not begun.
         """
         rows = [row for row in group if row.state in TO_BEGIN]
+        # Read afresh: within the half second for which answers are reused, a move could begin that was asked to pause
+        # meanwhile.
         requests = [(row, each) for row in rows if (each := self._requests.of(row.id, fresh=True)) is not None]
         paused = next(((row, request) for row, request in requests if request.kind is RequestKind.PAUSE), None)
         cancelled = next((request for _, request in requests if request.kind is RequestKind.CANCEL), None)
@@ -152,6 +154,8 @@ class Gate:
 def _need_of(rows: Sequence[MoveRow], may_go_back: Sequence[MoveRow], times: CopyTimes, safety: float) -> Need:
     """The bytes and seconds that moves begun together need of a window, with the way back if their end fails."""
     what = rows[0].move.key if len(rows) == 1 else f"the group of {len(rows)} moves for {rows[-1].move.key}"
+    # The way back as well: a group that fails in the last minutes of its window would otherwise stay half-done until
+    # the next one.
     copies = [*rows, *may_go_back]
     return Need(
         key=f"{what} with its way back" if may_go_back else what,

@@ -47,6 +47,8 @@ class HalfDone:
         return tuple(
             move
             for move in self.rows()
+            # Not while the move may be tried again: its next try goes on with what was begun, and ending it would copy
+            # everything once more.
             if not self._pauses.why(move) and self._ledger.moves.row(move).state not in ACTIONABLE
         )
 

@@ -108,9 +108,12 @@ class Leftovers:
                 space=remnant.space if remnant else None, bytes=remnant.size_bytes if remnant else None,
                 since=since.get(step.sql, self._clock.now()), why=why,
             )
+            # Engines report statements and what they are about in two lists, of which the second may be shorter.
             for step, remnant in zip_longest(inspection.leftovers, inspection.remnants[: len(inspection.leftovers)])
         ]  # fmt: skip
         if left:
+            # Put off at once, not after the first failure: right after a try the session that was in the way is still
+            # there.
             self._pauses.put_off(row.id, why or "just left")
         else:
             self._pauses.forget(row.id)

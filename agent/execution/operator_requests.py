@@ -24,6 +24,8 @@ class OperatorRequests:
         """The request in force for a move; None: there is none."""
         now = self._clock.monotonic()
         if fresh or now - self._read_at >= READ_EVERY_SECONDS:
+            # All requests in one query and kept for half a second: the running statement asks ten times a second for
+            # hours.
             self._read_at, self._in_force = now, self._ledger.requests.in_force(self._database)
         return self._in_force.get(move_id)
 

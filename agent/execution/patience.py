@@ -45,6 +45,8 @@ def next_after(
         expired: its approval has ended. Until then the rest of a move that is halfway waits for its lock.
     """
     if isinstance(error, LockNotObtained):
+        # LATER hands the move back to those that wait, as if it had not begun. What is halfway cannot be handed back:
+        # it is tried on the spot until its approval ends, because giving up would leave it split.
         if at_source and (in_the_way or tries >= most or not first):
             return Next.LATER
         return Next.GIVE_UP if expired and tries >= most else Next.AGAIN

@@ -65,6 +65,8 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed |
         facts: of each, all of one instant.
     """
     for row, each in zip(rows, facts, strict=True):
+        # In this order because each reason makes those after it meaningless: on another server sizes and homes say
+        # nothing about the move.
         for check in (_check_approval, _same_database, _still_home, _same_object, _size_holds, _target_takes):
             refused = check(row, each)
             if refused is not None:
@@ -186,6 +188,8 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> PrecheckRefusal
     room = {row.move.to_space: _room(each) for row, each in zip(rows, facts, strict=True)}
     for at, (row, need) in enumerate(zip(rows, expected, strict=True)):
         source, target = row.move.from_space, row.move.to_space
+        # What still waits in the target for its own turn goes on growing there and takes room from what arrives before
+        # it leaves.
         growing = sum(
             expected[later] - facts[later].inspection.size_bytes
             for later in range(at, len(rows))
@@ -196,6 +200,8 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> PrecheckRefusal
             return PrecheckRefusal("no_room", _shortage(rows[: at + 1], facts[at], need, left))
         room[target] -= need
         if source in room:
+            # The present size, not the expected one: ``room`` was read before the growth, so no more than that comes
+            # back.
             room[source] += facts[at].inspection.size_bytes
     return None
 

@@ -44,6 +44,8 @@ class FactReader:
         Raises:
             ConnectorError: the engine did not answer.
         """
+        # One catalog for all moves of the group: read move by move, another session's DDL in between could make each
+        # fit and the group not.
         catalog = self._connector.catalog()
         storage = self._database.resolve_spaces(catalog)
         row_of = rows_of_keys(catalog.units.key, {key for row in rows for key in row.move.route.bundle.unit_keys})

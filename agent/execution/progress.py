@@ -46,6 +46,8 @@ class RunningMove:
             return elapsed * (1.0 - self.share) / self.share if self.share > 0 and elapsed > 0 else None
         if self.done_bytes is None or elapsed <= 0 or self.done_bytes <= self.done_before:
             return None
+        # Without what was there at the start: a move that goes on at 80 % after a pause would seem to have copied all
+        # of that within a second.
         speed = (self.done_bytes - self.done_before) / elapsed
         return max(0, self.total_bytes - self.done_bytes) / speed
 

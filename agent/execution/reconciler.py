@@ -101,6 +101,7 @@ class Reconciler:
         except ConnectorError as error:
             self._tell(row, f"could not be given up: {error}")
             return row
+        # Inspected again: that the statements were accepted does not say that everything is back where it was.
         step = after_giving_up(self.inspect(row), reason)
         if step.follow_up is FollowUp.RECONCILE:
             return self.reconcile(row)
@@ -226,6 +227,8 @@ class Reconciler:
 
     def _starts_without_end(self, row: MoveRow) -> int:
         """Statements of the move whose end was not seen."""
+        # Counted from the journal and not in memory: what kills the agent each time would begin its count anew each
+        # time, too.
         return sum(step.state in NOT_SEEN_TO_END for step in self._ledger.moves.steps(row.id))
 
     def _last_sent(self, row: MoveRow, among: Container[int]) -> int:
@@ -237,6 +240,8 @@ class Reconciler:
 
     @staticmethod
     def _approved_among(row: MoveRow, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        # Compared as whole texts with what was approved: a statement that an inspection composes from the catalog may
+        # name an object of someone else.
         approved = {sql for step in row.move.route.tidy_steps for sql in step.statements} if row.approved else set()
         return tuple(step for step in steps if step.sql in approved)
 
@@ -246,6 +251,8 @@ class Reconciler:
             return
         with self._connector.open_mover() as mover:
             mover.prepare(replace(row.move.route, steps=steps))
+            # Numbered after the move's own steps, so that ``_last_sent`` never takes one of these for the place where
+            # the move goes on.
             for ordinal, step in enumerate(steps, start=len(row.move.route.steps) + 1):
                 self._hold_lease()
                 journal = self._ledger.moves.step_intent(row.id, ordinal, step.sql)

@@ -87,6 +87,8 @@ class MoveRunner:
                 return self._apply(row, step, request, error=result.error)
             start = start if standing is None or standing.start is None else standing.start
             self._pause(row, result, error)
+            # Only from the first statement on. Once something has arrived, the checks of its home and its size would
+            # refuse the very move that has to be completed.
             if start == Start() and isinstance(refusal := self._check_again(row), PrecheckRefusal):
                 if row.move.is_way_back and refusal.may_pass:
                     return self._apply(row, put_off("", refusal.sentence), None)
@@ -157,6 +159,8 @@ class MoveRunner:
     ) -> Next:
         """What may follow a failed try; waiting for a lock is not counted as a fault of the move."""
         pauses, inspection = self._s.gate.pauses, standing.inspection
+        # Faults are counted across turns: a move that is handed back between tries would begin at 1 each time, and fail
+        # for ever.
         counted = tries if isinstance(error, LockNotObtained) else pauses.count_fault(row.id)
         return next_after(
             error, counted, self._s.database.retries, first=not pauses.was_put_off(row.id),
@@ -175,6 +179,7 @@ class MoveRunner:
         most = "" if isinstance(error, LockNotObtained) else f" of {self._s.database.retries}"
         self._s.tell(row, f"{result.error}; try {result.tries + 1}{most} in {format_seconds(seconds)}")
         end = self._s.clock.monotonic() + seconds
+        # In short sleeps: a stop or a cancellation would otherwise wait for the longest pause.
         while (left := end - self._s.clock.monotonic()) > 0 and self._s.gate.want(row) is Continuation.GO_ON:
             self._s.clock.sleep(min(LOOK_EVERY_SECONDS, left))
 

@@ -69,6 +69,8 @@ class Orders:
     @property
     def continuation(self) -> Continuation:
         """What the running statement is to do."""
+        # Stop before hold: who cancels a move at the end of its window wants it rolled back, not kept until the next
+        # one.
         if self.stopping or self.request is RequestKind.CANCEL:
             return Continuation.STOP
         if self.request is RequestKind.PAUSE or not self.window_open:

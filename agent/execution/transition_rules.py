@@ -114,6 +114,8 @@ def leave_unknown(inspection: Inspection, starts: int, leftovers: str) -> Transi
             reason = f"begun {starts} times and never done: {inspection.sentence}"
             return Transition(state=MoveState.FAILED, reason=reason)
         case Home.SOURCE:
+            # Back to APPROVED and not to FAILED: an agent that was restarted in the middle is no fault of the move, and
+            # its approval still stands.
             return Transition(state=MoveState.APPROVED, reason=f"found not done: {inspection.sentence}")
         case _:
             return Transition(state=MoveState.FAILED, reason=inspection.sentence)
@@ -154,6 +156,7 @@ def _after_last_statement(result: TryResult, orders: Orders, findings: Findings)
     """Every statement was sent; the move is PLACED only where the catalog agrees."""
     late = f"too late: it has ended{'; ' if result.not_held else ''}{result.not_held}"
     inspection = findings.inspection
+    # The catalog has the last word: success of the statements does not say that the whole bundle is where it should be.
     if inspection.home is not Home.TARGET or inspection.on_disk is False:
         reason = f"the statements succeeded, but {inspection.sentence}"
         return Transition(state=MoveState.FAILED, reason=reason, reply=late)
@@ -169,6 +172,8 @@ def _after_failure(result: TryResult, orders: Orders, findings: Findings) -> Tra
     if inspection.paused:
         return _held_after_failure(result, orders)
     if inspection.finished:
+        # An error does not undo what has arrived: a session that broke after the last commit has failed, its move has
+        # not.
         return _after_last_statement(TryResult(end=TryEnd.DONE), orders, findings)
     if inspection.home not in {Home.SOURCE, Home.GONE}:
         return _ended_on_the_way(result, inspection)
