@@ -105,6 +105,8 @@ class History:
         rows, total = 0, 0
         while True:
             with self._database.write(durable=False) as transaction:
+                # Some rows under each lock: dropping a month of history at once would make a statement wait for its
+                # intent.
                 found = transaction.core.execute(some).all()
                 transaction.core.execute(delete(history).where(history.c.id.in_([row.id for row in found])))
             rows, total = rows + len(found), total + sum(row.size for row in found)
@@ -131,6 +133,7 @@ class History:
         )
         with self._database.write(durable=False) as transaction:
             rows = transaction.core.execute(
+                # By number of signals as well: a version that kept others wrote columns that cannot be added to these.
                 select(history).where(*within).order_by(history.c.signals, history.c.id)
             ).all()
             by_signals = groupby(rows, key=lambda row: int(row.signals))

@@ -102,6 +102,7 @@ class Moves:
         later = where("proposals.id > ?", row.proposal_id), where("+proposals.database = ?", row.database)
         named = where("instr(proposals.body, ?) > 0", f'"undoes":{row.id},')  # in canonical text; another key follows
         with self._database.read() as reading:
+            # The text narrows the search, the parsed move decides: the same characters may stand inside a name.
             return [each for each in load_moves(reading, *later, named) if each.move.undoes == row.id]
 
     def row(self, move_id: int) -> MoveRow:
@@ -170,6 +171,8 @@ class Moves:
             row = load_move(transaction, move_id)
             _check_covered(row, sql)
             self._trust.require(transaction, row)
+            # Within the transaction that journals it: checked before, the ledger could be changed between the check and
+            # the statement.
             values = {
                 "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
                 "intended_at": self._clock.now(),
@@ -194,6 +197,8 @@ class Moves:
             before = transaction.scalar("SELECT state FROM steps", where("id = ?", step_id))
             if before is None:
                 raise NotFound(f"there is no step {step_id}")
+            # Refused, not stored over the first: the journal is evidence, and what it says of a statement is never
+            # rewritten.
             if before != StepState.INTENDED:
                 raise WrongState(f"step {step_id} already ended: {before}")
             values = {"state": state, "detail": detail, "ended_at": self._clock.now()}

@@ -64,6 +64,8 @@ class Proposals:
         same_work = digest_of_work(proposal)
         with self._database.write() as transaction:
             self._changes.expire_due(transaction)
+            # First, since an expired proposal of the same work would otherwise stand for the new one and nothing be
+            # proposed.
             live = where("database = ?", proposal.database), one_of("state", OPEN_PROPOSALS)
             same_text = where("same_work = ?", same_work)
             same = list(load_proposals(transaction, *live, same_text, then="ORDER BY id DESC"))
@@ -403,6 +405,7 @@ def _require(row: ProposalRow, state: ProposalState, verb: str) -> None:
 
 def _check_digest(row: ProposalRow, digest: str) -> None:
     given = digest.strip().lower()
+    # A least length, because the first few characters of a digest are soon found for another proposal.
     if len(given) < DIGEST_SHOWN or not row.digest.startswith(given):
         raise DigestMismatch(
             f"proposal {row.id} does not have the digest {digest!r}",

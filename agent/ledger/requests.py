@@ -54,6 +54,7 @@ class Requests:
             row = load_move(transaction, move_id)
             _check(row, kind, self._newest(transaction, move_id))
             answer = ""
+            # At once and not by the daemon: it may be down, and what has not begun must not begin once it comes back.
             if kind is RequestKind.CANCEL and row.state is MoveState.APPROVED:
                 because = f"cancelled by {who}{': ' if reason else ''}{reason}"
                 answer = self._cancel(transaction, row, because, who=who, origin=origin)

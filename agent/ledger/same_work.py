@@ -20,6 +20,7 @@ def digest_of_work(proposal: Proposal) -> str:
         proposal.fingerprint,
         [
             [m.key, m.from_space, m.to_space, [*m.route.prologue, *(step.sql for step in m.route.steps)]]
+            # Sorted by key, since the order of moves follows their gains and those change with every sample.
             for m in sorted(proposal.moves, key=lambda move: move.key)
         ],
     ]

@@ -113,6 +113,7 @@ def _known(connection: Connection, digests: Iterable[str]) -> set[str]:
 
 
 def _digest(array: NDArray[Any]) -> str:
+    # Type and shape belong to the hash: 8 zero bytes are a number, a pair or 8 truth values.
     digest = hashlib.sha256(f"{array.dtype.str} {array.shape}".encode())
     digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return digest.hexdigest()

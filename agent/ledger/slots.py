@@ -52,6 +52,8 @@ class Slots:
     def _assign(self, database: str, known: KeyIndex, wanted: StringColumn) -> KeyIndex:
         """Give slots under the write lock, after a look at what another process has given meanwhile."""
         with self._database.write(durable=False) as transaction:
+            # Again under the lock: two processes that number new keys at a time would give one slot to two of them, and
+            # their heat would mix for good.
             known = _with_newer(transaction.core, database, known)
             missing = wanted.take(np.flatnonzero(known.rows(wanted) < 0))
             fresh = missing.take(np.flatnonzero(KeyIndex(missing).rows(missing) == np.arange(len(missing))))

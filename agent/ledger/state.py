@@ -111,6 +111,7 @@ class SmallState:
 
     def _replace(self, table: str, database: str, name: str, at: datetime, body: str | bytes) -> None:
         with self._database.write(durable=False) as transaction:
+            # A set stored column by column before would otherwise still add its old columns to what is loaded.
             if table == "arrays":
                 from agent.ledger.shared_columns import drop_columns
 

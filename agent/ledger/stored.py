@@ -56,6 +56,8 @@ def load_moves(reading: Reading, *conditions: Condition, newest: int | None = No
     else:
         order = f"ORDER BY moves.updated_at DESC, moves.id DESC LIMIT {bounded(newest):d}"
         found = list(reading.rows(_MOVES, *conditions, then=order))
+    # Each proposal once for all its moves: verifying and parsing a text of megabytes per move would be quadratic in the
+    # plan.
     stored = _stored(reading, dict.fromkeys(row.proposal_id for row in found))
     return [stored[row.proposal_id].move_row(row) for row in found]
 

@@ -67,6 +67,8 @@ class AnchorFile:
         Raises:
             OSError: it cannot be written.
         """
+        # O_APPEND and one write: on a file that is append-only (chattr +a) nothing else is allowed, and lines of two
+        # processes never mix.
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
         try:
             os.write(handle, f"{at.isoformat(timespec='seconds')} {anchor.text}\n".encode())
@@ -82,10 +84,12 @@ class AnchorFile:
         """
         try:
             with self.path.open("rb") as file:
+                # From the end: a line comes with every statement, and this is read before every statement.
                 file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
                 lines = file.read().decode(errors="replace").splitlines()
         except FileNotFoundError:
             return None
+        # The last that is whole, not the last line: a full disk may have cut that one short.
         return next(find_anchors(reversed(lines)), None)
 
 

@@ -76,10 +76,14 @@ class AuditChain:
             if head is None:
                 return
             anchor = Anchor(ledger=hash_of_row(reading, 1) or GENESIS, row=head.last_id, hash=head.hash)
+        # The system's log first: where the file cannot be written, the anchor is kept in a place that the agent's user
+        # cannot change anyway.
         send_to_system_log(anchor)
         try:
             self._anchors.append(anchor, self._clock.now())
         except OSError as error:
+            # A warning and no error: what it speaks of is committed already, and to raise would look as if the decision
+            # had not been stored.
             facts = {"path": str(self._anchors.path), "error": str(error.strerror)}
             log.warning("anchor not written", extra={"fields": facts})
 
@@ -142,6 +146,8 @@ class AuditChain:
             LedgerCorrupt: the file itself is damaged.
         """
         if since is None:
+            # The file before the chain: rows read from a damaged page would be reported as tampering, and an operator
+            # would look for a culprit instead of a disk.
             damage = self._database.pragma("quick_check(1)")
             if damage != "ok":
                 raise corrupt(self._database.path, str(damage))
@@ -151,6 +157,7 @@ class AuditChain:
 
 def _begins_with(words: Collection[str]) -> Condition:
     """Whether an event begins with one of the words, each compared as it is written."""
+    # Not LIKE: that takes no notice of upper and lower case, and reads _ and % in the words as patterns.
     texts = " OR ".join("substr(event, 1, ?) = ?" for _ in words)
     return where(f"({texts})", *(value for word in words for value in (len(word), word)))
 

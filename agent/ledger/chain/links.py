@@ -69,6 +69,8 @@ class LinkWalk:
     def _fault(self, row: Row) -> str:
         """Why this row is not the next one; "" where it is."""
         expected = self.last + 1
+        # Asked before the hashes: a removed row also breaks the link of the next one, which would then be blamed for
+        # it.
         if row.id != expected:
             return f"audit row {expected} is missing"
         if row.previous != self.hash:

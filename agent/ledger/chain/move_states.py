@@ -34,6 +34,8 @@ class MoveStates:
         match row.event:
             case "proposal.stored":
                 self.digests[STORED, proposal] = facts["digest"]
+                # By proposal and not by move: the row that stores a proposal speaks of its moves together, before their
+                # numbers are known to the chain.
                 self._undecided[proposal] = MoveState.PROPOSED
             case "proposal.approved":
                 self.digests[APPROVED, proposal] = facts["digest"]

@@ -95,6 +95,8 @@ def given_for(reading: Reading, document: ApprovalDocument) -> Iterator[Given]:
     about = where("subject = ?", subject_of("proposal", document.proposal)), where("event = ?", SIGNED)
     for row in reading.rows(AUDIT, *about, then="ORDER BY id"):
         facts = json.loads(row.facts)
+        # With the moves and the number as they were when it was signed: struck moves would otherwise make every earlier
+        # signature invalid.
         signed = replace(document, moves=tuple(facts["moves"]), sequence=facts["sequence"])
         yield Given(signed, facts["who"], facts["key"], facts["signature"])
 
@@ -142,6 +144,7 @@ def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow) -> str:
         proposal=move.proposal_id, digest=move.digest, moves=(), expires_at=move.expires_at, sequence=0,
         conditions=conditions_text(conditions_of(reading, move.proposal_id)),
     )  # fmt: skip
+    # A set: a key that has signed again, after a move was struck, counts once.
     keys, why = set(), ""
     for given in given_for(reading, document):
         if move.move.ordinal not in given.document.moves:

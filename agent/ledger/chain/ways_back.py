@@ -16,6 +16,8 @@ def way_back_fault(move: ProposedMove, done: MoveRow | None) -> str:
     if done is None or not done.approved or not done.move.goes_back:
         return f"no approval covers a way back of {move.key}"
     shown, now = done.move.route, move.route
+    # Equal statement by statement: nobody looks at a way back again, so it may only be what the approval of its group
+    # has shown.
     if (now.steps, now.tidy_steps, now.prologue) != (shown.undo_steps, shown.tidy_steps, shown.prologue):
         return f"the way back of move {done.id} is not the one that was approved"
     if now.patient_prologue != shown.patient_prologue:

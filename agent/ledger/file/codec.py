@@ -125,6 +125,7 @@ def encode_history(slots: I64, values: Values) -> bytes:
             f"history takes (signals, {len(slots)}) of uint32, uint64, float64; got {values.shape} {values.dtype}"
         )
     order = np.argsort(slots, kind="stable")
+    # Gaps instead of slots: those of busy units are mostly small numbers, whose high bytes are empty planes.
     gaps = np.diff(slots[order], prepend=-1) - 1
     if len(gaps) and (gaps.min() < 0 or gaps.max() > np.iinfo(_GAP).max):
         raise ValueError(f"slots of one interval are not negative and each comes once: {slots[order][:5]} ...")
@@ -166,6 +167,7 @@ def merge_history(parts: list[tuple[I64, Values]]) -> tuple[I64, Values]:
     floats = any(values.dtype.kind == "f" for _, values in parts)
     wide = np.dtype("<f8") if floats else np.dtype("<u8")
     slots = np.concatenate([slots for slots, _ in parts])
+    # Widened before they are added: an hour of 32-bit counts wraps around, and would come out as almost nothing.
     values = np.concatenate([values.astype(wide) for _, values in parts], axis=1)
     order = np.argsort(slots, kind="stable")
     merged, starts = np.unique(slots[order], return_index=True)
@@ -244,6 +246,8 @@ def _from_planes(raw: bytes, offset: int, dtype: np.dtype[Any], count: int) -> N
 
 def _compress(parts: Iterable[bytes], size: int, level: int) -> bytes:
     """One frame of some parts, which come to ``size`` bytes; only one of them is held at a time."""
+    # With a checksum: without it a flipped bit unpacks into other numbers, and heat of unknown origin is worse than
+    # none.
     packer = zstandard.ZstdCompressor(level=level, write_checksum=True).compressobj(size=size)
     packed = BytesIO()  # hands over what it holds; joining parts would hold all of it twice
     for part in parts:

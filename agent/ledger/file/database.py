@@ -55,6 +55,8 @@ class Database:
             try:
                 yield Reading(self.path, driver)
             finally:
+                # Rolled back, not committed: there is nothing to commit, and a rollback also ends the snapshot where a
+                # query has failed.
                 driver.rollback()
 
     @contextmanager
@@ -138,6 +140,7 @@ class Database:
             check_same_thread=False,  # a connection is handed to one thread at a time
             cached_statements=CACHED_STATEMENTS,
         )
+        # SQLite checks foreign keys only where each connection asks for it.
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file, and of an old one from VACUUM on
         connection.execute(f"PRAGMA journal_size_limit={JOURNAL_BYTES}")

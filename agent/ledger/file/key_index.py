@@ -14,6 +14,7 @@ class KeyIndex:
     def __init__(self, keys: StringColumn) -> None:
         self.keys = keys
         hashes = _hashes(keys)
+        # Stable, so that a key that comes twice is found at its first row.
         order = np.argsort(hashes, kind="stable")
         self._hashes = hashes[order]
         self._order = order.astype(np.int32)

@@ -47,6 +47,8 @@ def prepare_file(path: Path, *, create: bool) -> None:
             f"the ledger {path} is empty", advice="Restore a backup, or start hotplace once to fill it."
         )
     for place, needed in ((path, os.R_OK | os.W_OK), (path.parent, os.R_OK | os.W_OK | os.X_OK)):
+        # Asked before SQLite does: it would open a file that it cannot write read-only, and fail at the first decision
+        # instead of at the start.
         if not os.access(place, needed, effective_ids=os.access in os.supports_effective_ids):
             raise read_only(path, f"no right to write {place}")
     status = path.stat()
@@ -70,10 +72,12 @@ def bring_up_to_date(database: Database) -> str | None:
         LedgerCorrupt: not a database, or one of something else.
         LedgerTooNew: a newer hotplace wrote it.
     """
+    # Without a lock first: every command opens the ledger, and nearly always there is nothing to do.
     if _revision(database) == HEAD and database.pragma("journal_mode") == "wal":
         return None
     with _alone_in(database.path.parent):
         found = _revision(database)
+        # Read again under the lock: another process may have migrated it meanwhile.
         database.pragma("journal_mode=WAL")
         if found == HEAD:
             return None
@@ -93,6 +97,8 @@ def _revision(database: Database) -> str:
         tables = {row.name for row in reading.rows("SELECT name FROM sqlite_master", *made)}
         if not tables:
             return ""
+        # By the id and not by the names of tables alone: another program's file with a table of versions would be
+        # migrated.
         ours = reading.scalar("PRAGMA application_id") == APPLICATION_ID
         if not ours or VERSION_TABLE not in tables:
             raise corrupt(database.path, "it is an SQLite file of something else")
@@ -130,6 +136,8 @@ def _migrate(connection: Connection) -> None:
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Keep other processes that open a ledger in this folder waiting: SQLite does not queue for a change to WAL."""
+    # The folder and not the file: closing another handle of the file would drop the locks that SQLite holds on it in
+    # this process (POSIX).
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

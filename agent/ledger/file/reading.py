@@ -102,6 +102,7 @@ def translated_errors(path: Path) -> Iterator[None]:
 @lru_cache(maxsize=64)
 def _row_type(names: tuple[str, ...]) -> tuple[Any, tuple[bool, ...]]:
     """The type of a row with these columns, and which of them are instants."""
+    # Kept by names: making a class of named tuples takes longer than reading the rows of most queries.
     return namedtuple("Row", names, rename=True), tuple(name in INSTANTS for name in names)
 
 

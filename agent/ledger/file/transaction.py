@@ -89,10 +89,15 @@ def make_engine(path: Path, connect: Callable[[], sqlite3.Connection]) -> Engine
 @contextmanager
 def writing(engine: Engine, path: Path, level: str) -> Iterator[Transaction]:
     """A transaction that holds the write lock from its start, synchronous at that level."""
+    # IMMEDIATE: a transaction that begins by reading and then wants to write fails at once with SQLITE_BUSY if another
+    # one has written meanwhile, whatever the timeout. The level is set before BEGIN, since SQLite does not change it
+    # within a transaction.
     options = {"ledger_begin": (f"PRAGMA synchronous={level}", "BEGIN IMMEDIATE")}
     with engine.connect() as connection, connection.execution_options(**options).begin():
         transaction = Transaction(path, connection)
         yield transaction
+    # Outside the transaction: an anchor written before the commit would speak of a row that a crash can still take
+    # back.
     if transaction.after_commit is not None:
         transaction.after_commit()
 

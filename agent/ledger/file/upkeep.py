@@ -71,10 +71,13 @@ class Upkeep:
             self._database.run(f"PRAGMA incremental_vacuum({pages})")
             if self._clock.monotonic() >= end:
                 return
+            # A pause between steps: SQLite does not queue for its lock, so a loop without one could keep other writers
+            # out until their timeout.
             self._clock.sleep(PAUSE_SECONDS)
 
     def _all_at_once(self, content: int, end: float) -> str:
         """Make it a ledger that can give back in steps; why not, where that takes too long."""
+        # Not tried every hour: each try writes for as long as it is allowed and is then undone.
         if self._too_much is not None and content > WORTH_RATIO * self._too_much:
             return ""
         try:
