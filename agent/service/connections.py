@@ -39,6 +39,8 @@ class Connections:
     def admit(self, connection: socket.socket) -> bool:
         """Whether a new connection gets a place; another one may have to go for it."""
         with self._lock:
+            # The slowest one goes and not the newest is refused: otherwise 64 silent connections would keep the scraper
+            # out for good.
             while len(self._open) >= self._most:
                 slowest = self._slowest()
                 if slowest is None:
@@ -77,4 +79,6 @@ class Connections:
         """Wake the thread that serves it, which closes it; its place is free at once."""
         del self._open[connection]
         with suppress(OSError):  # the other side was quicker
+            # Shut down, not closed: the thread that serves it still uses the number of the file, which would soon be
+            # another connection's.
             socket.socket.shutdown(connection, socket.SHUT_RDWR)  # of TLS too, without its farewell

@@ -203,8 +203,12 @@ class Daemon:
     def _schedule(self) -> BackgroundScheduler:
         """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
         scheduler = BackgroundScheduler(
+            # Two threads for each database: a copy occupies one for hours, and must not keep the sampling of any
+            # database from its turn.
             executors={"default": ThreadPoolExecutor(2 + 2 * len(self._watches))},
             timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
+            # Missed turns are made up for by one, however late: by default a job that is a second late is dropped, and
+            # a machine that slept would miss its plan.
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         soon = self._clock.now() + timedelta(seconds=0.1)
@@ -287,6 +291,7 @@ class Daemon:
         except ConfigError as error:
             log.error("configuration not reloaded, the old one stays", problems=[str(p) for p in error.problems])
             return
+        # The old values go into the new configuration: it says what is in use, so that the next reload warns again.
         if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
             log.warning("changes of ledger and metrics take effect after a restart")
             config = config.model_copy(update={"ledger": self.config.ledger, "metrics": self.config.metrics})
@@ -300,6 +305,8 @@ class Daemon:
         self._watches = self._make_watches(config)
         for name, watch in self._watches.items():
             if name in before:
+                # Not from the ledger alone: the last sample is in memory only, and without it each reload would lose an
+                # interval.
                 watch.continue_from(before[name])
             try:
                 self._claim(watch)

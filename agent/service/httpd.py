@@ -68,6 +68,8 @@ class Certificate:
         if self._certificate.stat().st_mtime_ns != self._read_at:
             with suppress(OSError):  # half written: the old one serves until the new one is whole
                 self._read()
+        # A handshake here would be made by the thread that accepts, and one client that says nothing would stop all
+        # others.
         return self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
 
     def _read(self) -> None:
@@ -204,6 +206,8 @@ def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -
             assert isinstance(self.server, _Server)
             self.server.connections.note_asked(self.connection)
             path = self.path.partition("?")[0]
+            # Health needs no password: orchestrators probe without one, and it tells nothing but that the process
+            # lives.
             if path != "/healthz" and not self._may_ask():
                 self.close_connection = True
                 self._answer(HTTPStatus.UNAUTHORIZED, b"a user and a password are asked for\n")

@@ -67,6 +67,7 @@ class Jobs:
             job(watch)
         except HotplaceError as error:
             log.error("failed", job=job.__name__, database=watch.database.name, error=str(error), advice=error.advice)
+        # Acting is asked every second and mostly does nothing; a trim of some milliseconds each time would add up.
         if job != self.act:
             return_free_blocks()
 

@@ -22,7 +22,6 @@ from policies.benefit.roles import is_measured, waited_seconds
 
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
-# Counted from 0, so that the first one of a kind is an increase.
 
 
 class AgentCollector(Collector):
@@ -192,6 +191,8 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             left.add_metric([snapshot.database, snapshot.running.unit], snapshot.running.left_seconds)
         for state, count in (snapshot.proposals or {}).items():
             proposals.add_metric([snapshot.database, state], count)
+        # From 0 on: a counter that appears with its first move already at 1 shows no increase, and an alert on
+        # increases misses just the first failure.
         ended: dict[str, int] = {**dict.fromkeys(COUNTED, 0), **(snapshot.moves or {})}
         ended[MoveState.UNDONE] = snapshot.undone
         for state, count in ended.items():

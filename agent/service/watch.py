@@ -87,6 +87,7 @@ class Watch:
         self._sampler_memory: SamplerMemory | None = None
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._groups = GroupWatch(database, ledger, clock, level, asked_by=asked_by)
+        # Reentrant: verify and plan call other methods of the watch that take it too.
         self._lock = threading.RLock()
         self._connector = connector
         self._sampler: Sampler | None = None
@@ -153,6 +154,8 @@ class Watch:
                 picture, self.database, self.connector, self._ledger, now,
                 mode=mode, time_limit_seconds=time_limit_seconds, trace=trace,
             )  # fmt: skip
+            # A plan in another mode answers one question of a person; stored, it would change what metrics and later
+            # commands say of the daily plan.
             if mode is not None:
                 return planning
             ordered = Ordered(planning)
@@ -226,6 +229,8 @@ class Watch:
         """
         if proposal is None or self.level is Level.OBSERVE:
             return None
+        # A plan made while moves are under way starts from homes that are about to change, so it would propose what
+        # they are already doing.
         if self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
             return None
         if not proposal.asked_by and self._may_not_repeat(proposal):
@@ -252,11 +257,14 @@ class Watch:
         behind = self.snapshot.leftovers or self._half_done
         if self.dry_run or not (behind or self._ledger.moves.to_do(self.database.name)):
             return ()
+        # Asked before the lease is taken: the lease costs a statement at the server, and this is called every second.
         if not self.executor.has_work():
             return ()
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
+            # Before the first statement: once it runs, the database does other work than the one the outcome is to be
+            # compared with.
             self._settling.store_work_before(proposal_id)
         try:
             done = self.executor.run_approved()
