@@ -128,14 +128,17 @@ def _learn_demand(
     """
     demand, slots, known = located.demand, located.slot, inventory.slots
     warmed = heat.update(learned.heat, demand, slots, known, settings, pace)
+    # Added up by slot: a unit rebuilt within the interval has two columns, and each slot may come only once below.
     used, first = np.unique(np.where(demand.observed, slots, -1), return_inverse=True)
     index = np.bincount(first, weights=index_of(demand.rates) * pace, minlength=len(used)).astype(np.float64)
     seen = np.zeros(len(warmed), dtype=np.bool_)
     seen[known] = True
     seen[slots[(slots >= 0) & ~demand.observed]] = False
+    # Its middle, because an interval that ends at 9:00:01 belongs to the hour before.
     middle = (demand.ended_at - timedelta(seconds=demand.seconds / 2)).astimezone(zone)
     seasonal = seasons.learnt(learned.seasons, middle, demand.seconds, used, index, seen)
     watched = horizons.watch_interval(learned.horizons, seasonal, middle, demand.seconds, used, index, seen)
+    # Only where it is used: costs of a million copies are worked out for it, and judgements come every half hour.
     site = site_of(inventory, learned.work.mean(), settings) if watched.due else None
     if site is not None:
         watched = horizons.judge_forecasts(watched, seasonal, demand.ended_at.astimezone(zone), site)
@@ -194,6 +197,7 @@ def with_renamed_units(learned: Learned, units: UnitTable, slots: I64) -> Learne
     """
     if learned.units is None:
         return learned
+    # Only units without any history of their own inherit: a name that was used before keeps what is known of it.
     blank = learned.heat.observed_seconds[slots] == 0
     renames = renamed_units.find_renames(learned.units, units, slots, blank)
     return replace(

@@ -85,6 +85,8 @@ def load_learned(ledger: Ledger, database: str) -> Learned:
 def load_devices(ledger: Ledger, database: str, speeds: Sequence[TierSpeed]) -> DeviceState:
     """The stored evidence about tiers; none if other speeds were configured when it was gathered."""
     stored = ledger.state.load_arrays(database, TIER_SPEED)
+    # Evidence is kept as factors of the configured speeds; applied to other ones they would mean read times that
+    # nothing has measured.
     if stored is None or not np.array_equal(stored[1]["configured"], _speed_column(speeds)):
         return device.empty_devices(len(speeds))
     return device.devices_from_arrays(stored[1])

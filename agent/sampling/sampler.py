@@ -121,6 +121,7 @@ class Sampler:
         self._copying = False  # now; not remembered: a reload waits for the end of a statement
         if memory is not None:
             self._before, self._known_ids, self._disturbed = memory.before, memory.known_ids, memory.disturbed
+            # From memory, not from the ledger: that counts half after a restart, and a reload interrupts nothing.
             self._learned = replace(self._learned, work=memory.work, growth=memory.growth)
 
     @property
@@ -325,10 +326,12 @@ class Sampler:
         """Whether the whole interval lies in the hours whose demand counts."""
         since, until = interval.started_at, interval.ended_at
         calendar = self._database.measuring
+        # All of it or nothing: how much of an interval's work was done on either side of the edge is not known.
         return calendar.always or calendar.open_seconds(since, until) >= (until - since).total_seconds()
 
     def _append_history(self, demand: Demand, slots: I64) -> None:
         """Append the interval to the history: counts of the units that had any."""
+        # Back to whole counts, which pack far better than rates: their high bytes are nearly all zero.
         counts = np.rint(demand.rates[list(HISTORY_SIGNALS)] * demand.seconds)
         kept = (slots >= 0) & counts.any(axis=0)
         self._ledger.history.append(

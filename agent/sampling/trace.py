@@ -68,6 +68,8 @@ def read_figures(ledger: Ledger, database: str) -> TraceFigures:
     stored = ledger.state.load_document(database, TRACE_FIGURES)
     figures = TraceFigures() if stored is None else TraceFigures(**_times(stored[1], "last"))
     generation = read_mark(ledger, database).generation
+    # Compared by generation, since a clear only raises the mark's: the daemon may just be storing an interval of the
+    # trace before.
     return figures if figures.generation == generation else TraceFigures(generation=generation)
 
 
@@ -106,6 +108,8 @@ class Tracer:
         mark = read_mark(self._ledger, self._database)
         if not mark.collects(demand.ended_at):
             return
+        # Loaded again only after a clear or a start: reading the collected heat of all units at every interval would
+        # cost as much as writing it.
         if self._figures.generation != mark.generation:
             self._load()
         self._heat = heat.update(self._heat, demand, slots, known, PLAIN_MEAN)
