@@ -87,6 +87,8 @@ def budget_of(limits: Limits, now: datetime, safety: float) -> Budget:
         return Budget(0, 0.0)
     seconds = math.inf
     if limits.calendar.closes_at(first) is not None:
+        # The present window and the next: what remains of this one may be minutes, and a plan for minutes would propose
+        # nothing of size before every window's end.
         coming = limits.calendar.openings(first, first + LOOK_AHEAD)[: 2 if first == now else 1]
         seconds = max(opening.seconds for opening in coming)
     if limits.copy_seconds is not None:
@@ -112,6 +114,8 @@ def decide(need: Need, limits: Limits, used: Used, now: datetime) -> AdmissionDe
         used: what the window at ``now`` has seen already; nothing where it is closed.
         now: the instant.
     """
+    # Before the calendar: waiting for a window that can never do would hold up all moves behind it until the approval
+    # ends.
     never = too_much(need, limits, now)
     if never:
         return AdmissionDecision(Admission.NEVER, never)
@@ -168,6 +172,8 @@ def _by_end(need: Need, limits: Limits, now: datetime) -> AdmissionDecision | No
     closes = limits.calendar.closes_at(now)
     if closes is None or now + timedelta(seconds=need.seconds) <= closes:
         return None
+    # What fits a longer window waits for it even if it could be held: a held copy keeps its room, and what it has
+    # built, until the next window.
     if need.pausable and need.seconds > longest_seconds(limits.calendar, now):
         return None
     return AdmissionDecision(

@@ -98,6 +98,7 @@ def used_within(sent: Iterable[SentRow], opening: Opening, times: CopyTimes) -> 
         within = sum(_seconds(row, opening) for row in rows)
         whole = sum(_seconds(row) for row in rows)
         if rows[0].move_state not in CARRIED_OUT:
+            # A move that was cancelled early would otherwise count as if all its bytes had been copied in that time.
             whole = max(whole, times.seconds(move))
         total_seconds += within
         total_bytes += move.size_bytes * min(1.0, within / whole) if whole else 0.0
@@ -148,6 +149,7 @@ def keys_that_gave_way(sent: Iterable[SentRow]) -> set[str]:
     for row in sent:
         if row.move_state in CARRIED_OUT:
             keys = row.move.route.bundle.unit_keys
+            # In the order they were sent: the last move of a unit says why it is where it is.
             found = found.union(keys) if row.move.reason == MoveReason.MAKE_ROOM else found.difference(keys)
     return found
 
@@ -159,6 +161,8 @@ def _copies_by_move(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
 
 def _uninterrupted_copies(sent: Iterable[SentRow]) -> Iterable[list[SentRow]]:
     """Those of them that were neither held nor tried again, and whose every statement was seen to end."""
+    # The time of the others holds pauses and lost copies: learnt from them, the next move of this kind would find no
+    # window long enough.
     return (rows for rows in _copies_by_move(sent) if all(row.state is StepState.DONE for row in rows))
 
 

@@ -113,6 +113,7 @@ def _answer(
     if isinstance(answer, NoRoute):
         return answer
     refused = _without_room(bundle, space, head_room_ratio)
+    # What a person does by hand is shown although the room is not known: he can look, the agent must not guess.
     unknown = refused is not None and refused.code == ROOM_UNKNOWN
     return answer if refused is None or (unknown and isinstance(answer, ByHand)) else refused
 

@@ -99,6 +99,8 @@ def make_planning(
     """
     sent = ledger.moves.sent_statements(database.name, since_for(now))
     settings = _within_window(with_experience(database, ledger, sent, picture.work), database, now)
+    # The shorter of the two: a memory of hours places by heat that is gone in hours, and a move that pays back in a day
+    # would never earn its copies.
     settings = replace(settings, horizon_seconds=min(settings.horizon_seconds, picture.lasting_seconds))
     pins = pins_of(database, ledger, now)
     if trace is not None:
@@ -119,6 +121,8 @@ def make_planning(
     reweighed, exact = 0, np.zeros(len(situation.units), dtype=np.bool_)
     for _ in range(ROUNDS):
         plan = plan_mode(situation, settings, wanted, time_limit_seconds=time_limit_seconds)
+        # Sizes before routes: asking for a route costs several queries for each bundle, and one that turns out larger
+        # may not be in the next plan at all.
         corrected = _with_exact_sizes(situation, plan, connector, exact)
         if corrected is not None:
             situation = replace(corrected, copy_seconds=usual_seconds(corrected, settings, habits))
@@ -143,6 +147,8 @@ def make_planning(
             situation=situation, settings=settings, plan=plan, routes=routes, costs=costs, made_at=now, pins=pins,
             plain=plain, purpose=purpose_of(wanted), work=database.engine_record.work,
         )  # fmt: skip
+    # Not the part of the plan that has routes: groups belong together, and a demotion whose promotion has no way would
+    # be a loss.
     nothing = _without_moves(situation, plan)
     return Planning(
         situation=situation, settings=settings, plan=nothing, routes=(), costs=(), made_at=now, pins=pins, plain=False,
@@ -154,6 +160,7 @@ def _costs(
     situation: Situation, plan: Plan, routes: Sequence[Route], settings: PolicySettings
 ) -> tuple[RouteCost, ...]:
     """What each move's route costs, and how long it copies once those before it have brought what it reads."""
+    # In the order of the plan: an index is built by reading its table, which may be on the fast tier by then.
     devices, brought = devices_of(situation, settings), dict[str, str]()
     costs = []
     for move, route in zip(plan.moves, routes, strict=True):

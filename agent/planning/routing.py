@@ -93,6 +93,8 @@ def find_routes(situation: Situation, settings: PolicySettings, plan: Plan, conn
                 routes.append(answer)
         if refused:
             return Routed(plan=plan, routes=(), refused=refused)
+        # One pair at a time, then all routes are asked for again: a joined move has other statements, and may join a
+        # third one by them.
         joined = next(_join_moves(plan, routes, situation, settings, desk), None)
         if joined is None:
             break

@@ -50,6 +50,7 @@ def propose_undo(
     if not rows:
         raise CannotUndo("there is no move to take back", advice="`hotplace history` lists the moves.")
     catalog = _with_exact_sizes(connector.catalog(), rows, connector)
+    # What came up goes down first, whatever the order was: what gave way needs the very room that it takes.
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
     room = _rooms(catalog, database)
     moves = tuple(
@@ -119,6 +120,7 @@ def settle_undos(database: str, ledger: Ledger) -> int:
         return 0
     undone = 0
     for row in waiting:
+        # Only the newest decides: an earlier undo may have been rejected before somebody proposed it again.
         last = max(ledger.moves.taking_back(row), key=lambda undo: undo.id, default=None)
         if last is not None and last.state in UNDOABLE:
             ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
@@ -136,6 +138,8 @@ def _with_exact_sizes(catalog: Catalog, rows: Sequence[MoveRow], connector: Conn
     at = np.array(sorted(row_of.values()), dtype=np.int64)
     if not len(at):
         return catalog
+    # Exact, because the precheck compares with exact ones: by an estimate of an 8 KiB table its undo was refused as
+    # grown.
     exact, sizes = connector.exact_sizes(units.physical_id[at]), units.size_bytes.copy()
     sizes[at] = np.where(exact < 0, sizes[at], exact)
     return replace(catalog, units=replace(units, size_bytes=sizes))
@@ -177,6 +181,8 @@ def _route_back(
         raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")
     size, source, target = answer[0].bundle.size_bytes, row.move.to_space, row.move.from_space
     left = room.get(target)
+    # The kindest that fits, not the kindest: an online way may need the room of a second copy where the plain one needs
+    # none. Where none fits, it is proposed all the same: room can be made before it is approved.
     route = next((each for each in answer if left is not None and size + each.transient_bytes <= left), answer[0])
     for space, more in ((source, size), (target, -size)):
         if space in room:

@@ -50,5 +50,7 @@ def _saved_ratio_ends(proposal: Proposal, saved: float) -> tuple[float | None, f
     if not whole or max(whole, part) >= 1:
         return None, None
     share = min(1.0, abs(part / whole))
+    # Scaled as a power of what remains, not in proportion to the saving: a share of 0.9 to 0.99 of all wait is an
+    # uncertainty of a factor of ten in what is left, and half of those moves keep the root of it.
     low, high = (1 - (1 - part) * ((1 - end) / (1 - whole)) ** share for end in ends)
     return low, high

@@ -81,6 +81,8 @@ class GroupWatch:
         name = self._database.name
         known = left_worse_of(self._ledger, name)
         found = halfway(self._ledger, name)
+        # Only new ones are reported. A sentence made again would write to the audit chain at every sample, for as long
+        # as somebody thinks about it.
         now = {each.name: known.get(each.name) or self._report(each, connector) for each in found}
         if now != known:
             self._ledger.state.save_document(name, LEFT_WORSE, now)
@@ -130,6 +132,8 @@ class GroupWatch:
 
 def halfway(ledger: Ledger, database: str) -> list[Halfway]:
     """The groups that ended halfway and still have moves without a verdict, in order of execution."""
+    # Begun at moves without a verdict, which are few: looking at the groups of all proposals ever would grow with the
+    # ledger.
     rows = ledger.moves.rows(database=database, states=UNJUDGED)
     numbers = sorted({row.proposal_id for row in rows})
     return [each for number in numbers for each in _halfway(ledger.moves.rows(proposal_id=number))]

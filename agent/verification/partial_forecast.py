@@ -37,6 +37,8 @@ def forecast_of_moves(
     stored = ledger.state.load_arrays(proposal.database, decision_of_proposal(number))
     if stored is None:
         return _unknown(whole, f"{len(done)} of {len(proposal.moves)} moves ran, and their plan is not kept")
+    # Worked out again and not scaled: throughput is not linear in the moves, since each one that is left out keeps a
+    # queue as long as it was.
     situation, settings = decision_from_arrays(stored[1])
     return WorkForecast.of(forecast(situation, settings, _tiers(situation, done)), whole.work, settings.certainty)
 

@@ -63,6 +63,8 @@ class Settling:
     def _compared_since(self) -> datetime:
         """From when on demand counts as before a proposal's moves: the half-life, but not what came before others'."""
         since = self._clock.now() - timedelta(seconds=self._database.policy_settings().half_life_seconds)
+        # What was seen before another proposal's moves already differs by their gain, which would be credited to this
+        # one.
         return max([since, *self._ledger.moves.last_moved(self._database.name).values()])
 
     def begin(self) -> None:
@@ -92,6 +94,8 @@ class Settling:
         waiting = self._ledger.moves.rows(proposal_id=proposal_id, states=ACTIONABLE)
         settled_at = max(row.updated_at for row in rows) + timedelta(seconds=self._database.settle_seconds)
         window = (self._clock.now() - settled_at).total_seconds()
+        # Nothing is judged while a move of the proposal may still begin: before and after would be compared across a
+        # half-made change.
         if waiting or window < self._database.settle_seconds * MEASURED_OVER_SETTLE:
             return None
         after = self._ledger.work.since(self._database.name, settled_at)
@@ -121,6 +125,8 @@ class Settling:
 
     def _conclude(self, rows: Sequence[MoveRow], outcome: Outcome, connector: Connector) -> None:
         """Propose to take back what hurt, then keep the rest."""
+        # The undo before KEPT: an agent that dies between the two proposes it again, and storing it twice changes
+        # nothing; the other way round nobody would propose it.
         if outcome.verdict is OutcomeVerdict.HURT and self._level is not Level.OBSERVE:
             self._propose_undo([row for row in rows if row.move.reason not in ASKED_FOR], connector)
         # Read again: storing the undo has brought the moves that it takes back to UNDO_PROPOSED.
