@@ -57,12 +57,17 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show tracebacks.", r
 NoColorOption = Annotated[
     bool, typer.Option("--no-color", help="No colours; $NO_COLOR does the same.", rich_help_panel=COMMON)
 ]
+WideOption = Annotated[
+    bool,
+    typer.Option("--wide", help="Leave out no column of a table and shorten no name.", rich_help_panel=COMMON),
+]
 COMMON_PARAMETERS = {
     "config": (ConfigOption, None),
     "database": (DatabaseOption, None),
     "as_json": (JsonOption, False),
     "debug": (DebugOption, False),
     "no_color": (NoColorOption, False),
+    "wide": (WideOption, False),
 }
 
 
@@ -82,6 +87,7 @@ def remember(
     as_json: JsonOption = False,
     debug: DebugOption = False,
     no_color: NoColorOption = False,
+    wide: WideOption = False,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -93,7 +99,7 @@ def remember(
 
         sys.stdout.write(first_screen())
         raise typer.Exit(ExitCode.USAGE)
-    context.obj = Options(config=config, database=database, as_json=as_json, debug=debug, no_color=no_color)
+    context.obj = Options(config=config, database=database, as_json=as_json, debug=debug, no_color=no_color, wide=wide)
 
 
 def command(

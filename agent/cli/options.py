@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from agent.model.units_of_measure import parse_seconds
+from agent.terminal.columns import Column, choose_columns
 from connectors.base import Clock
 
 _V = TypeVar("_V")
+Columns = Annotated[
+    str, typer.Option("--columns", metavar="TITLES", help="Show these columns only, in this order: unit,tier,size")
+]
+
+
+def parse_columns(text: str, columns: Sequence[Column]) -> tuple[str, ...]:
+    """The titles that --columns names; none for all.
+
+    Raises:
+        BadParameter: a title that no column has.
+    """
+    titles = tuple(title.strip() for title in text.split(",") if title.strip())
+    try:
+        choose_columns(columns, titles)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--columns") from error
+    return titles
 
 
 def parse_option(parse: Callable[[str], _V], text: str, option: str) -> _V:

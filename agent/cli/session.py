@@ -31,6 +31,7 @@ class Options:
     as_json: bool = False
     debug: bool = False
     no_color: bool = False
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Session:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.out = Output(as_json=options.as_json, no_color=options.no_color)
+        self.out = Output(as_json=options.as_json, no_color=options.no_color, wide=options.wide)
         self._open = ExitStack()
 
     def __enter__(self) -> Self:

@@ -311,8 +311,9 @@ class Story:
 
 
 _RANKING_COLUMNS = (
-    Column("unit"), Column("space"), Column("size", number=True), Column("logical reads/s", number=True),
-    Column("misses", number=True), Column("waited-for reads/s", number=True), Column("benefit per hour", number=True),
+    Column("unit", name=True), Column("space", leaves=1), Column("size", number=True),
+    Column("logical reads/s", number=True, leaves=2), Column("misses", number=True, leaves=3),
+    Column("waited-for reads/s", number=True, leaves=4), Column("benefit per hour", number=True),
     Column("verdict"),
 )  # fmt: skip
 _LOAD_COLUMNS = (

@@ -11,30 +11,43 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agent.terminal.columns import GAP, Column
+from agent.terminal.columns import GAP, Column, choose_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What can be shown before a question is answered."""
+
+    key: str
+    what: str
+    show: Callable[[], None]
+
+
 class Output:
     """Standard output and standard error of one command."""
 
-    def __init__(self, *, as_json: bool, no_color: bool) -> None:
+    def __init__(self, *, as_json: bool, no_color: bool, wide: bool = False) -> None:
         """Settle how to print; the terminal is looked at with the first line.
 
         Args:
             as_json: people's text goes nowhere, ``document`` is all that is printed.
             no_color: never colour; $NO_COLOR does the same.
+            wide: rows of tables on one line each, however long, with every column.
         """
         self.as_json = as_json
+        self._wide = wide
         self._plain = no_color or bool(os.environ.get("NO_COLOR"))
         self._documented = False
 
@@ -96,15 +109,46 @@ class Output:
         for name, value in rows:
             self.line(f"{name}{' ' * (width - cell_len(name))}{GAP}{value}")
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-        """Rows below their titles."""
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], titles: Sequence[str] = ()) -> None:
+        """Rows below their titles; on a terminal without the columns for which there is no room, which it names.
+
+        Args:
+            columns: of the table.
+            rows: their cells.
+            titles: of the columns to show, in this order; none: as many as there is room for.
+
+        Raises:
+            ValueError: there is no column with one of the titles.
+        """
+        kept = choose_columns(columns, titles)
         if self.as_json:
             return
-        cells = [[printable(cell) for cell in row] for row in rows]
-        if self.terminal:
-            self._out.print(_terminal().build_table(columns, cells, self._out.width))
-        else:
-            self._write(*_terminal().align_rows(columns, cells))
+        cells = [[printable(row[at]) for at in kept] for row in rows]
+        columns = [columns[at] for at in kept]
+        if not self.terminal or self._wide:
+            self._print_aligned(_terminal().align_rows(columns, cells))
+            return
+        table, left_out = _terminal().build_table(columns, cells, self._out.width, whole=bool(titles))
+        self._out.print(table)
+        if left_out:
+            self.line(f"no room for {', '.join(left_out)}: --wide shows all", style="dim")
+
+    def _print_aligned(self, lines: Iterable[str]) -> None:
+        if not self.terminal:
+            self._write(*lines)
+            return
+        for line in lines:
+            self._out.print(_terminal().Text(line), soft_wrap=True)
+
+    @contextmanager
+    def paged(self) -> Iterator[None]:
+        """What is printed in this block goes through the user's pager where it is longer than the terminal is high."""
+        if self.as_json or not self.terminal:
+            yield
+            return
+        with self._out.capture() as captured:
+            yield
+        _terminal().show_paged(captured.get(), self._out, chop=self._wide)
 
     def _write(self, *lines: str) -> None:
         """Lines as they are, where there is nothing to draw: a report has thousands of them."""
@@ -135,11 +179,20 @@ class Output:
         """Text for another program, to the byte; on a terminal its control characters are still shown as escapes."""
         sys.stdout.write(printable(text, keep="\n\t") if self.terminal else text)
 
-    def ask(self, question: str) -> bool:
-        """Ask on the terminal; only ``y`` or ``yes`` is yes, the end of input is no."""
-        self._err.print(_terminal().Text(f"{printable(question)} [y/N] "), end="")
-        answer = sys.stdin.readline()
-        return answer.strip().lower() in {"y", "yes"}
+    def ask(self, question: str, detail: Detail | None = None) -> bool:
+        """Ask on the terminal; only ``y`` or ``yes`` is yes, the end of input is no.
+
+        Args:
+            question: asked again after the detail.
+            detail: what the user may want to see before the answer.
+        """
+        choices = "y/N" if detail is None else f"y/N/{detail.key}={detail.what}"
+        while True:
+            self._err.print(_terminal().Text(f"{printable(question)} [{choices}] "), end="")
+            answer = sys.stdin.readline().strip().lower()
+            if detail is None or answer not in {detail.key, detail.what}:
+                return answer in {"y", "yes"}
+            detail.show()
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.cells import cell_len
@@ -12,10 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.terminal.columns import GAP, Column
+from agent.terminal.fitting import Fit, fit_columns, shorten_name, widths_of
+from agent.terminal.pager import show_paged
 
-__all__ = ["Console", "Text", "align_rows", "build_table", "cell_len", "console"]
+__all__ = ["Console", "Text", "align_rows", "build_table", "cell_len", "console", "show_paged"]
 
-NARROWEST = 12  # cells of a column of text that can still be read: a date, or a time with its zone
 INDENT = 2  # of all but the first line of a row that is shown as a paragraph
 
 
@@ -35,27 +37,42 @@ def console(*, error: bool, plain: bool) -> Console:
     )  # fmt: skip
 
 
-def build_table(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> RenderableType:
-    """Rows below their titles on a terminal of so many cells; a paragraph each where that is too few for columns."""
-    return _table(columns, rows) if _least_width(columns, rows) <= width else _build_paragraphs(columns, rows, width)
+def build_table(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, whole: bool = False
+) -> tuple[RenderableType, list[str]]:
+    """Rows below their titles on a terminal of so many cells; a paragraph each where that is too few for columns.
+
+    Args:
+        columns: of the table.
+        rows: their cells.
+        width: cells of the terminal.
+        whole: no column may be left out.
+
+    Returns:
+        What to print, and the titles of the columns that are left out.
+    """
+    fixed = [replace(column, leaves=0) for column in columns] if whole else columns
+    fit = fit_columns(fixed, rows, width)
+    if fit is None:
+        return _build_paragraphs(columns, rows, width), []
+    left_out = [column.title for at, column in enumerate(columns) if at not in fit.kept]
+    return _table([columns[at] for at in fit.kept], [[row[at] for at in fit.kept] for row in rows], fit), left_out
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]], fit: Fit) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         table.add_column(
-            Text(column.title), justify="right" if column.number else "left", no_wrap=column.number, overflow="fold"
-        )
+            Text(column.title), justify="right" if column.number else "left", no_wrap=column.number or column.name,
+            overflow="fold",
+        )  # fmt: skip
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        cells = (
+            shorten_name(cell, fit.name_width) if column.name else cell
+            for column, cell in zip(columns, row, strict=True)
+        )
+        table.add_row(*(Text(cell) for cell in cells))
     return table
-
-
-def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
-    """Cells that the table needs for numbers whole and texts in lines that can still be read."""
-    widths = _widths(columns, [[column.title for column in columns], *rows])
-    needed = (width if column.number else min(width, NARROWEST) for column, width in zip(columns, widths, strict=True))
-    return sum(needed) + len(GAP) * len(columns) + 1
 
 
 def _build_paragraphs(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> RenderableType:
@@ -88,15 +105,10 @@ def _fill_lines(pieces: Iterable[Text], width: int) -> Iterable[Text]:
 def align_rows(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterable[str]:
     """Each row as one line."""
     lines = [[column.title for column in columns], *rows]
-    widths = _widths(columns, lines)
+    widths = widths_of(columns, lines)
     for line in lines:
         cells = (
             " " * (width - cell_len(cell)) + cell if column.number else cell + " " * (width - cell_len(cell))
             for column, width, cell in zip(columns, widths, line, strict=True)
         )
         yield GAP.join(cells).rstrip()
-
-
-def _widths(columns: Sequence[Column], lines: Sequence[Sequence[str]]) -> list[int]:
-    """Cells of the widest text of each column."""
-    return [max(cell_len(line[at]) for line in lines) for at in range(len(columns))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import asdict
 from typing import Any
 
@@ -21,8 +21,9 @@ from policies.model.moves import MoveReason, missed_wait_ratio
 
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
 MOVE_COLUMNS = (
-    Column("#", number=True), Column("unit"), Column("from"), Column("to"), Column("size", number=True),
-    Column("saves/h", number=True), Column("copy", number=True), Column("payback", number=True), Column("meanwhile"),
+    Column("#", number=True), Column("unit", name=True), Column("from", leaves=1), Column("to"),
+    Column("size", number=True), Column("saves/h", number=True), Column("copy", number=True, leaves=2),
+    Column("payback", number=True, leaves=3), Column("meanwhile"),
 )  # fmt: skip
 
 
@@ -31,9 +32,9 @@ def seconds_per_hour(seconds: float) -> str:
     return f"{format_seconds(seconds)} per hour"
 
 
-def count_of_moves(proposal: Proposal) -> str:
+def count_of_moves(moves: Sized) -> str:
     """``1 move`` or ``8 moves``."""
-    count = len(proposal.moves)
+    count = len(moves)
     return f"{count} move{'' if count == 1 else 's'}"
 
 

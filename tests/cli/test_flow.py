@@ -92,6 +92,12 @@ def _look(site: Site) -> None:
     assert '"shop"."products"' in {unit["unit"] for unit in cached}
     liked = site.good("units", "--like", "*orders*", "--json").document
     assert liked["units_matching"] == len(liked["units"]) == 3
+    chosen = site.good("units", "--columns", "size, unit", "--sort", "size").out.splitlines()[1:]
+    assert chosen[0].split() == ["size", "unit"]
+    assert chosen[1].split()[2] == '"shop"."events"', chosen
+    refused = site.run("units", "--columns", "unit,sice")
+    assert (refused.code, "'sice' is no column; there are unit, tier" in refused.err) == (2, True)
+    assert "is none of benefit/h" in site.run("units", "--sort", "name").err
     why = site.good("explain", "shop.orders").out
     assert why.startswith('"shop"."orders"\npromote: ')
     assert "2,000,000,000 bytes" in why

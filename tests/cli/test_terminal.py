@@ -42,7 +42,7 @@ def answer(site: Site, number: int, typed: bytes) -> Finished:
         process = site.start("approve", str(number), stdin=theirs)
         os.write(ours, typed)
         done = finish(process)
-    assert "[y/N]" in done.err
+    assert "[y/N/s=statements]" in done.err
     return done
 
 
@@ -56,11 +56,24 @@ def test_the_question(site: Site, typed: bytes, code: int, state: str) -> None:
     assert done.code == code, done
     assert digest in done.out
     assert "locks: " in done.out
+    assert "the exact statements" not in done.out
+    for line in ("would run", "longest stop", "way back"):
+        assert done.out.count(f"\n{line}") + done.out.startswith(line) == 2, "first and last"
     assert "GiB" in done.err
     shown = site.good("show", str(number), "--json").document
     for move in shown["moves"]:
-        assert all(step["sql"] in done.out for step in (*move["statements"], *move["if_interrupted"]["statements"]))
+        assert all(step["sql"] not in done.out for step in move["statements"])
     assert shown["state"] == state
+
+
+def test_the_statements_before_the_answer(site: Site) -> None:
+    """`s` shows the exact statements and asks again; they are those of `show --sql`."""
+    number, _ = site.propose()
+    done = answer(site, number, b"s\ny\n")
+    assert done.code == 0
+    assert done.err.count("Approve ") == 2
+    for move in site.good("show", str(number), "--json").document["moves"]:
+        assert all(step["sql"] in done.out for step in (*move["statements"], *move["if_interrupted"]["statements"]))
 
 
 def test_who_decided(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

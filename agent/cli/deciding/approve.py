@@ -24,7 +24,9 @@ from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import WITHDRAWN, ProposalState
 from agent.model.units_of_measure import parse_bytes, parse_seconds
 from agent.terminal.errors import CommandError
+from agent.terminal.essentials import essentials
 from agent.terminal.exit_codes import ExitCode
+from agent.terminal.output import Detail
 from agent.terminal.wording import count_of_moves, print_statements, short_digest
 from connectors.formatting import format_bytes
 from policies.model.plan import MoveReason
@@ -225,11 +227,19 @@ def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) 
             advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
         )
     moves = session.ledger.moves.rows(proposal_id=row.id)
+    would_run = [move.move for move in moves if move.state not in WITHDRAWN]
+    matters = essentials(row.id, row.proposal, would_run)
+    session.out.facts(matters)
+    session.out.line()
     print_proposal(session.out, row, moves)
-    print_statements(session.out, [move.move for move in moves if move.state not in WITHDRAWN])
     print_conflicts(session.out, conflicts)
-    size = format_bytes(row.proposal.bytes_moved)
-    if not session.out.ask(f"Approve {count_of_moves(row.proposal)}, {size} in all?"):
+    session.out.line()
+    session.out.facts(matters)  # again: by now the first lines have left a screen of 24 lines
+    size = format_bytes(sum(move.size_bytes for move in would_run))
+    if not session.out.ask(
+        f"Approve {count_of_moves(would_run)}, {size} in all?",
+        Detail("s", "statements", lambda: print_statements(session.out, would_run)),
+    ):
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")
 
 

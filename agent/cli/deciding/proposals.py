@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.looking.under_way import under_way_document, under_way_of
+from agent.cli.options import Columns, parse_columns
 from agent.cli.session import Session
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
 from agent.ledger import MoveRow, ProposalRow
@@ -32,8 +34,9 @@ from agent.terminal.wording import (
 from connectors.formatting import format_bytes, format_seconds
 
 COLUMNS = (
-    Column("id", number=True), Column("digest"), Column("state"), Column("for"), Column("moves", number=True),
-    Column("size", number=True), Column("saves/h", number=True), Column("proposed"), Column("expires"), Column("why"),
+    Column("id", number=True), Column("digest", leaves=2), Column("state"), Column("for", leaves=4),
+    Column("moves", number=True), Column("size", number=True), Column("saves/h", number=True),
+    Column("proposed", leaves=5), Column("expires", leaves=1), Column("why", leaves=3),
 )  # fmt: skip
 
 ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
@@ -43,8 +46,10 @@ ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number tha
 def proposals(
     session: Session,
     everything: Annotated[bool, typer.Option("--all", help="Also those that are decided and done.")] = False,
+    columns: Columns = "",
 ) -> None:
     """List what waits for a decision or is being carried out."""
+    titles = parse_columns(columns, COLUMNS)
     cells, documents = [], []
     for row in session.ledger.proposals.each(
         database=session.database.name, states=None if everything else OPEN_PROPOSALS
@@ -52,7 +57,8 @@ def proposals(
         cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
         documents.append(_head(row))
     if cells:
-        session.out.table(COLUMNS, cells)
+        with session.out.paged():
+            session.out.table(COLUMNS, cells, titles)
     else:
         session.out.line("no proposal" if everything else "no open proposal; --all shows the others")
     conflicts = conflicts_of(session.ledger, session.database.name, session.clock.now())
@@ -82,15 +88,16 @@ def show(
         scripts = [move_sql(move.move, in_full=everything) for move in moves if move.state not in WITHDRAWN]
         session.out.verbatim("\n".join(scripts))
         return
-    print_proposal(session.out, row, moves)
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
-    print_conflicts(session.out, with_proposal(conflicts, number))
     database = next((each for each in session.config.databases if each.name == row.proposal.database), None)
     under_way = None if database is None else under_way_of(session.ledger, database, session.clock.now())
-    for move in moves:
-        if under_way is not None and (said := under_way.now(move)):
-            session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
-    print_statements(session.out, [move.move for move in moves], in_full=everything)
+    with session.out.paged():
+        print_proposal(session.out, row, moves)
+        print_conflicts(session.out, with_proposal(conflicts, number))
+        for move in moves:
+            if under_way is not None and (said := under_way.now(move)):
+                session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
+        print_statements(session.out, [move.move for move in moves], in_full=everything)
     now = {} if under_way is None else under_way_document(under_way)
     stands_in_its_way = {"conflicts": conflicts_document(conflicts, number)}
     session.out.document({**_document(row, moves), **stands_in_its_way, **now})
@@ -118,9 +125,15 @@ def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> N
     print_value(out, row.proposal)
     out.line()
     print_moves(out, [move.move for move in moves])
-    for move in moves:
-        if move.state.value != row.state.value:
-            out.line(f"move {move.move.ordinal} is {move.state}: {move.reason}")
+    apart = [move for move in moves if move.state.value != row.state.value]
+    for (state, reason), alike in groupby(apart, key=lambda move: (move.state, move.reason)):
+        numbers = [move.move.ordinal for move in alike]
+        out.line(f"{_moves_text(numbers)} {state}: {reason}")
+
+
+def _moves_text(numbers: Sequence[int]) -> str:
+    """Which moves, with their verb: ``moves 1, 2 are``."""
+    return f"move {numbers[0]} is" if len(numbers) == 1 else f"moves {', '.join(map(str, numbers))} are"
 
 
 def _cells(row: ProposalRow) -> tuple[str, ...]:

@@ -21,8 +21,8 @@ from agent.terminal.output import Output
 from connectors.formatting import format_bytes
 
 COLUMNS = (
-    Column("move", number=True), Column("unit"), Column("to"), Column("size", number=True), Column("state"),
-    Column("took", number=True), Column("outcome"),
+    Column("move", number=True), Column("unit", name=True), Column("to"), Column("size", number=True), Column("state"),
+    Column("took", number=True, leaves=1), Column("outcome"),
 )  # fmt: skip
 
 

@@ -190,12 +190,12 @@ def _facts(found: Assessment) -> list[tuple[str, str]]:
 
 
 SPACE_COLUMNS = (
-    Column("space"), Column("reads/s", number=True), Column("each", number=True), Column("wait/h", number=True),
-    Column("saves/h", number=True), Column("size", number=True),
+    Column("space"), Column("reads/s", number=True, leaves=2), Column("each", number=True, leaves=1),
+    Column("wait/h", number=True), Column("saves/h", number=True), Column("size", number=True),
 )  # fmt: skip
 UNIT_COLUMNS = (
-    Column("object"), Column("wait/h", number=True), Column("between", number=True), Column("saves/h", number=True),
-    Column("size", number=True),
+    Column("object", name=True), Column("wait/h", number=True), Column("between", number=True),
+    Column("saves/h", number=True), Column("size", number=True),
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import typer
 from agent.budget.stalls import stalled_seconds
 from agent.cli.app import app, command
 from agent.cli.commands import Group
+from agent.cli.options import Columns, parse_columns
 from agent.cli.session import Session
 from agent.execution.leftovers import leftover_document, leftovers_of
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
@@ -32,17 +33,19 @@ SHOWN = 50
 NOTE_THE_HEAD = "note the head elsewhere; audit verify --head HASH tells later whether all of it still stands"
 BROKEN_ADVICE = "keep the file as evidence, restore a backup, and compare its head with one that a report noted"
 HISTORY_COLUMNS = (
-    Column("move", number=True), Column("proposal", number=True), Column("unit"), Column("from"), Column("to"),
-    Column("size", number=True), Column("state"), Column("since"), Column("why"), Column("outcome"),
+    Column("move", number=True), Column("proposal", number=True, leaves=3), Column("unit", name=True),
+    Column("from", leaves=2), Column("to"), Column("size", number=True, leaves=1), Column("state"),
+    Column("since", leaves=4), Column("why", leaves=5), Column("outcome"),
 )  # fmt: skip
 OUTCOME_COLUMNS = (
     Column("proposal", number=True), Column("verdict"), Column("predicted", number=True),
-    Column("wait/transaction before", number=True), Column("after", number=True),
-    Column("per second before", number=True), Column("after", number=True), Column("forecast", number=True),
-    Column("measured at"),
+    Column("wait before", number=True), Column("wait after", number=True),
+    Column("per second before", number=True, leaves=2), Column("per second after", number=True, leaves=2),
+    Column("forecast", number=True, leaves=3), Column("measured at", leaves=1),
 )  # fmt: skip
 AUDIT_COLUMNS = (
-    Column("#", number=True), Column("at"), Column("actor"), Column("event"), Column("subject"), Column("facts"),
+    Column("#", number=True), Column("at"), Column("actor", leaves=1), Column("event"), Column("subject"),
+    Column("facts", leaves=2),
 )  # fmt: skip
 
 Limit = Annotated[int, typer.Option(min=1, help="Show this many, the newest first.")]
@@ -57,26 +60,32 @@ app.add_typer(
 
 
 @command(Group.LOOK_BACK, "hotplace history --limit 20")
-def history(session: Session, limit: Limit = SHOWN) -> None:
+def history(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> None:
     """List moves with their state, its time and reason, and what came of them."""
+    titles = parse_columns(columns, HISTORY_COLUMNS)
     rows = session.ledger.moves.latest(session.database.name, limit)
     numbers = [row.id for row in rows]
     measured, steps = session.ledger.moves.outcomes_of(numbers), session.ledger.moves.steps_of(numbers)
     left = leftovers_of(session.ledger, session.database.name)
-    if rows:
-        session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows])
-        for row in rows:
-            if (stalled := stalled_seconds(row.move, steps[row.id])) is not None:
-                said = (
-                    "" if row.move.stall_seconds is None else f"; about {format_seconds(row.move.stall_seconds)} said"
-                )
-                session.out.line(f"move {row.id}: its lock kept others out for {format_seconds(stalled)} at most{said}")
-    else:
-        session.out.line("no move was ever proposed")
-    for each in left:
-        session.out.line(
-            f"move {each.move} ({each.unit}), since {format_when(each.since)}: {each.sentence}", style="bold"
-        )
+    with session.out.paged():
+        if rows:
+            session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows], titles)
+            for row in rows:
+                if (stalled := stalled_seconds(row.move, steps[row.id])) is not None:
+                    said = (
+                        ""
+                        if row.move.stall_seconds is None
+                        else f"; about {format_seconds(row.move.stall_seconds)} said"
+                    )
+                    session.out.line(
+                        f"move {row.id}: its lock kept others out for {format_seconds(stalled)} at most{said}"
+                    )
+        else:
+            session.out.line("no move was ever proposed")
+        for each in left:
+            session.out.line(
+                f"move {each.move} ({each.unit}), since {format_when(each.since)}: {each.sentence}", style="bold"
+            )
     session.out.document(
         {
             "database": session.database.name,
@@ -87,11 +96,12 @@ def history(session: Session, limit: Limit = SHOWN) -> None:
 
 
 @command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
-def outcomes(session: Session, limit: Limit = SHOWN) -> None:
+def outcomes(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> None:
     """Compare what was measured after the moves with the prediction."""
+    titles = parse_columns(columns, OUTCOME_COLUMNS)
     rows = session.ledger.moves.outcomes(database=session.database.name, limit=limit)
     if rows:
-        session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows])
+        session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows], titles)
         for row in rows:
             session.out.line(f"proposal {row.proposal_id}: {row.outcome.sentence}")
             if said := row.outcome.throughput_sentence:
@@ -178,7 +188,8 @@ def list_(
     chain = session.existing_ledger.audit
     rows, events = chain.rows(limit, event=event), chain.events()
     if rows:
-        session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
+        with session.out.paged():
+            session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
     elif not events:
         session.out.line("the audit chain has no row yet")
     else:

@@ -105,7 +105,7 @@ def print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
         brings = f"{'saves' if saved >= 0 else 'costs'} {seconds_per_hour(abs(saved))}"
         out.line(
             f"proposal {row.id} ({short_digest(row.digest)}; {question(row.proposal)}) is {row.state}: "
-            f"{count_of_moves(row.proposal)}, {brings}, {expiry(row.proposal)}"
+            f"{count_of_moves(row.proposal.moves)}, {brings}, {expiry(row.proposal)}"
         )
 
 

@@ -33,7 +33,7 @@ from connectors.formatting import format_bytes, format_seconds
 UNITS = 10
 ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone
 COLUMNS = (
-    Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
+    Column("unit", name=True), Column("tier"), Column("size", number=True), Column("sync/s", number=True, leaves=1),
     Column("benefit/h", number=True), Column("verdict"),
 )  # fmt: skip
 LEFT_OUT_FIRST = (1, 3, 2)  # columns, on a narrow terminal

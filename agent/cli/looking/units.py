@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.looking.explanation import explain_stored, number_lines, numbers_document, row_of
+from agent.cli.options import Columns, parse_columns
 from agent.cli.session import Session
 from agent.explanation.advice import stored_advice
 from agent.explanation.decisions import replay_decision, tiers_of_last_plan
@@ -32,10 +34,21 @@ from policies.model.plan import Verdict
 SHOWN = 20
 BETWEEN_SAMPLES = timedelta(hours=1)  # at most: a move that ended earlier is in the ranking
 COLUMNS = (
-    Column("unit"), Column("tier"), Column("size", number=True), Column("sync/s", number=True),
-    Column("prefetch/s", number=True), Column("miss", number=True), Column("benefit/h", number=True),
-    Column("saved/h", number=True), Column("verdict"),
+    Column("unit", name=True), Column("tier"), Column("size", number=True),
+    Column("sync/s", number=True, leaves=2), Column("prefetch/s", number=True, leaves=4),
+    Column("miss", number=True, leaves=3), Column("benefit/h", number=True), Column("saved/h", number=True, leaves=1),
+    Column("verdict"),
 )  # fmt: skip
+
+BY_WORTH = "benefit/h"  # as it is ranked
+SORTED_BY: dict[str, Callable[[Ranking], NDArray[Any]]] = {
+    BY_WORTH: lambda ranking: ranking.benefit_per_hour,
+    "saved/h": lambda ranking: ranking.saved_if_moved,
+    "size": lambda ranking: ranking.size_bytes,
+    "sync/s": lambda ranking: ranking.sync_reads,
+    "prefetch/s": lambda ranking: ranking.prefetched_reads,
+    "miss": lambda ranking: ranking.miss_ratio,
+}
 
 
 @command(Group.LOOK, "hotplace units --limit 10 --like 'public.*'")
@@ -47,23 +60,26 @@ def units(
         str | None, typer.Option(help=f"Only those with this verdict: {', '.join(v.code for v in Verdict)}.")
     ] = None,
     like: Annotated[str | None, typer.Option(help="Only units whose key matches; * and ? as in file names.")] = None,
+    sort: Annotated[
+        str, typer.Option(metavar="COLUMN", help=f"Sort by this column, the most first: {', '.join(SORTED_BY)}.")
+    ] = BY_WORTH,
+    columns: Columns = "",
 ) -> None:
     """Rank units by the foreground wait that fast storage would save them."""
-    wanted = _verdict(verdict)
+    wanted, titles = _verdict(verdict), parse_columns(columns, COLUMNS)
+    figure = _figure(sort)
     at, ranking = stored_ranking(session)
     matching = list(_matching(ranking, wanted, like))
+    if sort != BY_WORTH:
+        matching.sort(key=lambda row: -float(figure(ranking)[row]))
     rows = matching if everything else matching[:limit]
-    session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
-    if moved := _moved_since(session, at, ranking):
-        session.out.line(
-            f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
-        )
-    session.out.table(COLUMNS, (_cells(ranking, row) for row in rows))
     tiers = tiers_of_last_plan(session.ledger, session.database.name)
-    if tiers:
-        session.out.line(f"read times: {read_times_text(tiers)}")
-    if len(rows) < len(matching):
-        session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
+    with session.out.paged():
+        _print_units(session, at, ranking, rows, titles)
+        if tiers:
+            session.out.line(f"read times: {read_times_text(tiers)}")
+        if len(rows) < len(matching):
+            session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
     session.out.document(
         {
             "database": session.database.name,
@@ -74,6 +90,15 @@ def units(
             "units": [ranking.document(row) for row in rows],
         }
     )
+
+
+def _print_units(session: Session, at: datetime, ranking: Ranking, rows: Sequence[int], titles: Sequence[str]) -> None:
+    session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
+    if moved := _moved_since(session, at, ranking):
+        session.out.line(
+            f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
+        )
+    session.out.table(COLUMNS, (_cells(ranking, row) for row in rows), titles)
 
 
 @command(Group.LOOK, "hotplace explain 'public.orders'")
@@ -165,6 +190,12 @@ def _moved_since(session: Session, at: datetime, ranking: Ranking) -> int:
         (key, ranking.space_names[int(ranking.space[row])]) for row, key in enumerate(ranking.key) if key in homes
     )
     return sum(homes[key] != space for key, space in ranked) if homes else 0
+
+
+def _figure(title: str) -> Callable[[Ranking], NDArray[Any]]:
+    if title not in SORTED_BY:
+        raise typer.BadParameter(f"{title!r} is none of {', '.join(SORTED_BY)}", param_hint="--sort")
+    return SORTED_BY[title]
 
 
 def _verdict(code: str | None) -> Verdict | None:

@@ -56,7 +56,7 @@ TAKES = {
     ModeType.PREFERENCE: set[str](),
     ModeType.DRAIN: {"--space", "--container"},
 }
-LEFT_COLUMNS = (Column("stays"), Column("size", number=True), Column("why"))
+LEFT_COLUMNS = (Column("stays", name=True), Column("size", number=True), Column("why"))
 
 
 @command(Group.LOOK, "hotplace balance --type drain --space old_ssd --time-limit 30min")

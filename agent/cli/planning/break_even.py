@@ -20,7 +20,7 @@ from connectors.formatting import format_bytes, format_seconds
 _T = TypeVar("_T", int, float)
 UNITS_SHOWN = 10  # of each interval; JSON has all of them
 COLUMNS = [
-    Column("unit"), Column("on"), Column("belongs on"), Column("size", number=True),
+    Column("unit", name=True), Column("on"), Column("belongs on"), Column("size", number=True),
     Column("a page is read every", number=True), Column("spares", number=True),
 ]  # fmt: skip
 

@@ -25,8 +25,8 @@ from policies.model.settings import Pin
 
 WISHES = {pin.name.lower(): pin for pin in Pin if pin is not Pin.NONE}
 COLUMNS = (
-    Column("unit"), Column("pin"), Column("state"), Column("units", number=True), Column("set by"), Column("until"),
-    Column("reason"),
+    Column("unit", name=True), Column("pin"), Column("state"), Column("units", number=True, leaves=2),
+    Column("set by", leaves=1), Column("until"), Column("reason", leaves=3),
 )  # fmt: skip
 NOT_PLANNED = "not planned yet"
 

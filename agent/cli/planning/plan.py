@@ -38,7 +38,8 @@ from policies.model.plan import Advice, Verdict
 HEAD = 10  # units of the ranking that are shown
 MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE})
 RANKING_COLUMNS = (
-    Column("unit"), Column("tier"), Column("size", number=True), Column("benefit/h", number=True), Column("verdict"),
+    Column("unit", name=True), Column("tier"), Column("size", number=True), Column("benefit/h", number=True),
+    Column("verdict"),
 )  # fmt: skip
 
 ProposeOption = Annotated[
@@ -136,7 +137,7 @@ def _forgotten_spaces(ranking: Ranking) -> list[str]:
 def _what_it_saves(proposal: Proposal) -> str:
     saved = proposal.wait_saved_per_hour
     brings = f"saves {format_seconds(saved)} of" if saved >= 0 else f"adds {format_seconds(-saved)} to"
-    return f"{count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)}; {brings}"
+    return f"{count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)}; {brings}"
 
 
 def print_advice(out: Output, advice: Sequence[Advice]) -> None:

@@ -32,7 +32,7 @@ from policies.calendar import parse_window
 from policies.model.plan import PolicySettings, Situation, TierSpeed
 
 T = TypeVar("T")
-COLUMNS = (Column("at"), Column("unit"), Column("from"), Column("to"), Column("size", number=True))
+COLUMNS = (Column("at"), Column("unit", name=True), Column("from"), Column("to"), Column("size", number=True))
 SHOWN = 50
 
 

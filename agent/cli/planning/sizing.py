@@ -222,12 +222,26 @@ def _rows(z: Sizing) -> list[tuple[str, Point]]:
     return sorted(named, key=lambda row: row[1].size_bytes)
 
 
+# Which columns leave a narrow terminal first; drives and money are what one who buys has asked for.
+LEAVES = {
+    "size": 0,
+    "saves/h": 0,
+    "of all": 0,
+    "next GiB saves/h": 0,
+    "at best": 2,
+    "between": 3,
+    "units": 4,
+    "of units": 5,
+    "of bytes": 5,
+}
+
+
 def _columns(answer: SizingAnswer) -> list[Column]:
     titles = ["size", "saves/h", "between", "of all", "at best", "next GiB saves/h", "units", "of units", "of bytes"]
     if answer.cost(answer.sizing.knee) is not None:
         titles += ["cost/year", "per h/h saved"]
     titles += list(_drive_titles(answer).values())
-    return [Column("point"), *(Column(title, number=True) for title in titles)]
+    return [Column("point"), *(Column(title, number=True, leaves=LEAVES.get(title, 1)) for title in titles)]
 
 
 def _drive_titles(answer: SizingAnswer) -> dict[str, str]:
@@ -335,8 +349,9 @@ def _fleet(session: Session) -> ExitCode:
 
 
 FLEET_COLUMNS = (
-    Column("database"), Column("tier"), Column("present size", number=True), Column("next GiB saves/h", number=True),
-    Column("knee", number=True), Column("missing", number=True), Column("would save/h", number=True),
+    Column("database", name=True), Column("tier"), Column("present size", number=True, leaves=2),
+    Column("next GiB saves/h", number=True),
+    Column("knee", number=True), Column("missing", number=True, leaves=1), Column("would save/h", number=True),
 )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def _may_move(session: Session, number: int, proposal: Proposal, *, yes: bool) -
     out.heading(f"proposal {number}, digest {short_digest(proposal.digest)}")
     print_moves(out, proposal.moves)
     print_statements(out, proposal.moves)
-    return yes or out.ask(f"Carry out {count_of_moves(proposal)}, {format_bytes(proposal.bytes_moved)} in all?")
+    return yes or out.ask(f"Carry out {count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)} in all?")
 
 
 def tell(session: Session, page: Page, output: Path | None) -> None:

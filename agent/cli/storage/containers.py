@@ -18,8 +18,9 @@ from connectors.formatting import format_bytes
 from connectors.model import Space
 
 COLUMNS = (
-    Column("space"), Column("container"), Column("path"), Column("belongs to"),
-    Column("size", number=True), Column("used", number=True), Column("free", number=True),
+    Column("space"), Column("container", name=True), Column("path", name=True, leaves=1),
+    Column("belongs to", leaves=3), Column("size", number=True, leaves=2), Column("used", number=True),
+    Column("free", number=True),
 )  # fmt: skip
 
 
