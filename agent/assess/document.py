@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.assess.assessing import Assessment, Offer
 from agent.explanation.read_times import read_times_document
-from policies.sizing.curve import Point
+from policies.sizing.curve import Point, Sizing
 
 
 def assessment_document(found: Assessment) -> dict[str, Any]:
@@ -45,20 +45,20 @@ def assessment_document(found: Assessment) -> dict[str, Any]:
             for each in found.units
         ],
         "sized_wait_ratio": found.sized_ratio,
-        "knee": None if curve is None or not curve.knee_distance else _point(curve.knee),
-        "curve": None if curve is None else [_point(point) for point in curve.points],
+        "knee": None if curve is None or not curve.knee_distance else _point(curve, curve.knee),
+        "curve": None if curve is None else [_point(curve, point) for point in curve.points],
         "offer": None if found.offer is None else _offer(found.offer),
         "notes": list(observation.notes),
     }
 
 
-def _point(point: Point) -> dict[str, Any]:
+def _point(curve: Sizing, point: Point) -> dict[str, Any]:
     return {
         "bytes": point.size_bytes,
         "wait_saved_per_hour_seconds": point.saved_per_hour,
         "wait_saved_at_todays_latencies_per_hour_seconds": point.today_per_hour,
         "wait_saved_at_most_per_hour_seconds": point.most_per_hour,
-        "next_gib_saves_per_hour_seconds": point.shadow_price,
+        "next_gib_saves_per_hour_seconds": curve.next_gib(point),
         "units": point.units,
         "used_bytes": point.used_bytes,
     }

@@ -52,7 +52,7 @@ class Point:
     saved_per_hour: float  # the same, by whole bundles
     today_per_hour: float  # the same at today's latencies, as a plan says it
     most_per_hour: float  # the same if no more work is asked for however little sessions wait
-    shadow_price: float  # wait seconds per hour that the next GiB saves, upper curve
+    shadow_price: float  # wait seconds per hour that the next byte saves, by the GiB, upper curve
     units: int  # that are on the tier
     used_bytes: int  # of those units
     reads: float  # per second, of those units, that reach storage
@@ -81,6 +81,10 @@ class Sizing:
     def share(self, point: Point) -> float:
         """Share of the all-fast saving that whole bundles reach at a point, 0 to 1; 0 if there is nothing to save."""
         return point.saved_per_hour / self.all_fast_per_hour if self.all_fast_per_hour > 0 else 0.0
+
+    def next_gib(self, point: Point) -> float:
+        """Wait seconds per hour that another GiB saves at most: what is left to save, where less than a GiB is left."""
+        return min(point.shadow_price, max(0.0, self.all_fast_per_hour - point.bound_per_hour))
 
     def at(self, percent: int) -> Point:
         """The point at one of ``PERCENT`` of the managed bytes."""

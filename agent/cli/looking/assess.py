@@ -245,7 +245,7 @@ CURVE_COLUMNS = (
 def _curve_cells(z: Sizing, name: str, point: Point) -> list[str]:
     return [
         name, format_bytes(point.size_bytes), format_seconds(point.saved_per_hour), format_ratio(z.share(point)),
-        format_seconds(point.shadow_price), str(point.units),
+        format_seconds(z.next_gib(point)), str(point.units),
     ]  # fmt: skip
 
 

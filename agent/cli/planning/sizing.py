@@ -263,7 +263,7 @@ def _cells(answer: SizingAnswer, name: str, point: Point) -> list[str]:
         f"{format_seconds(point.today_per_hour)} and {format_seconds(point.most_per_hour)}",
         format_ratio(z.share(point)),
         format_seconds(point.bound_per_hour),
-        format_seconds(point.shadow_price),
+        format_seconds(z.next_gib(point)),
         str(point.units),
         format_ratio(ratio_of(point.units, z.managed_units)),
         format_ratio(ratio_of(point.used_bytes, z.managed_bytes)),
@@ -298,7 +298,7 @@ def _print_advice(out: Output, answer: SizingAnswer) -> None:
             f"would save {seconds_per_hour(more)} more"
         )
     else:
-        out.line(f"{fast} is at its knee or beyond it: another GiB saves {seconds_per_hour(z.present.shadow_price)}")
+        out.line(f"{fast} is at its knee or beyond it: another GiB saves {seconds_per_hour(z.next_gib(z.present))}")
 
 
 def without_buying(answer: SizingAnswer) -> list[str]:
@@ -333,7 +333,7 @@ def _fleet(session: Session) -> ExitCode:
             answers.append(answer_of(database, session.ledger, session.clock))
         except HotplaceError as error:
             failed.append((database.name, error))
-    answers.sort(key=lambda answer: (-answer.sizing.present.shadow_price, answer.database))
+    answers.sort(key=lambda answer: (-answer.sizing.next_gib(answer.sizing.present), answer.database))
     if answers:
         session.out.line("where the next GiB of fast storage helps most", style="bold")
         session.out.table(FLEET_COLUMNS, [_fleet_cells(answer) for answer in answers])

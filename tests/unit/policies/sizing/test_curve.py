@@ -42,6 +42,7 @@ def test_three_tables() -> None:
     assert (z.knee.size_bytes, z.knee.units, z.knee.used_bytes) == (10 * MIB, 1, 10 * MIB)
     assert z.knee_distance == pytest.approx(0.90 - 0.10)
     assert z.at(100).shadow_price == 0
+    assert [z.next_gib(z.at(percent)) for percent in (5, 30, 100)] == pytest.approx([55 * PER_READ, 2 * PER_READ, 0])
 
 
 def test_the_knee_is_reached_by_whole_objects() -> None:
@@ -184,6 +185,7 @@ def test_equal_objects_have_no_knee() -> None:
     z = curve([Unit(key=f"t{at:04}", size=MIB, sync=1.0) for at in range(3000)])
     assert z.knee_distance == 0
     assert z.at(50).saved_per_hour == pytest.approx(1500 * PER_READ)
+    assert z.next_gib(z.at(50)) == pytest.approx(1024 * PER_READ), "more than a GiB is left"
 
 
 @pytest.mark.parametrize("units", [[], [Unit(key="idle")], [Unit(key="empty", size=0)]])
