@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 
+from tests.labs.oracle.making import forget
 from tests.labs.oracle.model import (
     BLOCK,
     UNLIMITED,
@@ -63,6 +64,8 @@ class EmulatedDatabase(Workload):
             "cluster_database": "TRUE" if quirks.instances > 1 else "FALSE",
         }
         self.users: dict[str, User] = {}
+        self.public: set[tuple[str, str]] = set()  # grants to PUBLIC: (privilege, OWNER.OBJECT)
+        self.column_grants: set[tuple[str, str, str, str, str]] = set()  # grantee, owner, table, column, privilege
         self.tables: dict[tuple[str, str], Table] = {}
         self.sessions: dict[int, WireSession] = {}
         self.clusters: dict[tuple[str, str], Segment] = {}
@@ -365,6 +368,8 @@ class EmulatedDatabase(Workload):
         """DROP TABLE without PURGE: into the recycle bin, under another name, with its segments."""
         with self.changed:
             table = self.tables.pop((owner, name))
+            self.engine.rows.drop(table)
+            forget(self, owner, name)
             table.dropped, table.name = True, f"BIN${table.object_id:020}==$0"
             for segment in table.segments:
                 segment.name = table.name
@@ -382,6 +387,8 @@ class EmulatedDatabase(Workload):
             table = self.table(owner, name)
             for segment in table.everything():
                 self.bury(segment)
+            self.engine.rows.drop(table)
+            forget(self, owner, name)
             del self.tables[owner, name]
             self.touch()
 

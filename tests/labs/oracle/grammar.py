@@ -9,7 +9,7 @@ from tests.labs.tns.backend import OracleError
 
 _TOKEN = re.compile(
     r"""\s+|/\*.*?\*/|--[^\n]*|(?P<string>'(?:[^']|'')*')|(?P<quoted>"[^"]+")"""
-    r"""|(?P<word>[A-Za-z][\w$#]*)|(?P<number>\d+)|(?P<bind>:\s*\w+)|(?P<sign>=>|:=|[(),.;=*+-])|(?P<bad>.)""",
+    r"""|(?P<word>[A-Za-z][\w$#]*)|(?P<number>\d+)|(?P<bind>:\s*\w+)|(?P<sign>=>|:=|\|\||[<>]=?|[(),.;=*+/-])|(?P<bad>.)""",
     re.DOTALL,
 )
 NOT_ENDED = OracleError(933, "SQL command not properly ended")
@@ -22,6 +22,7 @@ class Words:
 
     sql: str
     _words: list[tuple[str, str]] = field(default_factory=list)
+    _places: list[tuple[int, int]] = field(default_factory=list)
     _at: int = 0
 
     def __post_init__(self) -> None:
@@ -30,6 +31,7 @@ class Words:
                 raise OracleError(911, f"invalid character after {self.sql[: match.start()][-20:]!r}")
             if match.lastgroup:
                 self._words.append((match.lastgroup, match.group()))
+                self._places.append(match.span())
 
     def more(self) -> bool:
         """Whether anything is left."""
@@ -88,6 +90,25 @@ class Words:
         """Nothing may follow."""
         if self.more():
             raise NOT_ENDED
+
+    def names(self) -> tuple[str, ...]:
+        """Identifiers in parentheses."""
+        self.need("(")
+        found = [self.name()]
+        while self.take(","):
+            found.append(self.name())
+        self.need(")")
+        return tuple(found)
+
+    def text_until(self, *ends: str) -> str:
+        """The text up to one of these words or signs outside of parentheses, which stays; or up to the end."""
+        first, depth = self._at, 0
+        while self.more() and (depth or not any(self.next_is(end) for end in ends)):
+            depth += self.next_is("(") - self.next_is(")")
+            self._at += 1
+        if self._at == first:
+            raise OracleError(936, "missing expression")
+        return self.sql[self._places[first][0] : self._places[self._at - 1][1]]
 
 
 @dataclass(slots=True)

@@ -67,6 +67,7 @@ class Segment:
     created: bool = True  # False: deferred, no segment yet
     compress_for: str = ""
     counters: list[Counter[str]] = field(default_factory=list)
+    used: int = 0  # blocks that a scan reads, of one whose rows are known
 
     @property
     def blocks(self) -> int:
@@ -92,6 +93,34 @@ class Lob:
 
 
 @dataclass(slots=True)
+class Column:
+    """A column of a table that a statement has made."""
+
+    name: str
+    kind: str  # DATA_TYPE
+    length: int  # DATA_LENGTH, bytes
+    precision: int | None = None
+    scale: int | None = None
+    nullable: bool = True
+    default: str = ""  # its text
+    comment: str = ""
+    distinct: int | None = None  # values, as statistics have it
+
+
+@dataclass(slots=True)
+class Constraint:
+    """A constraint of such a table. It is listed; rows are not held against it."""
+
+    name: str
+    kind: str  # CONSTRAINT_TYPE: P, U, C or R
+    columns: tuple[str, ...]
+    condition: str = ""  # of C
+    index: str = ""  # of P and U
+    refers_to: tuple[str, str] = ("", "")  # owner and name of the constraint, of R
+    generated: bool = False  # its name is the server's
+
+
+@dataclass(slots=True)
 class Index:
     """An index; partitioned ones have several segments."""
 
@@ -109,6 +138,10 @@ class Index:
     failed: bool = False  # a domain index whose own tables were altered
     unusable: set[str] = field(default_factory=set)  # partitions, "" for the whole of one that has none
     rebuilding: bool = False  # an online rebuild was interrupted (ORA-08104)
+    keys: tuple[tuple[str, str], ...] = ()  # column or expression, with ASC or DESC
+    compressed: bool = False
+    rows: int | None = None  # as statistics have it
+    analyzed: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -145,6 +178,14 @@ class Table:
     dropped: bool = False  # in the recycle bin
     history: bool = False  # it is such a history table
     not_indexed: set[str] = field(default_factory=set)  # partitions with INDEXING OFF
+    columns: list[Column] = field(default_factory=list)  # of one that a statement has made
+    constraints: list[Constraint] = field(default_factory=list)
+    comment: str = ""
+    pct_free: int = 10
+    partition_key: str = ""  # column
+    bounds: dict[str, str] = field(default_factory=dict)  # partition -> the text of VALUES LESS THAN
+    rows: int | None = None  # as statistics have it
+    analyzed: datetime | None = None
 
     def everything(self) -> Iterator[Segment]:
         """All its segments, indexes and LOBs included."""

@@ -225,6 +225,8 @@ def rebuild_index(session: EmulatedSession, owner: str, name: str, rebuild: Rebu
         _apply(database, copies)
         index.unusable -= {segment.part for segment in chosen}
         index.degree = rebuild.parallel or index.degree  # stored, and then changes plans
+        if table.columns:
+            index.rows, index.analyzed = database.engine.rows.count(table), session.now()
         session.unlock_all_ddl()
         database.touch()
 

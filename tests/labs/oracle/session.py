@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, read_move_file, read_rebuild
+from tests.labs.oracle.making import comment, create, grant
 from tests.labs.oracle.moving import allocate_extent, lockable, mark_unusable, move_file, move_table, rebuild_index
 from tests.labs.oracle.plsql import run_block
 from tests.labs.oracle.views.performance import container_id
@@ -17,6 +18,7 @@ from tests.labs.tns.backend import Answer, Bind, Client, OracleError
 
 if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
+    from tests.labs.oracle.rows import Undo
 
 CANCELLED = (1013, "user requested cancel of current operation")
 BUSY = (54, "resource busy and acquire with NOWAIT specified or timeout expired")
@@ -43,6 +45,7 @@ class EmulatedSession:
         self.transaction = 0  # number of the open one
         self.transaction_started = self.now()
         self._uncommitted: set[int] = set()  # tables and partitions locked by an open transaction
+        self._undo: list[Undo] = []  # what takes its changes of rows back
         self._ddl_locks: set[int] = set()
         self._stop: tuple[int, str] | None = None
 
@@ -80,11 +83,14 @@ class EmulatedSession:
             for number in self._uncommitted:
                 self.unlock(number)
             self._uncommitted.clear()
+            self._undo.clear()
             self.transaction = 0
             self.database.changed.notify_all()
 
     def rollback(self) -> None:
-        """As commit: the model keeps no rows."""
+        """Rows are as before, and locks are released."""
+        for undo in reversed(self._undo):
+            self.database.engine.rows.take_back(undo)
         self.commit()
 
     def cancel(self) -> None:
@@ -104,7 +110,7 @@ class EmulatedSession:
     def close(self, *, orderly: bool) -> None:
         """Locks go with the session."""
         with self.database.changed:
-            self.commit()
+            self.commit() if orderly else self.rollback()
             for name in [name for name, holder in self.database.user_locks.items() if holder == self.session_id]:
                 del self.database.user_locks[name]
             self.database.sessions.pop(self.session_id, None)
@@ -253,7 +259,7 @@ class EmulatedSession:
             case "BEGIN" | "DECLARE":
                 run_block(self, sql, binds)
                 return Answer()
-            case "ALTER" | "DROP":
+            case "ALTER" | "DROP" | "CREATE" | "COMMENT" | "GRANT":
                 self.commit()  # DDL commits what went before
                 self._ddl(Words(sql))
                 return Answer()
@@ -272,7 +278,39 @@ class EmulatedSession:
             raise OracleError(1456, "may not perform insert/delete/update operation inside a READ ONLY transaction")
         if words.take("LOCK", "TABLE"):
             return self._lock_table(words)
-        raise refuse("DML on tables")
+        return self._change_rows(sql)
+
+    def _change_rows(self, sql: str) -> Answer:
+        """INSERT ... SELECT or UPDATE: waits for DDL that locks the table, and then locks it against such DDL."""
+        rows = self.database.engine.rows
+        with self.database.changed:
+            tree, table = rows.table_of(sql, self.user.name)
+            if table.owner != self.user.name:
+                self.may_alter(table.owner, "TABLE", table.name)
+            numbers = {table.object_id, *(segment.object_id for segment in table.segments)}
+            self._wait_while(lambda: self._exclusive_holders(numbers), float("inf"), "enq: TM - contention")
+            count, undo = rows.change(self, tree, table)
+            self._undo.append(undo)
+            self._begin()
+            for number in numbers:
+                self.lock(number, "ROW EXCLUSIVE")
+                self._uncommitted.add(number)
+            if table.segments:
+                self.database.count(
+                    table.segments[0], self.instance, {"logical reads": count, "db block changes": count}
+                )
+            self.database.touch()
+        return Answer(rowcount=count)
+
+    def _exclusive_holders(self, numbers: set[int]) -> set[int]:
+        held = (self.database.table_locks.get(number, {}) for number in numbers)
+        return {session for holders in held for session, mode in holders.items() if mode == "EXCLUSIVE"} - {
+            self.session_id
+        }
+
+    def _begin(self) -> None:
+        if not self.transaction:
+            self.transaction, self.transaction_started = next(self.database.transactions), self.now()
 
     def _lock_table(self, words: Words) -> Answer:
         owner, name = words.qualified(self.user.name)
@@ -287,8 +325,7 @@ class EmulatedSession:
         words.need("MODE")
         with self.database.changed:
             table = self.database.table(owner, name)
-            if not self.transaction:
-                self.transaction, self.transaction_started = next(self.database.transactions), self.now()
+            self._begin()
             for number in lockable(table, part):
                 self.lock(number, mode)
                 self._uncommitted.add(number)
@@ -308,8 +345,15 @@ class EmulatedSession:
             self._alter_index(words)
         elif words.take("ALTER", "DATABASE", "MOVE", "DATAFILE"):
             move_file(self, read_move_file(words))
+        elif words.take("CREATE"):
+            create(self, words)
+        elif words.take("COMMENT", "ON"):
+            comment(self, words)
+        elif words.take("GRANT"):
+            grant(self, words)
         elif words.take("DROP", "TABLE"):
             owner, name = words.qualified(self.user.name)
+            words.take("CASCADE", "CONSTRAINTS")
             gone = words.take("PURGE")
             words.end()
             self.may_alter(owner, "TABLE", name)

@@ -53,15 +53,15 @@ class Workload:
     def read_randomly(self, segment: Segment, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
         """Single-block reads that sessions waited for."""
         with self.changed:
-            self._count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
-            self._count(segment, instance, {"physical read requests": reads})
+            self.count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
+            self.count(segment, instance, {"physical read requests": reads})
             self._wait(segment, instance, "db file sequential read", reads, reads, reads * microseconds)
             self.touch()
 
     def read_cached(self, segment: Segment, reads: int, *, instance: int = 1) -> None:
         """Reads that the buffer cache answered."""
         with self.changed:
-            self._count(segment, instance, {"logical reads": reads})
+            self.count(segment, instance, {"logical reads": reads})
             self.statistics[instance - 1]["session logical reads"] += reads
             self.touch()
 
@@ -81,7 +81,7 @@ class Workload:
         """Out-of-line values of a LOB with NOCACHE: blocks read past the buffer cache, one by one."""
         with self.changed:
             counts = {"logical reads": reads, "physical reads": reads, "physical reads direct": reads}
-            self._count(segment, instance, {**counts, "physical read requests": reads})
+            self.count(segment, instance, {**counts, "physical read requests": reads})
             self._wait(segment, instance, "direct path read", reads, reads, reads * microseconds)
             self.touch()
 
@@ -93,7 +93,7 @@ class Workload:
             counts = {"logical reads": blocks, "physical reads": blocks, "physical read requests": requests}
             if direct:
                 counts["physical reads direct"] = blocks
-            self._count(segment, instance, {**counts, "segment scans": 1})
+            self.count(segment, instance, {**counts, "segment scans": 1})
             event = "direct path read" if direct else "db file scattered read"
             self._wait(segment, instance, event, requests, blocks, requests * microseconds)
             self.touch()
@@ -102,12 +102,13 @@ class Workload:
         """Blocks changed and later written."""
         with self.changed:
             counts = {"db block changes": blocks, "physical writes": blocks, "physical write requests": blocks}
-            self._count(segment, instance, counts)
+            self.count(segment, instance, counts)
             self.statistics[instance - 1]["physical writes"] += blocks
             self.tablespaces[segment.tablespace].files[0].counters[instance - 1]["PHYWRTS"] += blocks
             self.touch()
 
-    def _count(self, segment: Segment, instance: int, counts: dict[str, int]) -> None:
+    def count(self, segment: Segment, instance: int, counts: dict[str, int]) -> None:
+        """Add to the statistics of a segment. The lock is held."""
         if self.parameters["statistics_level"] != "BASIC":
             segment.counters[instance - 1].update(counts)
 

@@ -50,10 +50,22 @@ def role_privileges(db: EmulatedDatabase) -> Rows:
 
 def object_privileges(db: EmulatedDatabase) -> Rows:
     """DBA_TAB_PRIVS."""
-    for user in db.users.values():
-        for privilege, name in sorted(user.grants):
+    for grantee, grants in (("PUBLIC", db.public), *((user.name, user.grants) for user in db.users.values())):
+        for privilege, name in sorted(grants):
             owner, _, thing = name.partition(".")
-            yield {"GRANTEE": user.name, "OWNER": owner, "TABLE_NAME": thing, "PRIVILEGE": privilege}
+            yield {
+                "GRANTEE": grantee, "OWNER": owner, "TABLE_NAME": thing, "PRIVILEGE": privilege, "GRANTOR": owner,
+                "GRANTABLE": "NO",
+            }  # fmt: skip
+
+
+def column_privileges(db: EmulatedDatabase) -> Rows:
+    """DBA_COL_PRIVS."""
+    for grantee, owner, table, column, privilege in sorted(db.column_grants):
+        yield {
+            "GRANTEE": grantee, "OWNER": owner, "TABLE_NAME": table, "COLUMN_NAME": column, "PRIVILEGE": privilege,
+            "GRANTOR": owner, "GRANTABLE": "NO",
+        }  # fmt: skip
 
 
 def proxies(db: EmulatedDatabase) -> Rows:

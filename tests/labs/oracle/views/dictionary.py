@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.labs.oracle.model import BLOCK, Index, Lob, Segment, Table
-from tests.labs.oracle.views import accounts, licensed
+from tests.labs.oracle.views import accounts, licensed, structure
 
 if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
@@ -139,6 +139,8 @@ def tables(db: EmulatedDatabase) -> Rows:
             "NESTED": _FLAG[table.nested], "DEGREE": f"{table.degree:>10}", "READ_ONLY": _FLAG[table.read_only],
             "COMPRESSION": None if table.partitioned else "ENABLED" if table.compress_for else "DISABLED",
             "COMPRESS_FOR": table.compress_for or None, "SEGMENT_CREATED": "YES", "BUFFER_POOL": "DEFAULT",
+            "PCT_FREE": None if table.partitioned else table.pct_free, "NUM_ROWS": table.rows,
+            "LAST_ANALYZED": table.analyzed,
             "DEPENDENCIES": "DISABLED", "ROW_MOVEMENT": "DISABLED", "DROPPED": _FLAG[table.dropped],
         }  # fmt: skip
         for kind, segment in (("IOT_OVERFLOW", table.overflow), ("IOT_MAPPING", table.mapping)):
@@ -152,7 +154,10 @@ def tables(db: EmulatedDatabase) -> Rows:
 
 def columns(db: EmulatedDatabase) -> Rows:
     """DBA_TAB_COLUMNS: a key, what makes a difference to a move, and the LOBs."""
+    yield from structure.made_columns(db)
     for table in db.tables.values():
+        if table.columns:
+            continue
         kinds = [("ID", "NUMBER")] + ([("OLD", "LONG")] if table.long_column else [])
         for at, (name, kind) in enumerate([*kinds, *((lob.column, "CLOB") for lob in table.lobs)], start=1):
             yield {
@@ -196,7 +201,8 @@ def _partition(table: Table, segment: Segment, at: int) -> Row:
         "PARTITION_POSITION": at, "TABLESPACE_NAME": None if table.iot else segment.tablespace,
         "LOGGING": _FLAG[table.logging],
         "COMPRESSION": "ENABLED" if segment.compress_for else "DISABLED", "COMPRESS_FOR": segment.compress_for or None,
-        "SEGMENT_CREATED": _FLAG[segment.created], "READ_ONLY": "NO", "HIGH_VALUE": f"{at}00",
+        "SEGMENT_CREATED": _FLAG[segment.created], "READ_ONLY": "NO",
+        "HIGH_VALUE": table.bounds.get(segment.part, f"{at}00"),
         "INDEXING": "OFF" if segment.part in table.not_indexed else "ON",
     }  # fmt: skip
 
@@ -219,6 +225,8 @@ def indexes(db: EmulatedDatabase) -> Rows:
             "PARTITIONED": _FLAG[index.partitioned], "DEGREE": index.degree, "TEMPORARY": "N", "GENERATED": "N",
             "LOGGING": None if index.partitioned else "YES",
             "SECONDARY": "N", "JOIN_INDEX": "NO", "VISIBILITY": "VISIBLE",
+            "COMPRESSION": "ENABLED" if index.compressed else "DISABLED", "NUM_ROWS": index.rows,
+            "LAST_ANALYZED": index.analyzed,
             "SEGMENT_CREATED": _FLAG[any(segment.created for segment in index.segments)],
             "FUNCIDX_STATUS": "ENABLED" if index.kind.startswith("FUNCTION") else None, "ORPHANED_ENTRIES": "NO",
         }  # fmt: skip
@@ -420,6 +428,13 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_USERS": accounts.users,
     "DBA_SYS_PRIVS": accounts.system_privileges,
     "DBA_ROLE_PRIVS": accounts.role_privileges,
+    "DBA_COL_PRIVS": accounts.column_privileges,
+    "DBA_CONSTRAINTS": structure.constraints,
+    "DBA_CONS_COLUMNS": structure.constraint_columns,
+    "DBA_IND_COLUMNS": structure.index_columns,
+    "DBA_IND_EXPRESSIONS": structure.index_expressions,
+    "DBA_TAB_COMMENTS": structure.table_comments,
+    "DBA_COL_COMMENTS": structure.column_comments,
     "DBA_TAB_PRIVS": accounts.object_privileges,
     "DBA_PROXIES": accounts.proxies,
     **dict.fromkeys(

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.labs.oracle.documented import View, view
+from tests.labs.oracle.rows import Rows
 from tests.labs.oracle.views.dictionary import DICTIONARY
 from tests.labs.oracle.views.performance import PERFORMANCE, product, segstat
-from tests.labs.oracle.views.rewrite import ERRORS, Prepared, prepare, refuse
+from tests.labs.oracle.views.rewrite import ERRORS, LEVEL, LEVELS, Prepared, prepare, refuse
 from tests.labs.sql.duck import store, telling
 from tests.labs.tns.backend import Answer, Bind, Column, OracleError
 from tests.labs.tns.values import OracleType
@@ -47,6 +48,7 @@ class Engine:
         self._database = database
         self._lock = threading.Lock()
         self._duck = duckdb.connect(config={"threads": 1})
+        self.rows = Rows(database, self._duck, self._lock)
         self._loaded: dict[str, tuple[tuple[int, int], frozenset[str]]] = {}  # view -> what it shows, and columns
 
     def run(self, session: EmulatedSession, sql: str, binds: list[Bind]) -> Answer:
@@ -57,10 +59,44 @@ class Engine:
         values = {f"b{at}": _bound(bind.values[0]) for at, bind in enumerate(binds)}
         with self._lock:
             for name in prepared.views:
-                self._load(session, name, prepared)
+                if "." in name:
+                    self._refuse_table(session, name)
+                elif not self._bring_levels(name):
+                    self._load(session, name, prepared)
             with telling(ERRORS):
                 done = self._duck.execute(prepared.sql, {k: v for k, v in values.items() if f"${k}" in prepared.sql})
-                return _answer(done.description or [], done.fetchall())
+                answer = _answer(done.description or [], done.fetchall())
+        if prepared.visits:
+            self.rows.count_visits(prepared.visits, session.instance)
+        return answer
+
+    def bring(self, name: str) -> None:
+        """What an INSERT selects from: rows of tables, and levels. Raises OracleError ORA-03001."""
+        with self._lock:
+            if name == "DUAL":
+                self._duck.execute('CREATE OR REPLACE TABLE "DUAL" AS SELECT \'X\' AS "DUMMY"')
+                self._loaded.pop(name, None)
+            elif "." not in name and not self._bring_levels(name):
+                raise refuse(f"INSERT ... SELECT from {name}")
+
+    def _bring_levels(self, name: str) -> bool:
+        """Whether it is what stands for a hierarchy of levels, which is there then."""
+        if name.startswith(LEVELS):
+            last = int(name.removeprefix(LEVELS))
+            made = f'SELECT UNNEST(GENERATE_SERIES(1, {last})) AS "{LEVEL}"'
+            self._duck.execute(f'CREATE TABLE IF NOT EXISTS "{name}" AS {made}')
+        return name.startswith(LEVELS)
+
+    def _refuse_table(self, session: EmulatedSession, name: str) -> None:
+        """Raises OracleError: ORA-00942 for one that is not there or not theirs, ORA-03001 without rows."""
+        owner, _, table = name.partition(".")
+        found = self._database.table(owner, table)
+        user = session.user
+        allowed = ("SELECT", name) in user.grants | self._database.public or "SELECT ANY TABLE" in user.privileges
+        if owner != user.name and not allowed:
+            raise OracleError(942, "table or view does not exist")
+        if not found.columns:
+            raise refuse("rows of tables that no statement has made")
 
     def _load(self, session: EmulatedSession, name: str, prepared: Prepared) -> None:
         """Bring the view's rows in, with those of its documented columns that the query names."""

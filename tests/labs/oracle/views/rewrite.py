@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ _TOKEN = re.compile(
 )
 # Functions that mean the same in both, besides those that sqlglot translates.
 _PLAIN = frozenset(("LOWER", "UPPER", "LENGTH", "INSTR", "REPLACE", "ABS", "FLOOR", "CEIL", "BITAND"))
+HASHES = 1 << 32  # ORA_HASH gives one of so many
+LEVELS, LEVEL = "LEVELS ", "LEVEL#"  # the relation that stands for CONNECT BY LEVEL <= n on DUAL, and its column
 # SQL Language Reference, "Oracle SQL Reserved Words": neither an alias nor a bind may be called so.
 RESERVED = frozenset((Path(__file__).parents[1] / "reserved_words.txt").read_text().split())
 MOST_KEPT = 2000
@@ -38,6 +40,15 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
+class Visit:
+    """How one SELECT comes to the rows of a table, as far as its text says."""
+
+    table: str  # OWNER.NAME
+    compared: frozenset[str]  # columns that have to equal something
+    count: str  # a query that counts the rows which it looks at so
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A query ready to run, with the views and columns it names and the binds in their order."""
 
@@ -46,6 +57,7 @@ class Prepared:
     columns: frozenset[str]
     star: bool
     binds: tuple[str, ...]
+    visits: tuple[Visit, ...] = ()
 
 
 def refuse(what: str) -> OracleError:
@@ -81,11 +93,17 @@ def _scan(sql: str) -> str:
     return "".join(parts).strip()
 
 
-def view_name(table: exp.Table) -> str:
-    """Name of the view behind synonym, owner and underscore: SYS.V_$SEGSTAT is V$SEGSTAT."""
-    identifier = table.this
+def spelled(identifier: exp.Expr) -> str:
+    """A name as the dictionary has it."""
     name = str(identifier.name)
-    name = name if identifier.quoted else name.upper()
+    return name if identifier.args.get("quoted") else name.upper()
+
+
+def view_name(table: exp.Table) -> str:
+    """Name of the view behind synonym, owner and underscore: SYS.V_$SEGSTAT is V$SEGSTAT; OWNER.NAME of a table."""
+    name, owner = spelled(table.this), table.args.get("db")
+    if owner is not None and spelled(owner) != "SYS":
+        return f"{spelled(owner)}.{name}"
     for prefix in ("GV_$", "V_$"):
         if name.startswith(prefix):
             return prefix.replace("_", "") + name[len(prefix) :]
@@ -128,22 +146,70 @@ def prepare(sql: str, contexts: Contexts, now: str) -> Prepared:
 def _prepared(sql: str, contexts: Contexts, now: str) -> Prepared:
     tree = parsed(_scan(sql), "oracle", ERRORS)
     _reserved(tree, sql)
+    return translate_query(tree, Asking(contexts, now), binds_of(sql))
+
+
+def translate_query(tree: exp.Query, asking: Asking, binds: tuple[str, ...]) -> Prepared:
+    """The tree of a query, which is changed, as one that DuckDB runs.
+
+    Raises:
+        OracleError: ORA-03001 for what the lab does not know.
+    """
+    for select in list(tree.find_all(exp.Select)):
+        _levels(select)
+        eliminate_join_marks(select)
+        _rownum(select)
     for kind in _REFUSED:
         if tree.find(kind):
             raise refuse(kind.__name__)
-    for select in list(tree.find_all(exp.Select)):
-        eliminate_join_marks(select)
-        _rownum(select)
-    replaced(tree, _CHANGES, Asking(contexts, now))
+    replaced(tree, CHANGES, asking)
     within = {cte.alias.upper() for cte in tree.find_all(exp.CTE)}
     views = tuple(dict.fromkeys(v for t in tree.find_all(exp.Table) if (v := view_name(t)) not in within))
     columns = frozenset(identifier.name.upper() for identifier in tree.find_all(exp.Identifier))
     star = any(not isinstance(node.parent, exp.Count) for node in tree.find_all(exp.Star))
     for table in tree.find_all(exp.Table):
         if view_name(table) not in within:
-            table.set("this", exp.to_identifier(view_name(table), quoted=True))
-            table.set("db", None)
-    return Prepared(translated(tree, ERRORS), views, columns, star, binds_of(sql))
+            name_in_duck(table)
+    visits = tuple(_visits(tree)) if any("." in view for view in views) else ()
+    return Prepared(translated(tree, ERRORS), views, columns, star, binds, visits)
+
+
+def name_in_duck(table: exp.Table) -> None:
+    """One quoted name in the place of owner and name."""
+    table.set("this", exp.to_identifier(view_name(table), quoted=True))
+    table.set("db", None)
+
+
+def _visits(tree: exp.Query) -> Iterator[Visit]:
+    for table in tree.find_all(exp.Table):
+        select = table.find_ancestor(exp.Select)
+        if "." not in table.name or select is None:
+            continue
+        conditions = [select.args.get("where"), *(join.args.get("on") for join in select.args.get("joins", ()))]
+        equal = [each for condition in conditions if condition for each in condition.find_all(exp.EQ)]
+        sides = [side for each in equal for side in (each.left, each.right) if isinstance(side, exp.Column)]
+        compared = frozenset(side.name.upper() for side in sides if side.table in ("", table.alias_or_name))
+        counting = select.copy()
+        for clause in ("order", "group", "having", "distinct"):
+            counting.set(clause, None)
+        counting.set("expressions", [exp.Count(this=exp.Star())])
+        yield Visit(table.name, compared, translated(counting, ERRORS))
+
+
+def _levels(select: exp.Select) -> None:
+    """``FROM DUAL CONNECT BY LEVEL <= n`` is n rows, LEVEL from 1 on; other hierarchies are refused later."""
+    connect = select.args.get("connect")
+    above = connect.args["connect"] if connect is not None and connect.args.get("start") is None else None
+    tables = list(select.find_all(exp.Table))
+    if not isinstance(above, exp.LTE) or above.this.name.upper() != "LEVEL" or not above.expression.is_int:
+        return
+    if [table.name.upper() for table in tables] != ["DUAL"]:
+        return
+    tables[0].set("this", exp.to_identifier(f"{LEVELS}{above.expression.name}", quoted=True))
+    select.set("connect", None)
+    for column in list(select.find_all(exp.Column)):
+        if column.name.upper() == "LEVEL" and not column.table:
+            column.replace(exp.column(exp.to_identifier(LEVEL, quoted=True)))
 
 
 def _reserved(tree: exp.Expr, sql: str) -> None:
@@ -234,8 +300,39 @@ def _to_char(node: exp.ToChar, _: Asking) -> exp.Expr:
     return exp.Anonymous(this="strftime", expressions=[node.this, exp.Literal.string(text)])
 
 
+def _more(node: exp.Add, _: Asking) -> exp.Expr:
+    """A date and a number is one of so many days later."""
+    if not isinstance(node.this, exp.DateStrToDate):
+        return node
+    return exp.Add(this=node.this, expression=exp.cast(node.expression, "INTEGER"))
+
+
+def _of_package(node: exp.Dot, _: Asking) -> exp.Expr:
+    """DBMS_LOB.GETLENGTH(lob) and DBMS_LOB.SUBSTR(lob, amount, offset)."""
+    called = node.expression
+    name = f"{node.this.name}.{called.this}".upper() if isinstance(called, exp.Anonymous) else str(node)
+    match name, called.expressions:
+        case "DBMS_LOB.SUBSTR", [lob, amount, offset]:
+            return exp.Anonymous(this="substr", expressions=[lob, offset, amount])
+        case "DBMS_LOB.GETLENGTH", [lob]:
+            return exp.Anonymous(this="length", expressions=[lob])
+    raise refuse(f"function {name}")
+
+
+def _hash(text: exp.Expr) -> exp.Expr:
+    """Some hash of the same range; that of Oracle is not known."""
+    hashed = exp.Anonymous(this="hash", expressions=[exp.cast(text, "VARCHAR")])
+    return exp.cast(exp.Mod(this=hashed, expression=exp.Literal.number(HASHES)), "BIGINT")
+
+
 def _function(node: exp.Anonymous, asking: Asking) -> exp.Expr:
     name = str(node.this).upper()
+    if isinstance(node.parent, exp.Dot):
+        return node  # of a package
+    if name == "ORA_HASH":
+        return _hash(node.expressions[0])
+    if name == "TO_CLOB":
+        return exp.cast(node.expressions[0], "VARCHAR")
     if name == "SYS_CONTEXT":
         space, key = (str(part.name).upper() for part in node.expressions[:2])
         return _text(asking.contexts(space, key))
@@ -248,7 +345,7 @@ def _text(value: str | None) -> exp.Expr:
     return exp.Null() if value is None else exp.Literal.string(value)
 
 
-_CHANGES: Changes[Asking] = {
+CHANGES: Changes[Asking] = {
     exp.Column: _column,
     exp.CurrentTimestamp: _now,
     exp.CurrentDate: _now,
@@ -256,6 +353,8 @@ _CHANGES: Changes[Asking] = {
     exp.Literal: _literal,
     exp.DPipe: _joined,
     exp.Sub: _less,
+    exp.Add: _more,
+    exp.Dot: _of_package,
     exp.ToNumber: _to_number,
     exp.ToChar: _to_char,
     exp.TimeToStr: _time_to_text,
