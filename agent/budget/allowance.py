@@ -87,8 +87,8 @@ def budget_of(limits: Limits, now: datetime, safety: float) -> Budget:
         return Budget(0, 0.0)
     seconds = math.inf
     if limits.calendar.closes_at(first) is not None:
-        # The present window and the next: what remains of this one may be minutes, and a plan for minutes would propose
-        # nothing of size before every window's end.
+        # The present window and the next one: of this one some minutes may be left, and a plan that fits those would
+        # leave large moves out although the next window is long enough.
         coming = limits.calendar.openings(first, first + LOOK_AHEAD)[: 2 if first == now else 1]
         seconds = max(opening.seconds for opening in coming)
     if limits.copy_seconds is not None:

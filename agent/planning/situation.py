@@ -164,8 +164,8 @@ def governing_pins(keys: Sequence[str], pins: Sequence[PinRule]) -> I64:
     column = np.full(len(keys), -1, dtype=np.int64)
     row_of = rows_of_keys(keys, {pin.pattern for pin in pins})
     for at, pin in enumerate(pins):
-        # By dictionary where it is a key: fnmatch over a million keys for each pin takes seconds, and a key may hold [
-        # or *, which would be read as a pattern.
+        # A key first, a pattern only where there is no such key: a key may hold [ or *, and each pattern is a walk over
+        # all keys.
         if pin.pattern in row_of:
             column[row_of[pin.pattern]] = at
             continue
@@ -186,5 +186,5 @@ def _seconds_since(keys: Sequence[str], instants: Mapping[str, datetime], now: d
 def rows_of_keys(keys: Sequence[str], wanted: Set[str]) -> dict[str, int]:
     """Rows of the few keys that are wanted; those that are not there are left out."""
     # One walk over the keys and no dictionary of all of them: that takes 100 MB at a million units, for a handful of
-    # look-ups. The least: of several limits that were met, the first one holds sessions up at present already.
+    # look-ups.
     return {key: row for row, key in enumerate(keys) if key in wanted} if wanted else {}

@@ -81,8 +81,8 @@ class GroupWatch:
         name = self._database.name
         known = left_worse_of(self._ledger, name)
         found = halfway(self._ledger, name)
-        # Only new ones are reported. A sentence made again would write to the audit chain at every sample, for as long
-        # as somebody thinks about it.
+        # Only new ones are reported. A sentence made again would add a row to the audit chain at every sample until the
+        # group is dealt with.
         now = {each.name: known.get(each.name) or self._report(each, connector) for each in found}
         if now != known:
             self._ledger.state.save_document(name, LEFT_WORSE, now)

@@ -125,8 +125,8 @@ class Settling:
 
     def _conclude(self, rows: Sequence[MoveRow], outcome: Outcome, connector: Connector) -> None:
         """Propose to take back what hurt, then keep the rest."""
-        # The undo before KEPT: an agent that dies between the two proposes it again, and storing it twice changes
-        # nothing; the other way round nobody would propose it.
+        # The undo before KEPT: an agent that dies between the two proposes it again, and the same work is stored once.
+        # The other way round the move would stay for good.
         if outcome.verdict is OutcomeVerdict.HURT and self._level is not Level.OBSERVE:
             self._propose_undo([row for row in rows if row.move.reason not in ASKED_FOR], connector)
         # Read again: storing the undo has brought the moves that it takes back to UNDO_PROPOSED.
