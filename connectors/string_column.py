@@ -123,6 +123,8 @@ class StringColumn(Sequence[str]):
             some = alike[first : first + _AT_ONCE]
             ours, lengths = self._bytes_of(rows[some])
             theirs, _ = other._bytes_of(other_rows[some])
+            # All strings at once: the number of differing bytes before each string's start and end tells whether any
+            # lies in it. Comparing row by row would make two str objects for each.
             differing = np.concatenate(([0], np.cumsum(ours != theirs)))
             ends = lengths.cumsum()
             same[some] = differing[ends] == differing[ends - lengths]

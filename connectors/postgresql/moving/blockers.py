@@ -62,6 +62,8 @@ def find_blockers(
         _blocker(each, relation, route, settings)
         for each in _transactions(session, relation, route, settings, tidying=tidying)
     ]
+    # A standby replays ACCESS EXCLUSIVE only; an online rebuild and what drops a leftover take locks that its readers
+    # never meet.
     if route.locked is Locked.ALL and not tidying:
         found += _standbys(session, settings)
     return tuple(found)
@@ -79,6 +81,8 @@ def _transactions(
 ) -> list[_Transaction]:
     online = tidying or route.online
     values = {
+        # An online rebuild waits for everybody who uses the table, a copy of an index only for those who use the index
+        # itself.
         "relation": relation.table_oid if online else relation.oid,
         "snapshots": online and not tidying,
         "older": OLD_SHARE * settings.online_lock_timeout if online else settings.lock_timeout,
@@ -89,6 +93,8 @@ def _transactions(
 
 def _blocker(found: _Transaction, relation: Relation, route: Route, settings: PostgresqlSettings) -> Blocker:
     if found.autovacuum:
+        # The server cancels autovacuum for a session only once that has waited for deadlock_timeout: a statement that
+        # gives up earlier never gets it to give way.
         patient = _longest_wait(route, settings) > relation.deadlock_seconds
         why = " to prevent wraparound, which gives way to nothing" if found.wraparound else ""
         sentence = f"autovacuum (process {found.pid}){_since(found)}{why}"

@@ -19,6 +19,8 @@ def inspect(session: ReadSession, route: Route, *, local: bool) -> Inspection:
         ConnectorError: a subclass that says what may be done.
     """
     key = route.bundle.key
+    # Asked first: a statement that ends between the two queries is then seen as running and looked at again. The other
+    # way round, its work would be taken for what a dead one has left.
     running = _running(session, route)
     relation = find_relation(session, key, route.to_space)
     if relation is None:
@@ -77,6 +79,8 @@ def _leftovers(session: ReadSession, relation: Relation, route: Route) -> tuple[
     found = session.rows(query("leftovers"), {"table": relation.table_oid}, doing="looking for unfinished indexes")
     left = []
     for schema, name, space, size in found:
+        # Worked out from the name and not looked up: the number that the server adds shortens the index's name in front
+        # of it, so names of 63 bytes end differently each time.
         number = name[len(name.rstrip("0123456789")) :]
         names = leftover_names(relation.name, number)
         if name in names:

@@ -30,6 +30,8 @@ class PostgresqlLease:
             rows = self._connection.execute(query("lease_holder"), {"key": LEASE_KEY}).fetchall()
         except psycopg.Error:
             return False  # a session that cannot answer holds nothing that can be relied on
+        # Asked of the server: an advisory lock goes with its backend, and a connection may look open long after that
+        # has ended.
         return any(ours for _, _, _, ours in rows)
 
     def release(self) -> None:

@@ -49,6 +49,7 @@ class PostgresqlMover(Closing, Unpausable):
         )
         self._pid = self._session.info.backend_pid
         self._watching = threading.Lock()  # the second session serves the threads that ask for progress
+        # A session of its own: the one that moves is busy with its statement and answers nothing until that ends.
         self._watch = ReadSession(settings, name="hotplace progress")
         self._idle = threading.Event()
         self._idle.set()
@@ -76,6 +77,7 @@ class PostgresqlMover(Closing, Unpausable):
         self._interrupted = False
         self._idle.clear()
         try:
+            # In the session and not as SET LOCAL: REINDEX CONCURRENTLY must not run in a transaction.
             if step.timeout_seconds:
                 limit = sql.SQL("SET statement_timeout = {}").format(milliseconds(step.timeout_seconds))
                 self._send(limit.as_string(None), step.purpose, 0.0)
@@ -105,6 +107,8 @@ class PostgresqlMover(Closing, Unpausable):
         if self._idle.is_set():
             return
         self._interrupted = True
+        # Again and again, because the server drops a cancel that arrives between two statements, and the move would go
+        # on.
         for _ in range(CANCEL_TRIES):
             try:
                 self._session.cancel_safe(timeout=CANCEL_TIMEOUT_SECONDS)

@@ -125,6 +125,7 @@ def _units(
         parent=_tables_of_indexes(units),
         size_bytes=size,
         blocks=np.where(pages > 0, pages, size / BLOCK_BYTES).astype(np.float32),
+        # 0 rows are believed of an empty file only: the catalog may hold a count from before the rows came.
         rows=np.where((rows > 0) | ((rows == 0) & (size == 0)), rows, np.nan).astype(np.float32),
     )
     return units, shape

@@ -56,6 +56,8 @@ def classify(interval: Interval, shape: Shape, *, new_blocks_missed: bool) -> De
     counts[Signal.LOGICAL_READ] = interval.deltas["blocks_fetched"]
     counts[Signal.SYNC_READ] = missed - ahead
     counts[Signal.PREFETCHED_READ] = ahead
+    # No counter tells the blocks that were written. Rows changed in one block are written once by the checkpoint, so
+    # the unit's own size is the bound.
     counts[Signal.ASYNC_WRITE] = added + np.minimum(interval.deltas["rows_changed"], blocks)
     observed = known & ~interval.restarted
     return build_demand(interval, counts, observed, estimated=ESTIMATED)
@@ -82,6 +84,8 @@ def _scanned_blocks(interval: Interval, blocks: F64, rows: F64) -> F64:
     """Blocks that sequential scans went over, at most; by scans alone where the number of rows is not known."""
     by_scans: F64 = interval.deltas["scans"] * blocks
     by_rows = interval.deltas["rows_scanned"] / np.maximum(rows, 1.0) * blocks
+    # The lesser of both bounds: a LIMIT ends a scan after a few rows, and rows that came since ANALYZE make one look
+    # longer than it was.
     return np.where(rows > 0, np.minimum(by_rows, by_scans), by_scans)
 
 

@@ -57,6 +57,7 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Stri
             if length < 0 or text + length > len(held):
                 break
             numbers += held[at : at + fixed]
+            # Into one buffer: a str for each of 100,000 keys takes more than the whole answer.
             texts.write(held[text : text + length])
             ends += _END.pack(texts.tell())
             at = text + length

@@ -95,6 +95,8 @@ class StatisticsSampler:
         toast, owner = toast[known], owner[known]
         chunks = role[toast] == _TOAST_TABLE
         at: I64 | None = None  # where the units' own rows belong; None: there are no others
+        # A table of which only the TOAST table was read has no row of its own in the sample, and its demand would be
+        # lost.
         if not np.isin(owner, ids).all():
             at, ids = ids, self._known_as(np.union1d(ids, owner))
             at = np.searchsorted(ids, at)

@@ -107,6 +107,8 @@ def leftover_names(index: str, number: str = "") -> tuple[str, ...]:
         index: its name.
         number: that comes behind it where such a name is taken already, and for which the index's is cut shorter.
     """
+    # By bytes, as the server cuts: a name of two-byte letters loses half as many of them, and a letter cut in two goes
+    # altogether.
     stem = index.encode()[: NAME_BYTES - 1 - len(LEFT_BEHIND[0] + number)].decode(errors="ignore")
     return tuple(f"{stem}_{suffix}{number}" for suffix in LEFT_BEHIND)
 
@@ -252,6 +254,8 @@ def done_ratios(phase: str, share: float) -> tuple[float, ...]:
     >>> done_ratios("building index: scanning table", 0.5), done_ratios("waiting for old snapshots", 0.0)
     ((0.5, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0))
     """
+    # By the beginning of the text and in this order: access methods add words of their own, and "building index" is the
+    # beginning of two others.
     before, within = next(((n, within) for words, n, within in _PHASES if phase.startswith(words)), (0, False))
     done = [1.0] * before + [min(1.0, share) if within else 0.0] + [0.0] * 3
     return tuple(done[:4])

@@ -46,6 +46,7 @@ _ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P04", "57P05"})  # shutdown, 
 def connection_broke(error: psycopg.Error, connection: psycopg.Connection) -> bool:
     """Whether the session itself is gone, so that the outcome of its statement is unknown."""
     state = error.sqlstate or ""
+    # Not by the flag alone: when the server's last message is read, the connection still looks open.
     return connection.closed or state in _ENDED_BY_SERVER or state.startswith("08")
 
 
@@ -67,6 +68,8 @@ def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_s
     """Distinguish the three causes of SQLSTATE 57014: our own cancel, the time-out we set, another session's cancel."""
     if by_us:
         return Interrupted(f"{doing}: cancelled on request", native_code=QUERY_CANCELED)
+    # By the time that passed, with a little less than the limit since two clocks count it: the state is the same for a
+    # DBA's pg_cancel_backend.
     if limit_seconds and after_seconds >= 0.98 * limit_seconds:
         return TimedOut(
             f"{doing}: not finished within {format_seconds(limit_seconds)}",

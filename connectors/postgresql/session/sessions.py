@@ -129,6 +129,7 @@ def _room(path: str) -> tuple[int | None, int | None]:
         at = os.statvfs(Path(path))
     except OSError:
         return None, None
+    # f_bavail, not f_bfree: file systems keep a part for root, which the server cannot use.
     return at.f_bavail * at.f_frsize, at.f_blocks * at.f_frsize
 
 

@@ -13,6 +13,7 @@ WITH relations AS (
       FROM pg_catalog.pg_locks AS l
       JOIN relations AS r ON r.oid = l.relation
      WHERE l.granted
+       -- Relations of other databases may have the same oid.
        AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database())
      GROUP BY l.pid, l.virtualtransaction
 )
@@ -34,8 +35,11 @@ SELECT a.pid,
    AND a.leader_pid IS NULL -- a parallel worker ends with its leader
    AND (EXISTS (SELECT FROM holders AS h WHERE h.pid = a.pid)
         OR (%(snapshots)s::boolean
+            -- An index that is built online waits for every older snapshot of this database, whatever tables its
+            -- transaction uses.
             AND a.backend_xmin IS NOT NULL
             AND a.backend_type IS DISTINCT FROM 'autovacuum worker'
+            -- VACUUM holds a snapshot too, but one that builders are allowed to ignore.
             AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_vacuum AS v WHERE v.pid = a.pid)))
    AND (a.backend_type = 'autovacuum worker'
         OR a.xact_start < clock_timestamp() - make_interval(secs => %(older)s::float8))
@@ -43,6 +47,7 @@ UNION ALL
 SELECT 0, '', p.owner::text, '', 'prepared', p.prepared,
        extract(epoch FROM clock_timestamp() - p.prepared)::float8, false, false, p.gid, h.modes, ''
   FROM pg_catalog.pg_prepared_xacts AS p
+  -- A prepared transaction has no backend, so pg_locks shows its locks under a virtual one that is made of its number.
   JOIN holders AS h ON h.virtualtransaction = '-1/' || p.transaction::text
  WHERE p.prepared < clock_timestamp() - make_interval(secs => %(older)s::float8)
  ORDER BY since

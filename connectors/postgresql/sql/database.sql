@@ -8,6 +8,8 @@ SELECT s.blks_read::float8,
        s.active_time / 1000.0,
        current_setting('track_io_timing')::boolean,
        current_setting('track_counts')::boolean,
+       -- The epoch: when any part of it differs, the counters belong to another life of the server and are not
+       -- compared.
        concat_ws('/', (SELECT system_identifier FROM pg_catalog.pg_control_system()), s.datid,
                  extract(epoch FROM pg_postmaster_start_time()), pg_is_in_recovery(),
                  coalesce(extract(epoch FROM s.stats_reset), 0),

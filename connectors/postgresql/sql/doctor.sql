@@ -27,5 +27,7 @@ SELECT current_setting('server_version') AS version,
                    AND c.relkind IN ('r', 'm', 'i')
                    AND c.relpersistence <> 't'
                    AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+                   -- Membership and not only ownership: moving needs what an owner may do, and a member of the owning
+                   -- role may do it.
                    AND NOT pg_has_role(current_user, c.relowner, 'USAGE')) AS own
  WHERE s.datname = current_database()

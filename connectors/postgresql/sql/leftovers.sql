@@ -8,6 +8,7 @@ SELECT n.nspname,
                               FROM pg_catalog.pg_database AS d
                               JOIN pg_catalog.pg_tablespace AS h ON h.oid = d.dattablespace
                              WHERE d.datname = current_database())) AS space,
+       -- pg_relation_size takes a lock on the relation, and would wait behind the session that has it exclusively.
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.relation = c.oid AND l.mode = 'AccessExclusiveLock')
             THEN c.relpages * current_setting('block_size')::bigint
@@ -19,5 +20,6 @@ SELECT n.nspname,
  WHERE i.indrelid = %(table)s::bigint::oid
    AND NOT i.indisvalid
    AND c.relname ~ '_cc(new|old)[0-9]*$'
+   -- An index that is being built is invalid until the end: dropping it would destroy the work of another session.
    AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_create_index AS b WHERE b.relid = i.indrelid)
  ORDER BY c.relname

@@ -6,6 +6,7 @@ SELECT CASE WHEN has_tablespace_privilege(t.oid, 'CREATE')
               OR pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
               OR t.oid = d.dattablespace THEN pg_tablespace_size(t.oid) END,
        (SELECT b.phase FROM pg_catalog.pg_stat_progress_create_index AS b WHERE b.pid = %(pid)s),
+       -- While tuples are loaded the view still shows the blocks of the scan before, all of them done.
        (SELECT CASE WHEN b.blocks_total > 0 AND position('loading' IN b.phase) = 0 THEN b.blocks_done::float8 / b.blocks_total
                     WHEN b.tuples_total > 0 THEN b.tuples_done::float8 / b.tuples_total ELSE 0 END
           FROM pg_catalog.pg_stat_progress_create_index AS b WHERE b.pid = %(pid)s),

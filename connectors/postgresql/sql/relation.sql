@@ -9,6 +9,7 @@ SELECT c.oid::bigint AS oid,
        c.relpersistence::text AS persistence,
        c.relisshared OR c.relfilenode = 0 AS mapped, -- the catalog does not hold its file, so nothing moves it
        c.oid < 16384 OR n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast') AS system,
+       -- reltablespace is 0 in the default tablespace of the database, whichever that is.
        coalesce(nullif(c.reltablespace, 0), d.dattablespace)::bigint AS space_oid,
        home.spcname AS space,
        (SELECT t.oid::bigint FROM pg_catalog.pg_tablespace AS t WHERE t.spcname = %(space)s) AS target_oid,
@@ -52,5 +53,6 @@ SELECT c.oid::bigint AS oid,
   JOIN pg_catalog.pg_namespace AS tn ON tn.oid = own.relnamespace
   JOIN pg_catalog.pg_tablespace AS own_home ON own_home.oid = coalesce(nullif(own.reltablespace, 0), d.dattablespace)
   LEFT JOIN pg_catalog.pg_class AS toast ON toast.oid = c.reltoastrelid AND c.reltoastrelid <> 0
+ -- By name and not by oid: REINDEX CONCURRENTLY gives an index another one, and a key outlives it.
  WHERE n.nspname = (parse_ident(%(key)s))[1]
    AND c.relname = (parse_ident(%(key)s))[2]

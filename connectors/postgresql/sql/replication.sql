@@ -4,6 +4,8 @@
 SELECT current_setting('synchronous_standby_names') AS synchronous_names,
        current_setting('synchronous_commit') AS synchronous_commit,
        current_setting('synchronous_commit') = 'remote_apply'
+       -- A role or a database may set it for its own sessions: those commits wait as well, though our session shows
+       -- another value.
        OR EXISTS (SELECT
                     FROM pg_catalog.pg_db_role_setting AS s, unnest(s.setconfig) AS c (entry)
                    WHERE lower(c.entry) = 'synchronous_commit=remote_apply') AS remote_apply,

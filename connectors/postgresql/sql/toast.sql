@@ -7,5 +7,6 @@ SELECT c.oid::bigint, c.reltoastrelid::bigint, i.indexrelid::bigint
  WHERE c.oid >= 16384
    AND c.reltoastrelid <> 0
    AND c.relpersistence <> 't'
+   -- A TOAST index that is being rebuilt exists twice.
    AND i.indisvalid
 ) TO STDOUT (FORMAT binary)

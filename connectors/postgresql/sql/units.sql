@@ -5,6 +5,8 @@
 -- Reads: pg_class, pg_namespace, pg_index, pg_inherits, pg_locks. Since: 14. Privilege: none.
 -- Cost: 0.2 s for 20,000 relations (measured), and a system call for each that was never vacuumed or analyzed.
 COPY (
+-- Once for all relations: as a subquery per relation pg_locks, which walks the whole lock table, is read thousands of
+-- times.
 WITH taken AS MATERIALIZED (
     SELECT DISTINCT l.relation FROM pg_catalog.pg_locks AS l
      WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
@@ -28,6 +30,7 @@ SELECT c.oid::bigint,
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
   LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
   LEFT JOIN pg_catalog.pg_class AS p ON p.oid = i.indrelid
+  -- Only of partitions: a table of plain inheritance has several parents, and would come once for each.
   LEFT JOIN pg_catalog.pg_inherits AS inh ON inh.inhrelid = c.oid AND c.relispartition AND c.relkind = 'r'
   LEFT JOIN pg_catalog.pg_class AS t ON t.oid = c.reltoastrelid AND c.reltoastrelid <> 0
   LEFT JOIN pg_catalog.pg_index AS tx ON tx.indrelid = t.oid

@@ -24,12 +24,14 @@ WITH place AS (
      WHERE NOT EXISTS (
            SELECT FROM pg_catalog.pg_class AS c
              JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
+            -- Not relfilenode: that is 0 for mapped relations, whose file only this function knows.
             WHERE pg_relation_filenode(c.oid)::text = f.number
               AND coalesce(nullif(c.reltablespace, 0), d.dattablespace) = f.space)
 )
 SELECT u.name, count(*), sum((u.facts).size)::bigint, min(u.path)
   FROM unknown AS u
  WHERE (u.facts).size > 0
+   -- A file that a running transaction has made belongs to a relation that the catalog will show only once it commits.
    AND (u.facts).modification < least(
        now() - make_interval(secs => %(older_than)s::float8),
        (SELECT min(a.xact_start) FROM pg_catalog.pg_stat_activity AS a),
