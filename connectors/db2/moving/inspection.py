@@ -58,9 +58,11 @@ def inspect_table(
     parts, storage = parts_of(route.bundle), read_storage(session, shared=shared, folders=folders)
     homes = homes_of(table, parts, storage)
     home, sentence = home_among(homes, route, storage), _table_sentence(key, homes, protocol, running=running)
+    # While a move is open the table has its triggers, and its belongings are compared only once that is over.
     under_way = running or (protocol.open and protocol.status != "CLEANUP")  # which comes after SWAP
     differs = () if under_way else changes(route.keeps, table)
     stale = would_go_astray(storage, route) or would_move_back(table, parts, route) or _since_planned(differs)
+    # Only where nothing has begun: a move that stopped halfway has to be ended whatever the plan looks like now.
     if home is Home.SOURCE and not protocol.open and stale:
         home, sentence = Home.ELSEWHERE, f"{sentence}; {stale}"
     elif home is Home.TARGET and differs:
@@ -97,6 +99,7 @@ def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> 
         (Part.LOB, "its LOBs", table.lob_space, phase.homes.lob),
     )
     for part, what, now, then in others:
+        # LOBs in the table's own space go with its data, though the bundle does not name them.
         with_data = part is Part.LOB and Part.TABLE in parts and phase.homes.lob == phase.homes.data
         absent = (part is Part.LOB and not table.lobs) or (part is Part.INDEX and not table.indexes)
         goes_along = part in parts or with_data or absent
@@ -190,6 +193,7 @@ def table_bytes(session: ReadSession, table: TableFacts, parts: frozenset[Part],
         of = {Part.TABLE: (data, col), Part.INDEX: (index,), Part.LOB: (long, lob, xml)}
         own = sum(int(size or 0) for part in parts for size in of[part]) * 1024
         sizes[int(member or 0)] = sizes.get(int(member or 0), 0) + own
+    # On pureScale every member reports the same disk; adding them up would make a table as many times as large.
     return (max(sizes.values()) if shared else sum(sizes.values())) if sizes else 0
 
 

@@ -64,6 +64,8 @@ def acquire_lease(settings: Db2Settings, holder: str) -> Db2Lease:
 
 def _try_take(connection: Connection, holder: str) -> bool:
     try:
+        # One second instead of an endless wait, which is Db2's default: a second agent has to hear at once that there
+        # is another.
         send(connection, "SET CURRENT LOCK TIMEOUT 1")
         send(connection, query("lease_take").text)
     except DriverError as error:

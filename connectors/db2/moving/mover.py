@@ -118,6 +118,7 @@ class Db2Mover(Closing):
             if not state.running:
                 return False
             if not state.suspended:
+                # A new session for this one statement: the mover's own is busy in its call, and the others only read.
                 connection = open_connection(
                     self._settings, statement_seconds=self._settings.query_timeout, autocommit=False
                 )
@@ -171,6 +172,8 @@ class Db2Mover(Closing):
     # -- ADMIN_MOVE_TABLE
 
     def _run_phase(self, step: Step, phase: Phase) -> None:
+        # After a broken session the server may still be at work on the call: a second one would fail on its protocol,
+        # and be cancelled together with it.
         if move_runs(self._eye, phase.schema, phase.table):
             raise LockNotObtained(
                 f"{step.purpose}: ADMIN_MOVE_TABLE is at work on {phase.schema}.{phase.table} already",
@@ -195,6 +198,7 @@ class Db2Mover(Closing):
         try:
             self._send(step.sql, step.purpose)
         except OutcomeUnknown:
+            # Not stepped back like the others: the call may go on in the server, and a CANCEL would hit it.
             raise
         except ConnectorError as error:
             if phase.operation in _RANK and not can_go_on(phase, error):
@@ -249,6 +253,7 @@ class Db2Mover(Closing):
         storage = read_storage(self._eye, shared=self._shared)
         for short in limits_reached(table, storage, arriving(table, phase.homes, sizes)):
             raise SpaceFull(f"{step.purpose}: {short}", advice="ALTER TABLESPACE ... MAXSIZE, or choose another space.")
+        # Sizes are read again: parts that stay are copied too, into table spaces whose room no plan has looked at.
         in_place = rebuilt_in_place(table, phase.homes, sizes)
         for short in spaces_without_room(table, Room(rebuilt_in_place=in_place, free=free_in(storage, in_place))):
             raise SpaceFull(f"{step.purpose}: {short}", advice="Or let a plan move the whole table at once.")

@@ -82,6 +82,8 @@ class SpaceChanger:
             return
         if seen.state.suspended and change.resumes:
             self._send(step.sql, step.purpose)
+        # A statement is sent only to a table space at rest: one whose rebalance goes on, begun before a restart, is
+        # waited for.
         elif not seen.moving:
             if change.group and seen.space.group == change.group:
                 return  # given to that group before, and nothing copied yet: REBALANCE is the next step

@@ -58,6 +58,8 @@ def session_reads(kind: KindOfPages, at: I64) -> F64:
     by_sessions = of_objects - ahead
     own = np.minimum(kind.not_found, kind.physical)
     not_scanned = kind.physical - _spread(ahead, kind.in_order, kind.physical, at)
+    # Where pages were read ahead and none was ever found, the version does not count them: all would look read by
+    # sessions.
     some_found = (sums(kind.found, at, spaces) > 0) | (ahead == 0)
     believed = some_found & (sums(own, at, spaces) <= BELIEVED * by_sessions)
     return _spread(by_sessions, np.where(believed[at], own, not_scanned), kind.physical, at)
@@ -86,6 +88,8 @@ def _spread(pages: F64, first: F64, most: F64, at: I64) -> F64:
     wanted = sums(first, at, spaces)
     given = first * np.minimum(1.0, divide(pages, wanted))[at]
     left = np.maximum(0.0, pages - sums(given, at, spaces))
+    # What is left over goes by what each can still take: shared out by size alone, an object would get more reads than
+    # it had.
     can_take = np.maximum(0.0, most - given)
     room = sums(can_take, at, spaces)
     return np.asarray(given + can_take * np.minimum(1.0, divide(left, room))[at], dtype=np.float64)

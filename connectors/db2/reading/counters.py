@@ -72,6 +72,7 @@ def of_tables(rows: Sequence[Row], disturbed: Disturbed) -> Counted:
         rows_changed=inserted + updated + deleted,
         disturbed=touched,
         home=home,
+        # A place is no counter: it may rise or fall. With its complement one of the two always falls when it changes.
         home_complement=_ALL_HOMES - home,
     )
     some = (xda != 0) | (xda_read != 0) | (direct != 0)

@@ -123,6 +123,7 @@ def _pages(places: InSpaces, kind: str) -> KindOfPages:
     else:  # a unit has pages of one kind, and a table those of columns besides
         asked = d["logical_reads"] - d["column_logical_reads"]
         found = d["found_pages"] - d["column_found_pages"]
+    # Logical reads are counted for a unit in all, so those without physical reads of this kind say nothing of it.
     asked, found = np.where(physical > 0, asked, 0.0), np.where(physical > 0, found, 0.0)
     # each look-up is a scan of an index that reads a leaf; a scan of a table reads all of it
     scanned = physical - d["scans"] if kind == "INDEX" else np.where(d["scans"] > 0, physical, 0.0)

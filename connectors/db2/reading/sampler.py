@@ -55,6 +55,7 @@ class MonitorSampler:
             ConnectorError: a subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        # First: a utility that ends during the queries is still noted for the interval that it disturbed.
         self._watch_utilities()
         tables = self._session.parts("sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables")
         indexes = self._session.parts(
@@ -65,6 +66,7 @@ class MonitorSampler:
         ids, columns = by_unit(tables + indexes)
         figures, database, temporary = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
+        # A rising counter instead of a flag: intervals are differences, and a flag that stays on would have none.
         self._uncounted += not objects
         database[DISTURBED_ALL], database[UNCOUNTED] = float(self._disturbed_all), float(self._uncounted)
         database[BACKUPS] = float(self._backups)
@@ -85,6 +87,8 @@ class MonitorSampler:
         rows = self._session.optional_rows("utilities", doing="looking for utilities") or []
         now, everything = disturbed_tables(rows)
         backup = any(str(row[2]).upper() == BACKUP for row in rows)
+        # Counted at both ends, since a sample sees the moment only: what began or ended within an interval shows at one
+        # of them.
         for table in now | self._before:
             self._seen[table] = self._seen.get(table, 0) + 1
         self._disturbed_all += everything or self._all_before

@@ -40,6 +40,8 @@ def changes(before: Sequence[Kept], table: TableFacts) -> tuple[str, ...]:
     for kept in before:
         if kept.what.startswith(STATISTICS + INDEX) and kept.what.removeprefix(STATISTICS) not in now:
             continue  # statistics of an index whose own loss is reported already
+        # An index of the same properties under a new name is that index, not a loss: somebody would look for it in
+        # vain.
         if kept.what not in now and kept.what.startswith(INDEX) and new[kept.how]:
             new[kept.how] -= 1
             found.append(f"{kept.what} has another name now")

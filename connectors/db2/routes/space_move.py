@@ -160,6 +160,8 @@ def _of_folder(storage: Storage, space: TableSpace, target: str, server: Instanc
 def _swap(space: TableSpace, name: str, folder: str, bundle: Bundle, settings: Db2Settings) -> Route:
     """New files in, the old ones out, in one statement: Db2 copies once, in two passes, while everybody works on."""
     old = tuple((path, space.container_pages[path]) for path in space.containers)
+    # As many files of the same sizes: with others, stripe sets would differ and Db2 would spread extents in more
+    # passes.
     new = tuple((f"{folder.rstrip('/')}/{space.name}.{at}", pages) for at, (_, pages) in enumerate(old))
     words = Tagged(
         there=(

@@ -181,6 +181,8 @@ def _route(
         follow_up=FOLLOW_UP,
         log_bytes=log_bytes(bundle, room),
         transient_bytes=transient(bundle, room),
+        # A table and its indexes are one copy, whichever of them the bundle is; two such moves in one plan would copy
+        # it twice.
         rewrites=written_name(table),
         combines=True,
         notes=(

@@ -130,6 +130,7 @@ class Diagnosis:
 def diagnose(text: str) -> Diagnosis:
     """Read the driver's string."""
     code, state, number = _CODE.search(text), _STATE.search(text), _NUMBER.search(text)
+    # The code stands in the text only: the driver's exceptions have neither code nor state as attributes.
     known = int(code[1]) if code else -int(number[1]) if number else 0
     words = " ".join(_NOISE.sub(" ", text).split())
     return Diagnosis(

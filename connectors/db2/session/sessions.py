@@ -146,6 +146,7 @@ def fetch_parts(
         cursor.execute(statement, tuple(values)) if values else cursor.execute(statement)
         while rows := _fetch_some(cursor):
             taken.append(take(rows))
+            # A short part is the last one: to ask once more costs a round trip for every query.
             if len(rows) < ROWS_AT_ONCE:
                 break
     return taken

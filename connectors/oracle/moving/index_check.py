@@ -35,6 +35,8 @@ def refuse_changed_indexes(route: Route, pieces: Sequence[IndexPiece]) -> None:
         )
     maintains = operation_of(route.steps[0]).parameters.get("maintains", True)
     made = [piece for piece in pieces if not maintains and is_rebuildable(piece) and not piece.unusable]
+    # Compared by operation and not by name: an index that was dropped and made again under its name is repaired by the
+    # same statement.
     made = [piece for piece in made if rebuilding(piece) not in repairs]
     if made:
         raise StatementFailed(

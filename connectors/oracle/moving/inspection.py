@@ -19,12 +19,15 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         ConnectorError: a subclass that says what may be done.
     """
     bundle = route.bundle
+    # Asked before the dictionary is read: a statement that ends in between is looked at again, while the reverse would
+    # take its half-built index for a leftover.
     running = is_running(session, route)
     entries = find_entries(session, bundle.physical_ids)
     lead = entries.get(bundle.physical_ids[0])
     if lead is None:
         return _gone_inspection(f"{bundle.key} no longer exists", running=running)
     whose = table_of(session, lead)
+    # Found by object id, which survives a rename: under another name it is no longer what was approved.
     if key_now(lead, whose) != bundle.key:
         return _gone_inspection(f"{bundle.key} has another name now: {whose.owner}.{whose.table}", running=running)
     size = sum(entry.bytes or 0 for entry in entries.values())

@@ -66,6 +66,8 @@ def _try_take(driver: Driver, connection: Connection, settings: OracleSettings) 
     except driver.error as error:
         if code_of(error) == TAKEN:
             return False
+        # Without the grant the block does not compile, and the error speaks of an undeclared name and not of
+        # privileges.
         if code_of(error) == NOT_COMPILED:
             raise PrivilegeMissing(
                 f"taking the lease: {words_of(error)}",

@@ -59,6 +59,7 @@ class OracleMover(Closing, Unpausable):
             LockNotObtained: others use the table, before the statement or while it waits for them.
             TimedOut: it ran longer than the step may.
         """
+        # A data file moves under open transactions; only online DDL on a table or index waits for them.
         if self._route is not None and self._route.online and self._route.name != file_moves.NAME:
             self._wait_for_transactions(self._route)
         if self._route is not None and is_first_move(self._route, step):
@@ -143,6 +144,7 @@ class OracleMover(Closing, Unpausable):
         if lead is None:
             return  # the statement itself will say that it is gone
         whose = table_of(self._watch, lead)
+        # An index is rebuilt under a lock on its whole table, so transactions on any partition count.
         part = None if lead.type.startswith("INDEX") else whose.part
         values = {
             "owner": whose.owner,
@@ -151,6 +153,8 @@ class OracleMover(Closing, Unpausable):
             "days": self._settings.online_lock_timeout / DAY_SECONDS,
         }
         until = self._clock.monotonic() + self._settings.online_lock_timeout
+        # By a query and not by DDL_LOCK_TIMEOUT: that limits what waits for a lock, and online DDL waits for
+        # transactions without any limit.
         while self._watch.rows(query("blockers"), values, doing="looking for open transactions")[0][0]:
             if self._clock.monotonic() >= until:
                 raise LockNotObtained(
@@ -190,6 +194,8 @@ class OracleMover(Closing, Unpausable):
 def _failure(error: Exception, doing: str, verdict: Verdict) -> ConnectorError:
     """Distinguish our own cancel, a cancel by another session, and a broken session."""
     code = code_of(error)
+    # The driver's own time-out breaks the call on this side only: the server may have finished the statement all the
+    # same.
     if connection_broke(error) or code in CALL_TIMED_OUT:
         return outcome_unknown(error, doing)
     if code != CANCELLED:

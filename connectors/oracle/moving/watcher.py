@@ -70,6 +70,7 @@ class Watcher:
 
     def stop(self, verdict: Verdict) -> None:
         """Break the statement; again and again until it has ended, because a break may come before its statement."""
+        # The first reason stays: a statement cancelled on request may run out of time while it rolls back.
         if self.verdict is Verdict.NONE and verdict is not Verdict.NONE:
             self.verdict = verdict
             self._cancel()

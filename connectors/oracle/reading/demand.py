@@ -52,7 +52,10 @@ def classify(interval: Interval, catalog: Catalog, shape: Shape) -> Demand:
     missed = reads.single + reads.blocks
     waited = np.maximum(0.0, reads.single - delta["from_flash"])
     waited = waited * share_of_waits(float(waited.sum()), interval)
+    # Where waits are measured, those of direct reads are in them already; as DIRECT_READ they would be priced a second
+    # time.
     ahead, direct = (reads.direct_blocks, 0.0) if waits is not None else (0.0, reads.direct_blocks)
+    # The statistics of one segment are read a moment apart, so a part may come out larger than its whole.
     written_direct = np.minimum(delta["written_direct"], delta["blocks_written"])
     counts = np.zeros((SIGNALS, len(at)))
     counts[Signal.LOGICAL_READ] = np.maximum(0.0, delta["logical_reads"] - reads.direct_single - reads.direct_blocks)

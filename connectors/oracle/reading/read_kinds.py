@@ -83,4 +83,6 @@ def _likely_singles(lower: F64, upper: F64, space: I64, files: F64) -> F64:
     most = np.bincount(space[inside], weights=upper[inside], minlength=len(files))[: len(files)]
     left = np.nan_to_num(files - anywhere - least, nan=0.0)
     share = np.clip(np.divide(left, most - least, out=np.zeros(len(files)), where=most > least), 0.0, 1.0)
+    # One share for all segments of a tablespace: nothing tells which of them read how, and with a middle value for each
+    # the sum would contradict what the files counted.
     return np.where(inside, lower + (upper - lower) * share[np.maximum(space, 0)], lower)

@@ -85,6 +85,8 @@ class SegmentSampler:
                 "an instance or the container was started while its counters were read",
                 advice="The next sample starts a new series.",
             )
+        # An entry that leaves the view and comes back brings all that it ever counted: remembered at its last values,
+        # its return is a difference and no burst.
         ids, values = self._with_remembered(epoch, ids, values)
         return Sample(
             taken_at=taken_at,

@@ -56,6 +56,8 @@ def waited_seconds(
         return None  # TIMED_STATISTICS is off
     batched = reads.single * (1.0 - _share_of_files(reads.single, space, files)) * (waits[BATCH] > 0)
     alone = np.maximum(0.0, reads.single - batched - from_flash) * read_seconds
+    # Scaled down to the event but never up: waits beyond what segments explain were for the dictionary, undo or file
+    # headers.
     cached = alone * min(1.0, _ratio(times[SINGLE], float(alone.sum())))
     cached = cached + _divided(times[BATCH], (batched if batched.any() else reads.single) * read_seconds)
     calls = (reads.calls + BLOCK_RATIO * reads.blocks) * read_seconds
@@ -69,6 +71,8 @@ def _direct(reads: ReadKinds, read_seconds: F64, seconds: float, waits: float) -
     ahead = (reads.direct_calls + BLOCK_RATIO * reads.direct_blocks) * read_seconds
     if not ahead.any():
         return _divided(seconds, single)
+    # Single-block ones first, since each is waited for in full; of calls that are issued ahead a session waits only for
+    # what is late.
     certain = min(seconds, float(single.sum()))
     return _divided(certain, single) + _divided(seconds - certain, ahead)
 

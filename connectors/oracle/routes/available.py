@@ -104,6 +104,8 @@ class _Maker:
 
     def _rebuild(self, piece: IndexPiece, *, online: bool) -> Route:
         degree = self._settings.parallel if self._server.online else 1
+        # A rebuild in parallel leaves its degree with the index, and the optimizer would run the site's queries in
+        # parallel from then on.
         restore = [statements.set_degree(piece)] if degree > 1 else []
         forward, reverse = (
             statements.rebuild(piece, place, online=online, parallel=degree)
@@ -113,6 +115,8 @@ class _Maker:
             name="rebuild online" if online else "rebuild",
             forward=[forward, *restore],
             reverse=[reverse, *restore],
+            # Without ONLINE: an index that an interrupted rebuild has left unusable serves no query, so there is nobody
+            # to keep working.
             tidy=[statements.rebuild(piece, None, online=False), *restore],
             tidy_bytes=self._bundle.size_bytes,
             online=online,

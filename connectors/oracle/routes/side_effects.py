@@ -35,6 +35,7 @@ def _is_hit(piece: IndexPiece, facts: Facts) -> bool:
         return True
     if facts.position[0] is None:
         return piece.part == facts.lead.part
+    # By position and not by name: a local index partition may be called otherwise than that of its table.
     return (piece.position, piece.subposition) == facts.position
 
 

@@ -127,6 +127,8 @@ def _tables(session: ReadSession, route: Route, home: Home) -> tuple[Step, ...]:
     found = []
     for step in route.tidy_steps:
         table = dropped_table(step)
+        # A table with rows is dropped only once the copy has taken the partition's place: before that its rows may be
+        # the only ones there are.
         if table in rows and (replaced or not rows[table]):
             found.append(step)
     return tuple(found)

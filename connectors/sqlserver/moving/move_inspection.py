@@ -122,6 +122,7 @@ class FileInspector:
             return ""  # it only tidies up, or one file goes or comes and the others stay
         own = self._own()
         strange = own.keys() - {*self._files.old, *self._files.new}
+        # A file that somebody has added takes the pages of those that are emptied, on whichever disk it lies.
         if strange:
             return f"{sorted(strange)[0]} is a file of {self._files.filegroup} that this plan does not know"
         begun = own.keys() & set(self._files.new)

@@ -119,6 +119,8 @@ class SqlserverMover(Closing):
         A resumable build that is cancelled is held: ``execute`` then raises ``Paused``.
         """
         self._interrupted = not self._idle.is_set()
+        # A cancel that arrives between two statements is dropped by the server, so it is sent until the statement has
+        # ended.
         for _ in range(CANCEL_TRIES):
             if self._idle.is_set():
                 return
@@ -137,6 +139,8 @@ class SqlserverMover(Closing):
         if eye.cancel_holds:
             self.interrupt()
             return True
+        # PAUSE of a build that is not resumable, or is paused already, is an error; and one that ends a moment later
+        # needs none.
         if eye.is_held() is not False:
             return False
         self._pausing = True
@@ -203,6 +207,7 @@ class SqlserverMover(Closing):
 
     def _comes_to_rest(self) -> bool:
         """Whether the server says that the step is held: at once after a cancel, a moment later after PAUSE."""
+        # PAUSE answers before the build has stopped, so the list of resumable operations is read until it says so.
         for _ in range(HELD_TRIES if self._pausing else 1):
             held = None if self._eye is None else self._eye.is_held()
             if held is None:

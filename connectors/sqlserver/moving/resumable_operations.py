@@ -56,6 +56,8 @@ def of_route(found: tuple[Operation, ...], route: Route) -> Operation | None:
 
 def _same(text: str | None, statement: str) -> bool:
     """Whether the server's text is our statement; the comment before it may or may not be part of it."""
+    # By text and not by name alone: a DBA's own build may have the same index, and RESUME would go on with his in place
+    # of ours.
     return text is not None and _plain(statement) in _plain(text)
 
 

@@ -30,6 +30,8 @@ class StatementRunner:
         self.connection.timeout = whole_seconds(limit_seconds)  # holds for cursors made from now on
         with self._running.cursor(self.connection) as cursor:
             cursor.execute(statement)
+            # pyodbc raises what goes wrong later in a batch only when its result is asked for; without this a failed
+            # move would look done.
             while cursor.nextset():
                 pass
 

@@ -57,6 +57,8 @@ def classify(interval: Interval, catalog: Catalog, *, read_ahead_bytes: int) -> 
     counts[Signal.SYNC_READ] = _waits(deltas["io_waits"], space, random)
     pages = np.where(known, catalog.units.size_bytes[at] / PAGE if len(catalog.units) else 0.0, 0.0)
     counts[Signal.PREFETCHED_READ] = _spread(pieces, space, deltas["scans"] * np.maximum(pages, 1.0))
+    # No counter tells written pages by unit. Rows changed on one page are written once by the checkpoint, so its own
+    # pages are the bound.
     counts[Signal.ASYNC_WRITE] = np.minimum(deltas["inserted"] + deltas["changed"], np.maximum(pages, 1.0))
     observed = known & ~interval.restarted & (not interval.database.get(SWEEP, 0.0))
     spaces = None if files is None else _space_rates(files, random, catalog, interval.seconds)
@@ -111,6 +113,8 @@ def _random_reads(
         if name in row_of:
             row = row_of[name]
             single = random_part(np.array([reads]), np.array([read_bytes]), read_ahead_bytes)[0]
+            # The bytes alone cannot tell a single page from a small piece of a scan; but each single page is waited
+            # for, so there are no more of them than waits.
             random[row] = min(single, waits[row])
             pages[row] = max(0.0, read_bytes / PAGE - random[row])
     return random, pages

@@ -58,6 +58,8 @@ def _share(interval: Interval) -> F64:
     of_leaves = np.maximum(waits - deltas[TREE_WAITS], 0.0)
     sought = np.sum([deltas[name] for name in _SOUGHT], axis=0)
     high = np.minimum(of_leaves, pages)
+    # Each row that was sought explains one wait at most, so what exceeds them was for large objects; a scan may explain
+    # any number.
     low = np.where(scans > 0, 0.0, np.minimum(np.maximum(of_leaves - sought, 0.0), high))
     fetched = pages + sought + scans
     likely = waits * np.divide(pages, fetched, out=np.zeros(len(pages)), where=fetched > 0)

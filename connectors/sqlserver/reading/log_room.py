@@ -73,5 +73,7 @@ def _free_on_volumes(session: ReadSession, query: str = "log_volume") -> int | N
         rows = session.rows(query, doing="looking at volumes")
     except (ObjectGone, PrivilegeMissing, StatementFailed):
         return None
+    # By volume: several files on one disk share its free bytes. Where the server names no volume, each file stands for
+    # its own.
     free = {mount if mount is not None else file_id: available for file_id, mount, available in rows}
     return None if not free or None in free.values() else sum(int(each) for each in free.values())

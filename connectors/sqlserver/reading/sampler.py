@@ -49,6 +49,7 @@ class _Seen:
     before: bool = False
 
     def update(self, now: bool) -> int:
+        # Either end counts: a backup that ended a moment after the last sample has still filled most of this interval.
         self.total += now or self.before
         self.before = now
         return self.total

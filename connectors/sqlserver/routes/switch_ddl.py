@@ -61,6 +61,8 @@ def empty(table: str, rows: str, reshape: str) -> str:
         rows: what is true of rows of that range.
         reshape: the statements that merge and split it.
     """
+    # Locked to the end of the transaction: a row that came between the look and the SPLIT would have to be moved by it,
+    # with the table shut.
     seen = f"SELECT 1 FROM {table} WITH (TABLOCKX, HOLDLOCK) WHERE {rows}"  # noqa: S608  # names are quoted
     refuse = f"IF EXISTS ({seen}) THROW {REFUSED}, N'hotplace: the partition is not empty any more', 1"
     return "; ".join((_BEGIN, refuse, reshape, _END))

@@ -77,6 +77,7 @@ class _Range:
 
     def reshape(self, space: str) -> str:
         """The empty range merged away and split off again in that filegroup; NEXT USED as it was before."""
+        # SPLIT uses NEXT USED up. Without putting it back, the site's next SPLIT of this function would fail (7707).
         before = self.scheme.destinations.get(self.scheme.fanout + 1)
         kept = () if before is None else (switch_ddl.next_used(self.scheme.name, self.definition.spaces[before].name),)
         return "; ".join(
@@ -253,6 +254,7 @@ def _create_staging(found: _Range, name: str, space: str, build: Build, *, check
         compression="" if heap is None else found.index_partition(heap).compression,
     )
     yield Statement(sql, f"a table of the same columns in {space}", Operation(operations.CREATE_TABLE, {"table": name}))
+    # Offline: the table is empty and nobody else knows it.
     plain = replace(build, online=False, resumable=False)
     for index in found.definition.indexes:
         if index.kind != HEAP:
