@@ -108,6 +108,7 @@ def assess(
     wait = by_tier[1] * own
     saves = np.maximum(0.0, wait - by_tier[0])
     situation = replace(situation, heat=replace(situation.heat, rates=_scaled(situation.heat.rates, by_tier, saves)))
+    # After the scaling, since it changes the waits that are bounded.
     situation = with_bounded_waits(situation, settings)
     known = observation.size_known
     sized = _only(situation, known) if known.any() else None
@@ -195,6 +196,7 @@ def _by_row(observation: Observation) -> F64:
 def _errors(observation: Observation, settings: PolicySettings) -> F64:
     """Standard error of each unit's demand: half of its bounds, by factors, holds ``settings.certainty``."""
     low = np.maximum(observation.least, LEAST_SHARE)
+    # The wider side for both: an error has one size, and the plan must not be surer than the worse of the two bounds.
     reach: F64 = np.maximum(np.log(observation.most), -np.log(low)) / spread(settings.certainty)
     return reach
 

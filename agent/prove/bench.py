@@ -136,6 +136,8 @@ class Bench:
         except BaseException:
             enough.set()
             self.watch.stop()
+            # Waited for even after Ctrl-C: the session that is about to drop the scratch schema must not meet a
+            # statement of our own.
             ended.wait()
             raise
         if failed:

@@ -89,6 +89,8 @@ def judge_others(findings: Findings, witness: Witness, bench: Bench) -> None:
 def _judge_online(findings: Findings, name: str, met: list[tuple[Window, list[Probe]]]) -> None:
     """Reads and writes have to end while it runs, and none may take long or fail."""
     probes = [probe for _, some in met for probe in some]
+    # Only what began and ended while the move ran shows that others went on; one that merely overlaps may have waited
+    # for its end.
     within = sum(window.began <= probe.began and probe.ended <= window.ended for window, some in met for probe in some)
     longest = max(probe.seconds for probe in probes)
     failed = next((probe.error for probe in probes if probe.error), "")

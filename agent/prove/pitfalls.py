@@ -59,6 +59,8 @@ class Pitfalls:
             held = self.bench.watch.connector.inspect(row.move.route)
         finally:
             holder.close()
+        # The same approval goes on once the lock is free: a move that had failed instead would have to be approved
+        # again.
         (after,) = self.bench.carry_out(number, PATIENCE_SECONDS)
         self.bench.strike_rest(number)
         words = f"while held: {row.state}, {held.sentence}; then: {after.state}"

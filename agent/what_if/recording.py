@@ -134,6 +134,7 @@ def record(
         try:
             ended = _Recording(last, tap, clock, progress).run(seconds, database.sample_seconds, database.plan_seconds)
         except BaseException:
+            # A recording without its end could not be told from one that was damaged on its way.
             path.unlink(missing_ok=True)
             raise
         tap.end(ended)
@@ -184,6 +185,7 @@ class _Recording:
 
     def _sleep(self, until: float, interrupted: Callable[[], bool]) -> None:
         before = self.clock.monotonic()
+        # In naps: the bar goes on, and an interrupt that was dropped by C code is still noticed.
         while (left := until - self.clock.monotonic()) > 0:
             self.clock.sleep(min(left, NAP_SECONDS))
             if interrupted():

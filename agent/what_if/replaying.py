@@ -71,6 +71,7 @@ def play_recording(
         if table is None or connect is None:
             raise BadRecording(f"{path} is of {database.engine}, which cannot be replayed", advice="")
         tap = ReplayTap(reader.events(), began, table, columns)
+        # A ledger on disk and not in memory: what is played is the daemon's own path, its transactions included.
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="hotplace-")))
         ledger = Ledger.open(folder / "ledger.db", tap.clock)
         ending.callback(ledger.close)

@@ -177,6 +177,7 @@ class _World:
     def plan(self, at: datetime) -> None:
         """Make a plan and begin it, unless an earlier one is still under way."""
         if self.under_way:
+            # As the daemon, which proposes nothing while approved moves are still to be done.
             return
         budget = budget_of(self.limits, at, self.safety)
         settings = replace(self.settings, maximum_bytes=budget.bytes, maximum_copy_seconds=budget.seconds)

@@ -93,6 +93,7 @@ class SizingAnswer:
             return None
         left = max(0.0, z.reads - point.reads), max(0.0, z.writes - point.writes)
         served = io_cost_per_year(point.reads, point.writes, fast) + io_cost_per_year(*left, slow)
+        # Wear counts only beyond the endurance: storage that lasts longer than it is reckoned for costs no less.
         return above * max(1.0, self.wear(point) or 0.0) + below + served
 
     def wear(self, point: Point) -> float | None:
