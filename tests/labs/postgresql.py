@@ -41,6 +41,8 @@ _NUMBERS = count(1)
 SERVER_SETTINGS = {
     "shared_buffers": "1MB",
     "autovacuum": "off",  # its reads come when they like; tests run VACUUM themselves
+    # Nothing that is tested here survives the machine, and with fsync each CREATE TABLESPACE and checkpoint waits for a
+    # real disk.
     "fsync": "off",
     "track_io_timing": "on",
     "track_wal_io_timing": "on",
@@ -117,6 +119,7 @@ def running_cluster(major: int) -> Iterator[Cluster]:
                 dba.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(sql.Identifier(name), place))
             dba.execute(sql.SQL("CREATE ROLE guarded LOGIN PASSWORD {}").format(sql.Literal(PASSWORD)))
             dba.execute("CREATE ROLE looker LOGIN; GRANT pg_monitor TO looker")
+            # The first line that matches counts: behind the general one the guarded login would need no password.
             rules = "local all guarded scram-sha-256\nlocal all all trust\n"
             (server.data / "pg_hba.conf").write_text(rules)
             dba.execute("SELECT pg_reload_conf()")
@@ -215,6 +218,7 @@ class PostgresqlHarness:
         table = sql.Identifier("public", name)
         for statement in (
             "CREATE TABLE {table} (id int NOT NULL, filler text)",
+            # Otherwise a kilobyte of one letter is compressed to a few bytes, and the table fits into the buffer pool.
             "ALTER TABLE {table} ALTER filler SET STORAGE PLAIN",
             "INSERT INTO {table} SELECT g, repeat('x', 1000) FROM generate_series(1, 8000) AS g",
             "CREATE UNIQUE INDEX {index} ON {table} (id)",
@@ -247,14 +251,19 @@ class PostgresqlHarness:
         """Look up rows far apart, one statement each."""
         look_up = sql.SQL("SELECT filler FROM {} WHERE id = %s").format(sql.Identifier("public", table.name))
         with self._cluster.session(self._dbname) as session:
+            # A bitmap scan reads the table in its order and is counted at the table: a look-up of one row must not
+            # become one.
             session.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")
             for read in range(reads):
+                # By a stride that shares no factor with the number of rows: each look-up is another row, far from the
+                # last, and the same in every run.
                 session.execute(look_up, (1 + read * 4241 % 8000,))
             flush(session)
 
     def scan(self, table: PlayTable) -> None:
         """Count without an index."""
         with self._cluster.session(self._dbname) as session:
+            # Workers report their counters when they end, which may be after the test has looked.
             session.execute("SET max_parallel_workers_per_gather = 0")
             session.execute(sql.SQL("SELECT sum(length(filler)) FROM {}").format(sql.Identifier("public", table.name)))
             flush(session)

@@ -118,11 +118,14 @@ class Stage:
         since = self._moved_at.copy()
         until, done = self._carried_out(hour, hops)  # share of the hour that each unit spent in its old home
         copied = sum(done.values())
+        # Until its copy is done a unit is read where it was: a move is worth nothing before its end, and that is what
+        # makes large ones slow to pay.
         share = np.where(before, until, 0.0) + np.where(self._fast, 1.0 - until, 0.0)
         saved_by_unit = (on_slow - on_fast) * share
         saved = float(saved_by_unit.sum())
         wait = (float(on_slow.sum()) - saved) / HOUR
         self._saved += saved
+        # Charged to all sessions and not to the units that move: a copy takes the disk's time from whoever reads.
         self._cost += SLOWED_BY_COPY * (COMPUTING + wait) * copied
         self._judge_stays(hour - since, done, saved_by_unit, SLOWED_BY_COPY * (COMPUTING + wait))
         return Past(hour=hour, rates=rates, fast=self._fast.copy(), copied_seconds=copied, wait=wait)

@@ -60,6 +60,8 @@ class Rebalance:
         """Let the time since the last look pass."""
         now = time.monotonic()
         if not self.suspended:
+            # Worked out when somebody looks, in place of a thread that copies: so a test may change the speed in the
+            # middle.
             self.processed = min(self.extents, self.processed + (now - self.seen) * extents_per_second)
         self.seen = now
 

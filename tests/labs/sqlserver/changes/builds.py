@@ -55,6 +55,8 @@ def create_index(work: Work, asked: CreateIndex) -> None:
     new = _new_index(work, asked, table, old, target)
     source = old if asked.build.drop_existing and old else table.base
     new = copying.build(work, table, source, new, asked.build)
+    # A new index is built from what it replaces, or from the table; pages of the old one are freed only once the new
+    # one is there, so both need room.
     if old is not None and old is not source:
         _free(work.database, old)
     table.indexes = dict(sorted({**_without(table, old), new.index_id: new}.items()))
@@ -125,6 +127,7 @@ def alter_index(work: Work, asked: AlterIndex) -> None:
             copying.pause(work, operation)
         copying.abort(work, operation)
     else:
+        # The server keeps the text of the statement and runs it again; the comment that tags it is no part of that.
         again = read_statement(_without_comment(operation.sql), work.instance.major)
         assert isinstance(again, CreateIndex), "only CREATE INDEX is resumable here"
         again.build.low_priority_minutes = asked.low_priority_minutes
