@@ -74,6 +74,7 @@ class Table:
         columns, dropped = self.queries[query], set()
         kept = []
         for row in rows:
+            # A wrong number of columns refuses all of it: shifted by one, names would be recorded as words.
             if len(row) != len(columns):
                 raise Refused(f"{query} has {len(row)} columns, and its table {len(columns)}")
             values = []
@@ -170,6 +171,8 @@ def _keep(kind: Kind, value: Any, names: Names) -> Any:  # noqa: ANN401  # whate
         case Kind.PATH if isinstance(value, str):
             return names.path(value)
         case Kind.ADDRESS if isinstance(value, str):
+            # Whether the server is this machine decides how a replay reads its room; which other machine it is decides
+            # nothing.
             return value and (HERE if _is_loopback(value) else ELSEWHERE)
         case Kind.TEXT:
             return SOME_TEXT if value != "" else ""

@@ -66,8 +66,12 @@ class HashedNames:
             return text
         if text.startswith('"') and '"."' in text:  # an attribute of a column, as Oracle names it
             return ".".join(f'"{self.name(part)}"' for part in text.strip('"').split('"."'))
+        # With a secret key: names are short and guessable, and a plain hash of each word of a dictionary would reveal
+        # them.
         digest = hmac.new(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
         pseudonym = f"n{digest[:_PSEUDONYM_BYTES].hex()}"
+        # Engines fold unquoted names to one case and quote the others; a pseudonym of the other case would make other
+        # statements.
         return pseudonym if text != text.upper() else pseudonym.upper()
 
     def key(self, text: str) -> str:

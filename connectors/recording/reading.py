@@ -120,6 +120,8 @@ def _read_lines(path: Path) -> Iterator[bytes]:
         *lines, rest = (rest + part).split(b"\n") if b"\n" in part else (rest + part,)
         for line in lines:
             checksum, _, text = line.partition(b" ")
+            # By line and not for the whole file: the sum of gzip comes at the end, and says nothing of what was right
+            # before the damage.
             if b"%08x" % zlib.crc32(text) != checksum:
                 raise _Damage("its checksum is another")
             yield text
@@ -136,6 +138,8 @@ def _unpack(path: Path) -> Iterator[bytes]:
     unpacking = zlib.decompressobj(GZIP)
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
+            # A copy before each chunk, since a failing decompressor loses what it has unpacked of the chunk before the
+            # damage.
             before = unpacking.copy()
             try:
                 yield unpacking.decompress(chunk)

@@ -209,6 +209,8 @@ def _points(pinned: _Items, others: _Items, queues: ShorterQueues, sizes: Iterab
         settled = pinned.all if size >= pins else np.zeros_like(best)
         found = settled + _select(items, room)
         if found[VALUE] >= best[VALUE]:
+            # What fitted a smaller size is kept if the search around the threshold finds less for a larger one, or the
+            # curve would fall.
             best = found
         bound, price = _upper(items, room)
         bound += float(settled[VALUE])
@@ -244,6 +246,8 @@ def _select(items: _Items, room: int) -> F64:
         return items.all
     settled = max(items.fitting(0), cut - _BEFORE)  # what has no bytes always fits
     left = room - float(items.totals[SIZE, settled])
+    # Some bundles before the threshold are decided again as well: often one large bundle that just misses is worth a
+    # few small ones that fit.
     window = settled + np.flatnonzero(items.figures[SIZE, settled:] <= left)[:_WINDOW]
     sack = Knapsack(
         size=items.figures[SIZE, window],

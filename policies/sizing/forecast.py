@@ -112,6 +112,8 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     error = np.hypot(MODEL_ERROR, _counting_error(situation, tier)) * spread(settings.certainty)
     slack = ELSEWHERE_ERROR * spread(settings.certainty) * network.sessions / database.transactions
     rate, wait = (float(found[0]) for found in network.solve())
+    # Solved again at both ends and not taken as a share of the rate: near saturation the same error of demand moves
+    # throughput by much more.
     low, high = (
         float(network.with_demand(float(np.exp(sign * error)), sign * slack).solve()[0][0]) for sign in (1, -1)
     )
