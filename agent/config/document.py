@@ -53,6 +53,8 @@ def read_document(text: str, source: str) -> Document:
         raise ConfigError([Problem("", f"has {len(text):,} characters, which no configuration needs")], source=source)
     try:
         loader = yaml.SafeLoader(text)
+        # Nodes first and values from them: nodes carry the lines that mistakes are reported with, and a repeated key or
+        # a nest of anchors is found before anything is expanded.
         root = loader.get_single_node()
         if not isinstance(root, yaml.MappingNode):
             found = "is empty" if root is None else "is not a mapping of keys"
@@ -64,6 +66,7 @@ def read_document(text: str, source: str) -> Document:
             raise ConfigError(repeated, source=source)
         return Document(loader.construct_document(root), root)
     except yaml.MarkedYAMLError as error:
+        # Without its cause: PyYAML's own message quotes the line, which may hold a password.
         raise ConfigError([_syntax_problem(error)], source=source) from None
     except (yaml.YAMLError, ValueError, TypeError) as error:  # a forbidden character, a date that is none
         raise ConfigError([Problem("", f"is not YAML: {type(error).__name__}")], source=source) from None

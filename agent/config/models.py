@@ -165,6 +165,8 @@ class DatabaseConfig(Part):
         except ValidationError as error:
             if info.field_name == "move_connection" and watching is None and _only_lacks(error):
                 return Part()  # it takes that over from `connection`, whose own mistakes are shown
+            # Not pydantic's own error: raised within a validator it would become one sentence without the paths and
+            # lines of its parts.
             raise SettingsInvalid(error, engine.settings) from error
 
     @field_validator("move_connection", mode="after")
@@ -213,6 +215,8 @@ class DatabaseConfig(Part):
     def policy_settings(self) -> PolicySettings:
         """The numbers that shape this database's decisions."""
         settings, share = self.policy.settings(), self.engine_record.prefetched_share(self.connection)
+        # By what was set and not by comparing with the default: who writes the default down means it, even for an
+        # engine that has another.
         if share is None or "prefetched_wait_share" in self.policy.model_fields_set:
             return settings
         return replace(settings, prefetched_wait_share=share)

@@ -71,6 +71,7 @@ def _lies_in(path: str, place: str) -> bool:
     """Whether a container is in that folder or disk group; a bare name is neither."""
     if not (place.startswith(("/", "+")) or place[1:3] == ":\\"):
         return False
+    # With a separator: `/ssd` must not take `/ssd2/data` in.
     return path == place or path.startswith((place.rstrip("/\\") + "/", place.rstrip("/\\") + "\\"))
 
 

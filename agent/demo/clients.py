@@ -107,6 +107,8 @@ class _Clients:
             thread.join(max(0.0, end - time.monotonic()))
 
     def _look_up(self, number: int) -> None:
+        # A generator for each client: with one for all, the order in which threads get at it would decide who draws
+        # what.
         draw = random.Random(f"{self._settings.seed} {number}")
         menu = kinds(self._schema)
         weights = [kind.weight for kind in menu]

@@ -179,6 +179,7 @@ class SlowDisk:
     def break_reads(self, name: str, after_bytes: int = 0) -> None:
         """Let reads of the device fail with EIO once so many more bytes were read, until ``mend``."""
         device = self._shared.device[self._names.index(name)]
+        # At least 1: 0 means that nothing is broken.
         device.read_error_after = max(1, device.read_bytes + after_bytes)
 
     def break_writes(self, name: str, after_bytes: int = 0) -> None:
@@ -283,5 +284,6 @@ def _prove(disk: SlowDisk) -> None:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SlowDiskUnavailable(f"a program with the disk model preloaded did not run: {error}") from error
+    # By the library's own count: a loader that cannot preload only prints a warning and runs the program at full speed.
     if not disk.attached:
         raise SlowDiskUnavailable(f"the disk model was compiled but did not load: {done.stderr.strip()[-300:]}")

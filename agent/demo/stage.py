@@ -61,6 +61,8 @@ def stage(*, slow_disk: bool) -> Iterator[Stage]:
     kept = False
     try:
         disk, sentence = _disk(folder, wanted=slow_disk)
+        # Without a slow disk no times are measured: both spaces would be equally fast, and nothing would be worth
+        # moving.
         settings = {**SERVER_SETTINGS, "track_io_timing": "on" if disk else "off"}
         environment = disk.environment if disk else {}
         with private_server(installations[max(installations)], settings, environment, parent=folder) as server:
@@ -95,6 +97,8 @@ def _build_stage(folder: Path, server: PrivateServer, disk: SlowDisk | None, sen
         disk.place(SSD, ssd)
     schema = build(server.conninfo, hdd, ssd)
     if disk is not None:
+        # After the tables are built, which is done at the machine's own speed and is nothing that anybody wants to
+        # watch.
         disk.switch(on=True)
     path = folder / "hotplace.yaml"
     path.write_text(_configuration(server, schema), encoding="utf-8")

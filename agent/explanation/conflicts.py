@@ -129,6 +129,7 @@ def _room(one: _Rest, other: _Rest, rooms: Mapping[str, int]) -> str:
     first, second = one.added, other.added
     for space in (space for space in first if space in second and space in rooms):
         needs, room = (first[space], second[space]), rooms[space]
+        # One that does not fit alone is no conflict of two: it fails its own check of room, with or without the other.
         if min(needs) > 0 and max(needs) <= room < sum(needs):
             return (
                 f"{space} has room for one of them only: {format_bytes(room)} by the last plan, {one.number} needs "

@@ -34,6 +34,7 @@ class ApprovalDocument:
             "digest": self.digest,
             "moves": " ".join(map(str, self.moves)),
             "conditions": self.conditions,
+            # In UTC: the same instant in another zone would be another text, and the signature would not fit.
             "expires": self.expires_at.astimezone(UTC).isoformat(),
             "sequence": self.sequence,
         }

@@ -55,6 +55,8 @@ class Signers:
                 f"allowed_signers {self.path} cannot be read: {error.strerror}",
                 advice="Create it as root: one line of principal and public key for each person, see ssh-keygen(1).",
             ) from error
+        # The owner counts without a right to write, since he can give it to himself; the folder counts, since who may
+        # write there can put another file in its place.
         mine = os.geteuid() != 0 and (status.st_uid == os.geteuid() or _may_write(self.path, self.path.parent))
         if mine or status.st_mode & stat.S_IWOTH:
             raise SignatureInvalid(
@@ -75,6 +77,8 @@ class Signers:
             file.write(armored)
             file.flush()
             common = ("-f", str(self.path), "-s", file.name)
+            # `verify` asks for the name whose key is to have signed. Asked of the file, not of the caller: a name that
+            # somebody gives proves nothing.
             found = _run("find-principals", *common, document="").stdout.splitlines()
             if not found:
                 raise SignatureInvalid(

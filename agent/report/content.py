@@ -129,6 +129,7 @@ class Report:
     def totals(self) -> Mapping[str, Any]:
         """Sums over the period; seconds and bytes."""
         arrived = [move for move in self.moves if move.row.state in CARRIED_OUT]
+        # By proposal and not by move: an outcome is measured over all moves of a proposal, and each of them carries it.
         measured = {m.row.proposal_id: m.outcome.outcome for m in self.moves if m.outcome is not None}
         return {
             "proposals": len(self.proposals),

@@ -44,6 +44,7 @@ def _environment() -> Environment:
 
 def _visible(value: object) -> object:
     """Control characters in names and statements as escapes: a browser, a pager or a terminal would obey them."""
+    # By its own type: text already marked as safe for HTML has to stay so, or it would be escaped twice.
     return type(value)(printable(value, keep="\n\t")) if isinstance(value, str) else value
 
 

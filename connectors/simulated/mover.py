@@ -106,6 +106,8 @@ class Session(Closing):
         """Lock, reserve, copy, switch over; anything that goes wrong before the switch leaves no trace."""
         world = self._world
         with world.turn():
+            # All four are asked, whichever strikes first: each counts an opportunity, and a statement that fails early
+            # would otherwise shift the later faults of the others.
             strikes = world.faults.strikes
             blows = _Blows(
                 strikes(FaultKind.LOCK_NOT_OBTAINED) is not None,
@@ -129,6 +131,8 @@ class Session(Closing):
         world = self._world
         try:
             self._copy(running.token, timeout_seconds, broken=broken)
+            # An online move takes its lock again for the switch: on a real server too it may fail there, behind a long
+            # transaction, with all bytes copied.
             if running.online:
                 self._wait_for_lock(running, blocked=False)
             with world.turn():

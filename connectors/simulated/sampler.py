@@ -20,6 +20,7 @@ def read_catalog(world: World) -> Catalog:
     with world.turn():
         slow = world.faults.strikes(FaultKind.SLOW_CATALOG)
     if slow:
+        # Outside the turn: a slow catalog must not hold up samples and moves of other connections.
         world.clock.sleep(slow.seconds)
     with world.turn():
         placement = world.placement

@@ -40,6 +40,8 @@ def clear_groups(draft: PlanDraft, situation: Situation, free_ratio: float) -> l
             if relocation is not None:
                 draft.state.apply(relocation)
                 groups.append(draft.keep(draft.group([relocation])))
+                # Counted down here and not asked of the state, whose rooms leave free the configured head-room, not the
+                # share asked for.
                 missing -= int(draft.bundles.size[bundle])
     return groups
 

@@ -102,6 +102,8 @@ def plan_mode(
     plan = _plan_one_way(single, settings, mode, rows, time_limit_seconds)
     if not isinstance(mode, Drain) or (whole := whole_where_possible(situation)) is single:
         return plan
+    # Neither way is better throughout: a table space that goes whole is one move, but one resting unit, or too little
+    # room in any one place, keeps all of it where most of its units could have left.
     other = _plan_one_way(whole, settings, mode, rows, time_limit_seconds)
     return min(other, plan, key=lambda each: sum(left.size_bytes for left in each.left_behind))  # of equals the whole
 

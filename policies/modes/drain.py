@@ -35,6 +35,7 @@ def drain_groups(drafts: tuple[PlanDraft, PlanDraft], space: int) -> list[Group]
     size = hot.bundles.size.astype(np.float64)
     ways = [
         _empty_space(hot, space, by_density(hot, leaving, loss)),
+        # by_density divides by the size: its square there is what makes the largest bundle the first.
         _empty_space(large, space, by_density(large, leaving, size * np.maximum(size, 1))),
     ]
     return max(ways, key=lambda groups: (sum(group.size for group in groups), sum(group.saved for group in groups)))

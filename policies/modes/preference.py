@@ -58,6 +58,7 @@ class PinView:
         states, key = self.state[rows], self.situation.units.key
         satisfied = int((states == PinState.SATISFIED).sum())
         worst = PinState(int(states.max()))
+        # By key: the reason shown must not depend on the order in which a catalog lists its units.
         first = min((int(row) for row in rows[states == worst]), key=lambda row: key[row])
         return PinSummary(
             state=PinState.PARTLY if 0 < satisfied < len(rows) else worst,
@@ -114,6 +115,8 @@ def pin_view(situation: Situation, plan: Plan, settings: PolicySettings) -> PinV
     moved = np.zeros(len(pin), dtype=np.bool_)
     moved[[row for move in plan.moves for row in move.rows]] = True
     cases: list[tuple[Bools, PinState]] = [
+        # The order decides: `np.select` takes the first that holds, and a unit that is where it should be is satisfied
+        # even if no route would lead it there again.
         (fast == (pin != Pin.NEVER), PinState.SATISFIED),
         (moved & (plan.chosen == (pin != Pin.NEVER)), PinState.PLANNED),
         (_impossible(situation, bundles, settings)[of_row], PinState.IMPOSSIBLE),

@@ -39,7 +39,9 @@ def moves_after(situation: Situation, settings: PolicySettings) -> float | None:
 
 def _between(situation: Situation, settings: PolicySettings, without: float, with_moves: float) -> float:
     """The time from which on there are moves, between one without and one with: halved as often as it takes."""
+    # Once a plan has moves, later ones are taken to have some too: cool-downs only pass, and errors only narrow.
     while with_moves - without > max(FINE_SECONDS, FINE_RATIO * with_moves):
+        # Halved on a logarithmic scale: the answer may be minutes or days, and each look is a whole plan.
         middle = math.sqrt(max(without, FINE_SECONDS) * with_moves)
         if _moves(situation, settings, middle):
             with_moves = middle

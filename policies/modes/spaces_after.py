@@ -79,6 +79,7 @@ def _carry(situation: Situation, rows: I64, home: I64) -> Carried:
     """Load of the given spaces with every unit at the given home."""
     spaces, rates = [situation.spaces[row] for row in rows], situation.heat.rates
     size, count = situation.units.size_bytes.astype(np.float64), len(situation.spaces)
+    # As a change of what the engine counts as used: the sum of a space's units lacks what in it is no unit.
     come = (_sum_by_space(size, home, count) - _sum_by_space(size, _home(situation), count))[rows]
     capacity, used = np.array([capacity_and_used(space) for space in spaces], dtype=np.float64).reshape(-1, 2).T
     known = np.isfinite(capacity) & (capacity > 0)

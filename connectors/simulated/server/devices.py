@@ -87,6 +87,8 @@ def with_background(
         busy = np.minimum(throughput * background / channels + taken, LARGEST_BACKGROUND)
         return mean_value(demand / (1.0 - busy), channels, sessions, think_seconds)
 
+    # Bisection and not iteration of the answer: where background work is large, more throughput slows reads so much
+    # that an iteration jumps to and fro. The answer falls with the throughput asked for, so there is one crossing.
     low, high = 0.0, answer(0.0)[0]
     for _ in range(40):
         middle = (low + high) / 2.0

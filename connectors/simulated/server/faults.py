@@ -83,5 +83,7 @@ class FaultPlan:
 
     def _chance(self, kind: FaultKind, count: int) -> float:
         """A number in [0, 1) that depends on seed, kind and count only."""
+        # A hash of the opportunity and no generator: with a generator one more sample would shift every later fault of
+        # every kind, and a world taken up again from its file would need the generator's state in it.
         text = f"{self._seed}/{kind}/{count}".encode()
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") / 2.0**64

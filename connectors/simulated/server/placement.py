@@ -82,6 +82,8 @@ class Placement:
         """Room in each space, with the reservations of running moves taken off; shape ``(spaces,)``."""
         free = np.array([space.capacity_bytes for space in self.spaces], dtype=np.int64) - self.used_bytes()
         for move in self.running.values():
+            # Reserved while the copy runs: otherwise two moves that start together both find room that is enough for
+            # one.
             free[move.to_space] -= move.reserved_bytes
         return free
 

@@ -74,6 +74,8 @@ class StateFile:
         """
         new = self.path.with_name(self.path.name + ".new")
         try:
+            # Before the file is replaced: a death in between makes others read an unchanged file once more, where the
+            # other order would let them miss a change.
             os.pwrite(self._lock_handle, b"%020d" % (self._serial() + 1), 0)
             new.write_text(json.dumps(content), encoding="utf-8")
             new.replace(self.path)

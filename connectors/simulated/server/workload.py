@@ -34,6 +34,7 @@ class Rates:
 
 def pages_per_transaction(units: Units, pool_bytes: float) -> F64:
     """What one transaction adds to each counter of each unit, shape ``(len(COUNTERS), n)``, rows as in COUNTERS."""
+    # Scans take no part in it: they go past the buffer pool (UnitSpec), and would else evict what lookups keep there.
     misses = units.random_reads * (1.0 - hit_ratios(units.random_reads, units.working_bytes, pool_bytes))
     logical = units.random_reads + units.sequential_reads
     return np.vstack([logical, misses, units.sequential_reads, units.writes])

@@ -60,6 +60,8 @@ class World(WorldState):
                 try:
                     if self.store and (content := self.store.read_change()):
                         saved.restore(self, content)
+                        # Only after restoring: a damaged file counts as unread until it is mended, and nothing
+                        # overwrites it meanwhile.
                         self.store.accept()
                     self.advance()
                     self._roll_back_the_dead()
@@ -134,10 +136,13 @@ def shared_world(settings: SimulatedSettings, clock: Clock) -> World:
     Raises:
         CannotConnect: as ``World``.
     """
+    # The watching and the moving account differ in `may_move` only and have to meet in one world.
     key = settings.model_copy(update={"may_move": True})
     with _SHARING:
         if id(clock) not in _SHARED:
             _SHARED[id(clock)] = {}
+            # Removed with the clock: a later clock may get the same id, and its world would start with the old one's
+            # past.
             weakref.finalize(clock, _SHARED.pop, id(clock))
         worlds = _SHARED[id(clock)]
         if key not in worlds:

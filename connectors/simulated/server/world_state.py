@@ -38,6 +38,7 @@ class WorldState:
         self.scenario = scenario or SCENARIOS[settings.scenario](settings.seed, settings.units)
         self.faults = FaultPlan(settings.faults, settings.seed)
         self._workload = Workload(self.scenario)
+        # Once: where units lie changes how long their reads take, not how many of them miss the buffer pool.
         self._initial_pages = pages_per_transaction(self.scenario.units, self.scenario.pool_bytes)
         self.start_over()
 
