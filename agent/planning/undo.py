@@ -57,22 +57,9 @@ def propose_undo(
         _back(ordinal, row, route)
         for ordinal, (row, route) in enumerate(_routes_back(backwards, catalog, connector, room), start=1)
     )
-    return ledger.proposals.store(
-        Proposal(
-            database=database.name,
-            fingerprint=connector.identify().fingerprint,
-            created_at=now,
-            expires_at=now + timedelta(seconds=database.proposal_expires_seconds),
-            wait_per_hour=0.0,
-            wait_saved_per_hour=sum(move.wait_saved_per_hour for move in moves),
-            bound_per_hour=0.0,
-            gap_ratio=0.0,
-            ceiling_ratio=None,
-            moves=moves,
-            purpose=purpose_of_undo(row.id for row in rows),
-            asked_by=asked_by,
-        )
-    )
+    lasts = timedelta(seconds=database.proposal_expires_seconds)
+    back = _proposal_back(rows, moves, database.name, connector, now, lasts)
+    return ledger.proposals.store(replace(back, asked_by=asked_by))
 
 
 def way_back(rows: Sequence[MoveRow], database: DatabaseConfig, connector: Connector, now: datetime) -> Proposal:
@@ -91,11 +78,23 @@ def way_back(rows: Sequence[MoveRow], database: DatabaseConfig, connector: Conne
     moves = tuple(
         replace(_back(ordinal, row, routes[row.id]), reason=WAY_BACK, group=ordinal) for ordinal, row in backwards
     )
+    return _proposal_back(rows, moves, database.name, connector, now, LASTS)
+
+
+def _proposal_back(
+    rows: Sequence[MoveRow],
+    moves: tuple[ProposedMove, ...],
+    database: str,
+    connector: Connector,
+    now: datetime,
+    lasts: timedelta,
+) -> Proposal:
+    """A proposal of moves that take ``rows`` back; it is weighed against no bound, since it follows a decision."""
     return Proposal(
-        database=database.name,
+        database=database,
         fingerprint=connector.identify().fingerprint,
         created_at=now,
-        expires_at=now + LASTS,
+        expires_at=now + lasts,
         wait_per_hour=0.0,
         wait_saved_per_hour=sum(move.wait_saved_per_hour for move in moves),
         bound_per_hour=0.0,

@@ -79,7 +79,7 @@ def test_init_into_a_folder_that_is_not_there(tmp_path: Path) -> None:
     """A file that cannot be written is a clear message."""
     result = CliRunner().invoke(whole_app(), ["init", "--output", str(tmp_path / "no" / "x.yaml")])
     assert result.exit_code == 3
-    assert "cannot write" in result.stderr
+    assert "cannot be written" in result.stderr
 
 
 @pytest.mark.parametrize(("command", "code"), [(["show", "7"], 7), (["proposals"], 0), (["doctor"], 5)])

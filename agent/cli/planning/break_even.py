@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from math import isinf
-from typing import TypeVar
 
-import typer
-
+from agent.cli.planning.amounts import amounts_of, more_than_zero, number
 from agent.cli.session import Session
 from agent.config import DatabaseConfig
 from agent.model.units_of_measure import parse_bytes
@@ -17,7 +15,6 @@ from agent.terminal.output import Output
 from agent.what_if.break_even import RAM, BreakEven, Prices, WrongUnit, break_even_document, break_even_of
 from connectors.formatting import format_bytes, format_seconds
 
-_T = TypeVar("_T", int, float)
 UNITS_SHOWN = 10  # of each interval; JSON has all of them
 COLUMNS = [
     Column("unit", name=True), Column("on"), Column("belongs on"), Column("size", number=True),
@@ -31,9 +28,9 @@ def break_even(
     """Show the intervals, and what is on the wrong side of each."""
     names = levels_of(session.database)
     prices = Prices(
-        gib=_by_level(price, [RAM, *names], "--price", _amount),
-        drive_iops=_by_level(drive_iops, names, "--drive-iops", _amount),
-        drive_bytes=_by_level(drive_size, names, "--drive-size", parse_bytes),
+        gib=amounts_of(price, [RAM, *names], "--price", more_than_zero(number)),
+        drive_iops=amounts_of(drive_iops, names, "--drive-iops", more_than_zero(number)),
+        drive_bytes=amounts_of(drive_size, names, "--drive-size", more_than_zero(parse_bytes)),
     )
     answer = break_even_of(session.database, session.ledger, session.clock, prices)
     out = session.out
@@ -68,25 +65,3 @@ def _print(out: Output, each: BreakEven) -> None:
 def _cells(unit: WrongUnit) -> tuple[str, ...]:
     every = "never" if isinf(unit.interval_seconds) else format_seconds(unit.interval_seconds)
     return unit.key, unit.on, unit.to, format_bytes(unit.size_bytes), every, f"{unit.spares:,.2f}"
-
-
-def _by_level(given: Iterable[str], names: Sequence[str], option: str, parse: Callable[[str], _T]) -> dict[str, _T]:
-    found: dict[str, _T] = {}
-    for text in given:
-        name, _, amount = text.rpartition("=")
-        if name not in names:
-            raise typer.BadParameter(f"{text!r}: write {' or '.join(f'{n}=NUMBER' for n in names)}", param_hint=option)
-        try:
-            found[name] = parse(amount)
-        except ValueError as error:
-            raise typer.BadParameter(f"{text!r}: {error}", param_hint=option) from error
-        if not 0 < found[name] < float("inf"):
-            raise typer.BadParameter(f"{text!r}: should be more than 0", param_hint=option)
-    return found
-
-
-def _amount(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise ValueError(f"{text!r} is not a number") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +12,7 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.planning.amounts import amounts_of, number
 from agent.cli.planning.break_even import break_even as break_even_command
 from agent.cli.session import Session
 from agent.cli.watching import sentence_without_demand
@@ -108,7 +109,7 @@ def _prices(
 ) -> tuple[TierPrice, TierPrice]:
     """What was said of the fastest and of the slowest tier: here, or else in the configuration."""
     names = [answer.tiers[0].name, answer.tiers[-1].name]
-    cost, rate = _by_tier(price, names, "--price"), _by_tier(drive_iops, names, "--drive-iops")
+    cost, rate = amounts_of(price, names, "--price", number), amounts_of(drive_iops, names, "--drive-iops", number)
     try:
         fast, slow = (
             replace(known, gib_year=cost.get(name, known.gib_year), drive_iops=rate.get(name), raid=raid or known.raid)
@@ -117,19 +118,6 @@ def _prices(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--price, --drive-iops") from error
     return fast, slow
-
-
-def _by_tier(given: Iterable[str], names: Sequence[str], option: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for text in given:
-        name, _, amount = text.rpartition("=")
-        if name not in names:
-            raise typer.BadParameter(f"{text!r}: write {' or '.join(f'{n}=NUMBER' for n in names)}", param_hint=option)
-        try:
-            found[name] = float(amount)
-        except ValueError as error:
-            raise typer.BadParameter(f"{amount!r} in {text!r} is not a number", param_hint=option) from error
-    return found
 
 
 def _curve(answer: SizingAnswer) -> Curve:

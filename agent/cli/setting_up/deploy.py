@@ -12,8 +12,7 @@ from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.service.shipped_files import Kind, engines, files, files_of_engine
-from agent.terminal.errors import CommandError
-from agent.terminal.exit_codes import ExitCode
+from agent.terminal.files import exists_already, not_written
 
 deploy = typer.Typer(
     no_args_is_help=True, epilog="Example: hotplace deploy privileges --engine postgresql --output privileges"
@@ -115,21 +114,13 @@ def _with_name(name: str, text: str, *, alone: bool) -> str:
 def _write(folder: Path, texts: dict[str, str], *, force: bool) -> list[Path]:
     """All of them or, where one exists already and may not be overwritten, none."""
     paths = [folder / name for name in texts]
-    existing = [str(path) for path in paths if path.exists()]
+    existing = [path for path in paths if path.exists()]
     if existing and not force:
-        raise CommandError(
-            f"{', '.join(existing)} exists already",
-            code=ExitCode.REFUSED,
-            advice="--force overwrites it; --output names another folder.",
-        )
+        raise exists_already(existing)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values(), strict=True):
             path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise CommandError(
-            f"cannot write to {folder}: {error.strerror}",
-            code=ExitCode.CONFIGURATION,
-            advice="Name a folder that you may write to with --output.",
-        ) from error
+        raise not_written(folder, error, "Name a folder that you may write to with --output.") from error
     return paths

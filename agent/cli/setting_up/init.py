@@ -17,8 +17,8 @@ from agent.cli.session import Session
 from agent.config import sample
 from agent.service.doctor import examine
 from agent.terminal.columns import Column
-from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
+from agent.terminal.files import exists_already, not_written
 from agent.terminal.output import Output
 from connectors.findings import Finding, Severity
 from connectors.registry import engine_names
@@ -58,17 +58,10 @@ def _write_private(path: Path, text: str, *, force: bool) -> None:
         finally:
             Path(temporary).unlink(missing_ok=True)
     except FileExistsError as error:
-        raise CommandError(
-            f"{path} exists already",
-            code=ExitCode.REFUSED,
-            advice="--force overwrites it; --output names another.",
-        ) from error
+        raise exists_already([path]) from error
     except OSError as error:
-        raise CommandError(
-            f"cannot write {path}: {error.strerror}",
-            code=ExitCode.CONFIGURATION,
-            advice="Name a file in a folder that exists and that you may write to with --output.",
-        ) from error
+        advice = "Name a file in a folder that exists and that you may write to with --output."
+        raise not_written(path, error, advice) from error
 
 
 @command(Group.SET_UP, "hotplace doctor")

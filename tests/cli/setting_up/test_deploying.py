@@ -95,7 +95,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     refused = run_here("deploy", "grafana", "--output", str(tmp_path / "taken"))
     assert refused.code == 3
-    assert f"cannot write to {tmp_path / 'taken'}" in refused.err
+    assert f"{tmp_path / 'taken'} cannot be written" in refused.err
 
 
 def test_nothing_points_to_a_folder_that_a_wheel_has_not() -> None:
