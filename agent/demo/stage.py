@@ -97,8 +97,7 @@ def _build_stage(folder: Path, server: PrivateServer, disk: SlowDisk | None, sen
         disk.place(SSD, ssd)
     schema = build(server.conninfo, hdd, ssd)
     if disk is not None:
-        # After the tables are built, which is done at the machine's own speed and is nothing that anybody wants to
-        # watch.
+        # After the tables are built: filled at the modelled disk's speed they would keep everybody waiting.
         disk.switch(on=True)
     path = folder / "hotplace.yaml"
     path.write_text(_configuration(server, schema), encoding="utf-8")

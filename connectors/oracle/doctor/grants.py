@@ -92,6 +92,7 @@ def _failure(session: ReadSession, statement: str, values: dict[str, None]) -> C
     try:
         session.rows(statement, values, doing="trying what is granted")
     except ConnectorError as error:
+        # Without a code it was not the server that refused, and every further query would fail alike.
         if error.native_code:
             return error
         raise
@@ -100,6 +101,7 @@ def _failure(session: ReadSession, statement: str, values: dict[str, None]) -> C
 
 def _binds(name: str) -> dict[str, None]:
     """Every bind of the query as NULL."""
+    # Literals first: the colons of 'HH24:MI:SS' are no binds.
     return {bind[1:]: None for bind in _BIND.findall(re.sub(r"'[^']*'", "", query(name)))}
 
 

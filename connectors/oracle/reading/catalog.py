@@ -106,6 +106,8 @@ def find_entries(session: ReadSession, object_ids: Sequence[int]) -> dict[int, E
     found: dict[int, Entry] = {}
     for start in range(0, len(object_ids), AT_ONCE):
         some: list[int | None] = [int(i) for i in object_ids[start : start + AT_ONCE]]
+        # Always as many binds: with as many as there are ids, each number of them would be a statement of its own to
+        # the server.
         some += [None] * (AT_ONCE - len(some))
         values = {f"i{at}": value for at, value in enumerate(some)}
         for row in session.rows(query("objects"), values, doing="looking up objects"):

@@ -77,6 +77,7 @@ def move(facts: Facts, places: Places, *, online: bool, update_indexes: bool) ->
     words = [f"ALTER TABLE {quote(facts.table_owner, facts.table)} MOVE"]
     if facts.lead.part is not None:
         words.append(part_clause(facts.lead.type, facts.lead.part))
+    # The grammar has ONLINE right after MOVE for a whole table, and at the end of the clause for a partition.
     elif online:
         words.append("ONLINE")
     if places.main is not None:

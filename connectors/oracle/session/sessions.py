@@ -86,6 +86,8 @@ class ReadSession(RetryingSession[Connection, Exception]):
                 cursor.execute(statement, dict(values))
                 found = cursor.fetchall()
             finally:
+                # Ended even though it only reads: the next SET TRANSACTION has to be the first statement of its
+                # transaction (ORA-01453).
                 connection.rollback()
         return found
 
