@@ -204,6 +204,7 @@ class Relaxation:
             self._highs.changeRowBounds(row, -_INF, float(most))
         self._highs.run()
         found = self._highs.getSolution()
+        # Prices that rounding has made negative would be no bound any more; at any others the sum is one.
         self._price = np.maximum(-np.array(found.row_dual[: len(room)]), 0.0) * self._unit
         return self._price, np.array(found.col_value[len(room) :])
 

@@ -118,6 +118,7 @@ class GrowingShop:
         with patch.dict(scenarios.SCENARIOS, drawn), self.site.agent() as (watch, ledger):
             world = self.site.world
             with world.turn():
+                # A column that the scenario shares with its world: grown in place, both would grow.
                 world.placement.units.size_bytes = world.placement.units.size_bytes.copy()
             for hour in range(days * DAY):
                 self._grow(world, hour)

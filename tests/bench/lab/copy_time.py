@@ -77,6 +77,7 @@ def run(pace: Pace, *, major: int = MAJOR) -> tuple[list[Timed], Stalled]:
             timed = _there_and_back(agent, "idle", units)
         work = Workload(groups=(Group(scripts=(look_up(hot, 2), look_up(warm, 1)), clients=CLIENTS),))
         with watching(rig, name="busy", policy=POLICY) as agent, _load(rig, work) as clients:
+            # Held on the hdd: hot as they are, plans would bring them along.
             _pin(agent, (*hot.units, *warm.units), Pin.NEVER)
             agent.observe(pace.observe_seconds)
             timed += _there_and_back(agent, "busy", units)

@@ -81,6 +81,7 @@ def sweep(name: str, pace: Pace, major: int) -> Sweep:
     """One benchmark from nothing to everything. Runs are many, and each is shorter than the pace says."""
     module, think = BENCHMARKS[name]
     pace = replace(pace.smaller(SCALE).shorter(SHORTER), observe_seconds=pace.observe_seconds * 0.7)
+    # By its runs: the pace was changed above and is no longer FULL itself.
     steps = PERCENT[pace.runs == FULL.runs]
     with running_rig(pace, major=major) as rig:
         rig.build(module.statements(pace))

@@ -171,6 +171,7 @@ def start(server: PrivateServer, folder: Path, workload: Workload, seconds: floa
     """Start every group for so many seconds. Lines go into a folder of their own below ``folder``."""
     place = folder / f"load{next(_NUMBERS)}"
     place.mkdir()
+    # By the wall clock, which is what pgbench's log lines have.
     clients = Clients(workload=workload, folder=place, processes=[], started=time.time(), seconds=seconds)
     for number, group in enumerate(workload.groups):
         words = place / f"words{number}"

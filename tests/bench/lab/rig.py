@@ -121,6 +121,7 @@ class Rig:
                     session.execute(sql.SQL(words).format(sql.Identifier(relation.name), sql.Identifier(space)))
             session.execute("CHECKPOINT")  # files that were left behind are gone after it
         self.disk.switch(True)
+        # The model is off while files are moved and refuses nothing then, so room is judged here.
         taken = sum(relation.size_bytes for relation in self.relations() if relation.key in keys)
         if room is not None and taken > room:
             raise psycopg.errors.DiskFull(f"{taken} bytes on an SSD of {room}: {', '.join(sorted(keys))}")

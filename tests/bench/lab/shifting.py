@@ -181,6 +181,7 @@ def _phases(rig: Rig, made: tuple[Table, ...], hot: tuple[int, ...], begin: Call
         if stretch.begins is not None:
             phase = stretch.begins
             begin(phase)
+        # A second more: at its end pgbench lets every client finish the transaction that it is in.
         transactions[phase] += clients.finish().between(0.0, stretch.seconds + 1).transactions
     return tuple(count / PHASE_SECONDS for count in transactions)
 
@@ -211,6 +212,7 @@ def _outcome(name: str, rates: tuple[float, ...], moved: Moves) -> Outcome:
     last: dict[str, float] = {}
     back = 0
     for at, key, _ in moved:
+        # Hindsight's moves carry no time, and it moves each unit once a phase.
         back += name != "hindsight" and at - last.get(key, float("-inf")) < SOON_SECONDS
         last[key] = at
     wait = CLIENTS * len(rates) / sum(rates)

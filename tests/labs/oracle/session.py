@@ -110,6 +110,7 @@ class EmulatedSession:
     def close(self, *, orderly: bool) -> None:
         """Locks go with the session."""
         with self.database.changed:
+            # A client that logs off commits what it has open; one that is lost does not.
             self.commit() if orderly else self.rollback()
             for name in [name for name, holder in self.database.user_locks.items() if holder == self.session_id]:
                 del self.database.user_locks[name]
@@ -228,6 +229,7 @@ class EmulatedSession:
             left = until - time.monotonic()
             if left <= 0:
                 raise OracleError(*BUSY)
+            # At most a second: patience may be infinite, which no wait takes.
             self.database.changed.wait(min(left, 1.0))
             self.check()
         self.blocked_by, self.event = None, "direct path write"
