@@ -129,6 +129,8 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
     def runner(context: typer.Context, **given: Any) -> None:  # noqa: ANN401 (whatever typer has parsed)
         after = {key: given.pop(key) for key in COMMON_PARAMETERS}
         before = context.obj if isinstance(context.obj, Options) else Options()
+        # Only what was given: an option that is left out here has its default, which would undo the one before the
+        # command.
         options = replace(before, **{key: value for key, value in after.items() if value})
         code = run_guarded(options, lambda session: function(session, **given))  # type: ignore[call-arg]  # ty: P
         raise typer.Exit(int(code))
@@ -159,6 +161,8 @@ def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) ->
     try:
         with session:
             code = body(session) or ExitCode.OK
+            # Here, where a broken pipe is still caught: what is flushed at the interpreter's end complains with a
+            # traceback.
             sys.stdout.flush()
             return code
     except typer.BadParameter:

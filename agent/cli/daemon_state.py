@@ -48,6 +48,7 @@ def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> Daemon
     age = max(0.0, (now - at).total_seconds())
     fresh = age <= STALE_SAMPLES * max(database.sample_seconds, 1.0)
     here = status.get("host") == socket.gethostname()
+    # A pid says something on its own machine only; of a daemon on another one nothing but its silence does.
     gone = here and not _process_exists(int(status["pid"]))
     word = "stopped" if gone or not (fresh or here) else "running" if fresh else "late"
     return DaemonState(word=word, alive=word != "stopped", age_seconds=age, at=at, status=status)

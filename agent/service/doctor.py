@@ -76,6 +76,7 @@ def ledger_finding(path: Path) -> Finding:
         if path.exists():
             with path.open("r+b"):
                 pass
+        # The folder too: SQLite makes files of its own next to the ledger (-wal, -shm).
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:

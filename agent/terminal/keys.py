@@ -30,4 +30,5 @@ def read_key(seconds: float) -> bytes | None:
     """The key that is pressed within that time, None when none is; empty where the terminal has gone."""
     terminal = sys.stdin.fileno()
     ready, _, _ = select.select([terminal], [], [], seconds)
+    # Past Python's buffer: a key that waits in there would never make `select` ready.
     return os.read(terminal, 1) if ready else None

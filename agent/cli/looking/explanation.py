@@ -149,6 +149,7 @@ def row_of(keys: Sequence[str], unit: str) -> int:
         rows = [row for row, key in enumerate(keys) if meant(key)]
         if len(rows) == 1:
             return rows[0]
+        # A wider way of reading would only add to those that are meant.
         if rows:
             break
     similar = [keys[row] for row in rows] or similar_keys(keys, unit)
