@@ -32,6 +32,7 @@ REST = 20  # a call that was too slow is left alone for so many times as long as
 _KEYS = 3  # object, index, partition come before the counters
 BYTES_FIGURE = "read_bytes/"  # with the name of the filegroup
 BACKUP, SWEEP = "backups_seen", "sweeps_seen"  # an interval in which they rise is not like others
+# The names end in "/sec", but the counters only rise, like all others here.
 _FIGURES = {
     "Page lookups/sec": "page_lookups",
     "Page reads/sec": "page_reads",

@@ -66,6 +66,8 @@ class Conversation:
         raise AssertionError(f"a client sent a packet of type {kind}")
 
     def _batch(self, sql: str) -> bytes:
+        # FreeTDS asks for the types by a batch where Microsoft's driver calls the procedure. Where that is not answered
+        # it drops the microseconds of parameters.
         types = CALL_IN_BATCH.match(sql)
         results = iter([datatype_info(int(types[1]))]) if types else self._session.run(sql, {})
         return self._tokens(results, tokens.DONE)

@@ -77,6 +77,7 @@ def read_login(data: bytes) -> LoginPacket:
         database=text(68),
         read_only=bool(data[26] & READ_ONLY_FLAG),
     )
+    # Microsoft's driver sends 0 for the default size.
     packet_bytes = struct.unpack_from("<I", data, 8)[0]
     return LoginPacket(login, packet_bytes or 4096, bool(data[27] & EXTENSION_FLAG))
 

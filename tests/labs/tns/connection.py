@@ -36,6 +36,8 @@ from tests.labs.tns.wire import Channel, Marker, PacketType, Reader, Writer
 if TYPE_CHECKING:
     from tests.labs.tns.server import TnsServer
 
+# As release 19 accepts: later versions add a quicker login, marked ends of answers and out-of-band breaks, each of them
+# another form of half the messages.
 VERSION = 318
 NO_NATIVE_ENCRYPTION = 0x04
 LOG = logging.getLogger(__name__)

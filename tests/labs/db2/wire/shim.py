@@ -115,8 +115,10 @@ class Shim:
             return
         self._commands[dss.correlation] = dss
         if dss.code == Code.ACCRDB:
+            # Derby answers SYNTAXRM 14 to a client that calls itself SQL12014, as the driver does.
             yield dss.with_body(_replaced(dss.body, {Code.PRDID: DERBY_PRODUCT}))
         elif dss.code == Code.EXCSQLSET:
+            # SET CLIENT and SET CURRENT LOCALE come with a parameter (210E) to which Derby answers SYNTAXRM 1D.
             self._swallow(dss)
         elif dss.code == Code.CNTQRY and self._shared.world.behaviour.cut_between_blocks:
             self.cut()
@@ -243,6 +245,8 @@ class Shim:
 
     def _to_client(self, dss: Dss) -> Iterator[Dss]:
         if dss.code == Code.ACCRDBRM:
+            # With a code page for double-byte characters too, or the driver says "Parser Invalid Value". Derby's
+            # product id stays: the driver knows it, and crashes over results of a server that claims to be Db2.
             kept = _replaced(dss.body, {Code.TYPDEFOVR: CODE_PAGES, Code.PKGDFTCST: None, Code.USRID: None})
             yield dss.with_body(kept).unchained()
         elif dss.code == Code.QRYDTA and self._shared.world.behaviour.cut_mid_answer:
