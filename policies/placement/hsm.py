@@ -32,6 +32,7 @@ _ROUNDS = 4  # of solving again for the moves and the room that are left
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
 _TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
+_FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
 _MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
 
 
@@ -184,7 +185,7 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     # a plan that is stopped early has less done.
     targets = [TargetPlace(*pair) for pair in zip(bundle.tolist(), target.tolist(), strict=True)]
     left = find_stuck(draft.state, targets)
-    others = swap_groups(draft, targets)
+    others = swap_groups(draft, targets, _helpers(draft, problem, placed))
     tier = np.array([place.tier for place in draft.state.places], dtype=np.int64)[target]
     refused = [each for each in bundle[tier < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
     other = _outcome(draft, problem, placed, others, refused)
@@ -211,11 +212,12 @@ def _while_there_is_room(
 def _outcome(
     draft: PlanDraft, problem: PlacementProblem, placed: Placement, groups: list[Group], refused: list[int]
 ) -> _Outcome:
-    items = np.flatnonzero(placed.choice != STAY)
+    moving = [relocation.bundle for group in groups for relocation in group.relocations]
+    items = np.flatnonzero((placed.choice != STAY) | np.isin(problem.bundle, moving))
     went = _went(draft, problem, items, groups)
     moved = went != STAY
     gain = float(problem.offers.gain[went[moved], items[moved]].sum())
-    other = items[went != placed.choice[items]]
+    other = items[(went != placed.choice[items]) & (placed.choice[items] != STAY)]
     return _Outcome(
         groups=groups,
         refused=refused,
@@ -228,8 +230,22 @@ def _outcome(
     )
 
 
+def _helpers(draft: PlanDraft, problem: PlacementProblem, placed: Placement) -> list[TargetPlace]:
+    """Moves that gain nothing and may open a way for others where every place may be full, the least loss first."""
+    state, items = draft.state, np.arange(len(problem.bundle))
+    if state.exchanging < len(state.places) or np.count_nonzero(placed.choice != STAY) > _FEW_MOVES:
+        return []
+    chosen = np.where(placed.choice == STAY, 0.0, problem.offers.gain[placed.choice, items])
+    gain = np.where(np.isfinite(problem.offers.gain) & (problem.offers.gain <= 0), problem.offers.gain, -np.inf)
+    gain[placed.choice[placed.choice != STAY], items[placed.choice != STAY]] = -np.inf
+    loss = chosen - gain
+    option, item = np.unravel_index(np.argsort(loss, axis=None, kind="stable"), loss.shape)
+    found = zip(problem.bundle[item].tolist(), problem.target[option, item].tolist(), strict=True)
+    return [TargetPlace(*pair) for pair in found][: int(np.isfinite(loss).sum())]
+
+
 def _went(draft: PlanDraft, problem: PlacementProblem, items: I64, groups: Sequence[Group]) -> I64:
-    """The option that each of some items really took."""
+    """The option that each of some items really took; they hold all that moved."""
     at = {bundle: row for row, bundle in enumerate(problem.bundle[items].tolist())}
     went = np.full(len(items), STAY, dtype=np.int64)
     relocations = [relocation for group in groups for relocation in group.relocations]

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from policies.model.plan import MoveReason
 from policies.placement.placement_state import PlacementState, Relocation
 
 _LOOKS = 4000  # candidates examined in one search for an order
 _DETOURS = 24  # bundles that are tried as detours
+_PAIRED = 10  # helpers that are tried two at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,24 @@ def with_detours(state: PlacementState, targets: Sequence[TargetPlace]) -> list[
     return order
 
 
+def with_helpers(
+    state: PlacementState, targets: Sequence[TargetPlace], helpers: Sequence[TargetPlace]
+) -> list[TargetPlace] | None:
+    """A feasible order of all targets and of one or two helpers; None if none was found. The state is left unchanged.
+
+    Where every place is nearly full, what no answer moves may be in the way: a cold unit that changes places with
+    nothing saves nothing, and what it leaves lets the others pass. A helper of a target's own bundle replaces it.
+    """
+    for more in [*((each,) for each in helpers[:_DETOURS]), *combinations(helpers[:_PAIRED], 2)]:
+        bundles = {each.bundle for each in more}
+        if len(bundles) < len(more):
+            continue
+        order = _find_order(state, [*more, *(target for target in targets if target.bundle not in bundles)])
+        if order is not None:
+            return order
+    return None
+
+
 def _sent_down(targets: Iterable[TargetPlace], down: Sequence[int], place: int) -> list[TargetPlace]:
     return [TargetPlace(target.bundle, place) if target.bundle in down else target for target in targets]
 
@@ -78,17 +98,17 @@ def _regret(state: PlacementState, target: TargetPlace) -> float:
 class _Phases:
     """Targets by when they find room."""
 
-    first: list[TargetPlace]  # leave for the slowest tier
-    between: list[TargetPlace]  # change places between the upper tiers
-    last: list[TargetPlace]  # come up from the slowest tier
+    first: list[TargetPlace]  # leave for a place that takes all
+    between: list[TargetPlace]  # exchange places
+    last: list[TargetPlace]  # come up from there
 
 
 def _split_by_phase(state: PlacementState, targets: Iterable[TargetPlace]) -> _Phases:
     phases = _Phases([], [], [])
     for target in targets:
-        if state.places[target.place].tier == state.tiers - 1:
+        if target.place >= state.exchanging:
             phases.first.append(target)
-        elif state.tier_of_bundle(target.bundle) == state.tiers - 1:
+        elif state.place_of_bundle(target.bundle) >= state.exchanging:
             phases.last.append(target)
         else:
             phases.between.append(target)
@@ -139,9 +159,8 @@ class _Search:
         self.left = sorted(phases.between, key=lambda target: -int(state.size[target.bundle]))
         self._state, self._dead = state, set[int]()
         first = relocate_in_order(state, phases.first)
-        upper = [row for row, place in enumerate(state.places) if place.tier < state.tiers - 1]
-        free = sum(state.free_bytes(place) for place in upper)
-        # Moves between the upper tiers leave the sum of their free bytes as it is. A bundle larger than it fits in
+        free = sum(state.free_bytes(place) for place in range(state.exchanging))
+        # Moves between these places leave the sum of their free bytes as it is. A bundle larger than it fits in
         # no order, so a search would only prove it slowly: one greedy pass is enough to name what is stuck.
         doomed = any(int(state.size[target.bundle]) > free for target in phases.between)
         self._looks = 2 * len(self.left) + (0 if doomed else _LOOKS)

@@ -81,6 +81,15 @@ class PlacementState:
         spaces = self.places[place].spaces
         return float(self.room[spaces[0]] if len(spaces) == 1 else self.free_bytes(place))
 
+    @property
+    def exchanging(self) -> int:
+        """How many places, the first ones, exchange bundles: those of the upper tiers, or all, see below.
+
+        One place of the slowest tier is taken to have room for whatever leaves; of several each may be full.
+        """
+        upper = sum(place.tier < self.tiers - 1 for place in self.places)
+        return len(self.places) if len(self.places) - upper > 1 else upper
+
     def by_tier(self) -> PlacementState:
         """A copy in which each tier is one place, as if its spaces shared their room; not to be changed."""
         state = copy(self)

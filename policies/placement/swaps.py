@@ -13,19 +13,20 @@ import numpy as np
 
 from policies.model.density import compute_density
 from policies.model.plan import MoveReason
-from policies.placement.move_ordering import TargetPlace, relocate_in_order, relocation_to, with_detours
+from policies.placement.move_ordering import TargetPlace, relocate_in_order, relocation_to, with_detours, with_helpers
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
 
-def swap_groups(draft: PlanDraft, targets: Sequence[TargetPlace]) -> list[Group]:
+def swap_groups(draft: PlanDraft, targets: Sequence[TargetPlace], helpers: Sequence[TargetPlace] = ()) -> list[Group]:
     """Groups that bring bundles to their target places, as many as pay; none if no feasible order was found.
 
     Args:
         draft: is extended.
         targets: the answer.
+        helpers: moves outside of the answer that may open a way, the least loss first.
     """
-    order = with_detours(draft.state, targets)
+    order = with_detours(draft.state, targets) or with_helpers(draft.state, targets, helpers)
     return [] if order is None else _Cut(draft, order).groups()
 
 
@@ -40,15 +41,14 @@ class _Cut:
     def groups(self) -> list[Group]:
         """Groups that pay, kept in the draft; a last one that does not pay is undone."""
         draft, state = self.draft, self.draft.state
-        slowest = state.tiers - 1
-        leaving = [target for target in self.order if state.places[target.place].tier == slowest]
+        leaving = [target for target in self.order if target.place >= state.exchanging]
         loss = np.array([self._loss(target) for target in leaving])
         size = state.size[[target.bundle for target in leaving]]
         self.leaving = [leaving[at] for at in np.argsort(compute_density(loss, size), kind="stable").tolist()]
         groups: list[Group] = []
         relocations: list[Relocation] = []
         balance = draft.start_balance()
-        for target in (target for target in self.order if state.places[target.place].tier != slowest):
+        for target in (target for target in self.order if target.place < state.exchanging):
             more = self._way(target)
             # Ends here instead of passing over it: what follows in this order may need the room that this one would
             # have left.

@@ -92,7 +92,7 @@ def _not_all(problem: PlacementProblem, choice: I64, left: I64) -> tuple[F64, fl
 
 def _too_large(draft: PlanDraft, problem: PlacementProblem, choice: I64) -> Bools:
     """Options between the upper tiers of bundles larger than all free bytes there after the answer's demotions."""
-    upper, size = _upper_places(draft), draft.bundles.size[problem.bundle]
+    upper, size = draft.state.exchanging, draft.bundles.size[problem.bundle]
     items = np.flatnonzero(choice != STAY)
     gone = items[problem.target[choice[items], items] >= upper]
     between = (problem.target < upper) & (draft.place()[problem.bundle] < upper)
@@ -113,7 +113,7 @@ def _passing(
         item: one of them.
         alone: the bundle needs free bytes of its target place only, otherwise of all places of the upper tiers.
     """
-    upper, size = _upper_places(draft), draft.bundles.size[problem.bundle].astype(np.float64)
+    upper, size = draft.state.exchanging, draft.bundles.size[problem.bundle].astype(np.float64)
     option = int(choice[item])
     place = int(problem.target[option, item])
     if alone:
@@ -126,8 +126,3 @@ def _passing(
     consumption = np.where(gives, -size, 0.0)
     consumption[option, item] = size[item]
     return consumption, float(capacity)
-
-
-def _upper_places(draft: PlanDraft) -> int:
-    """How many places are on the upper tiers; they come before those of the slowest."""
-    return sum(place.tier < draft.state.tiers - 1 for place in draft.state.places)
