@@ -155,7 +155,6 @@ class MetricsServer:
                 f"cannot listen on {listen}:{port}: {error.strerror}",
                 advice="Another agent may run already; metrics.port in the configuration chooses another port.",
             ) from error
-        self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True)
 
     @property

@@ -349,7 +349,7 @@ class Watch:
 
     @property
     def sampler(self) -> Sampler:
-        """The eyes."""
+        """Samples the database; built on first use."""
         with self._lock:  # the acting thread may be the first to ask
             if self._sampler is None:
                 self._sampler = Sampler(
@@ -366,11 +366,11 @@ class Watch:
     def executor(self) -> Executor:
         """Carries out approved moves; built on first use, over the acting connector."""
         if self._executor is None:
-            ties = ExecutorHooks(
+            hooks = ExecutorHooks(
                 begin_copy=self.sampler.begin_copy, end_copy=self.sampler.end_copy, hold_lease=self.hold_lease,
                 note=self._note_progress, listener=self._listener,
             )  # fmt: skip
-            self._executor = Executor(self.database, self.acting, self._ledger, self._clock, ties)
+            self._executor = Executor(self.database, self.acting, self._ledger, self._clock, hooks)
             if self._stopping.is_set():  # by ``stop``, which found no executor to tell
                 self._executor.stop()
         return self._executor

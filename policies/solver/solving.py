@@ -59,8 +59,7 @@ def solve(
         offers: the problem, with at least one resource.
         dual: its prices.
         incumbent_gain: gain that is to be beaten. If given, two searches have to do, no worse choice is improved, and
-            no
-            neighbourhood is searched.
+            no neighbourhood is searched.
         effort: of each search if no such gain is given.
     """
     solving = _Improver(offers=offers, dual=dual, effort=effort)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ class Answers:
     """A readiness that the test changes."""
 
     ready = True
+    asked_by: threading.Thread | None = None
 
     def __call__(self) -> tuple[bool, str]:
         """Ready or not, and a sentence."""
+        self.asked_by = threading.current_thread()
         return self.ready, "ready" if self.ready else "no fresh sample of shop"
 
 
@@ -75,6 +78,13 @@ def test_health_and_readiness(server: MetricsServer, readiness: Answers) -> None
     assert get(server, "/readyz") == (200, "ready\n")
     readiness.ready = False
     assert get(server, "/readyz") == (503, "no fresh sample of shop\n")
+
+
+def test_requests_hold_no_process_up(server: MetricsServer, readiness: Answers) -> None:
+    """Each is answered by a daemon thread: a client that reads slowly does not keep the agent from ending."""
+    get(server, "/readyz")
+    assert readiness.asked_by is not None
+    assert readiness.asked_by.daemon
 
 
 def test_other_paths_are_not_found(server: MetricsServer) -> None:
