@@ -91,6 +91,8 @@ def _searched(relaxation: Relaxation, floor: float, tried: int, end: float) -> f
             reached = max(reached, -above)
         for half in halves:
             if half.bound > reached:
+                # No half brings more than its whole, whatever rounding makes of its relaxation. Of equal bounds the
+                # older goes first: nodes themselves have no order.
                 heapq.heappush(nodes, (max(-half.bound, above), made, half))
                 made += 1
     return max(reached, -nodes[0][0] if nodes else reached)

@@ -50,6 +50,7 @@ def active_slots(generator: np.random.Generator, share: float) -> I64:
     if share >= 1:
         return np.arange(UNITS, dtype=np.int64)
     count = int(UNITS * share)
+    # Seeded anew each time: the steady ones are to be the same in every minute.
     steady = np.random.default_rng(1).choice(UNITS, int(count * STEADY_SHARE), replace=False)
     passing = generator.choice(UNITS, count - len(steady), replace=False)
     return np.union1d(steady, passing).astype(np.int64)

@@ -56,6 +56,7 @@ def week(share: float, hours: int) -> Week:
                 started = time.perf_counter()
                 ledger.history.fold(START + timedelta(hours=hour + 1), KEPT)
                 folded.append(time.perf_counter() - started)
+                # The whole folder: what is not yet checkpointed is in the write-ahead log next to the file.
                 sizes.append(sum(file.stat().st_size for file in path.parent.iterdir()))
             end = START + timedelta(hours=hours)
             oldest = next(iter(ledger.history.read("bench", START - timedelta(days=1), end)))
