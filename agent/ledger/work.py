@@ -14,7 +14,7 @@ from sqlalchemy import delete, select
 from agent.ledger.file.database import Database
 from agent.ledger.file.schema import work
 from connectors.model import DatabaseDemand
-from policies.demand.workload import WorkInterval
+from policies.demand.workload import DatedWork
 
 _RATES = frozenset(field.name for field in fields(DatabaseDemand))
 
@@ -43,12 +43,19 @@ class WorkHistory:
         with self._database.write(durable=False) as transaction:
             transaction.insert_all("work", [row])
 
-    def since(self, database: str, since: datetime) -> list[WorkInterval]:
+    def since(self, database: str, since: datetime) -> list[DatedWork]:
         """Intervals that have ended since then, the oldest first."""
-        query = select(work.c.seconds, work.c.body).where(work.c.database == database, work.c.ended_at > since)
+        return self.between(database, since, None)
+
+    def between(self, database: str, since: datetime, until: datetime | None) -> list[DatedWork]:
+        """Intervals that have ended within (since, until], the oldest first; None: until now."""
+        query = select(work.c.ended_at, work.c.seconds, work.c.body)
+        query = query.where(work.c.database == database, work.c.ended_at > since)
+        if until is not None:
+            query = query.where(work.c.ended_at <= until)
         with self._database.read_by_core() as connection:
             rows = connection.execute(query.order_by(work.c.ended_at, work.c.id)).all()
-        return [WorkInterval(seconds=row.seconds, demand=rates_of_text(row.body)) for row in rows]
+        return [DatedWork(ended_at=row.ended_at, seconds=row.seconds, demand=rates_of_text(row.body)) for row in rows]
 
     def drop(self, before: datetime) -> int:
         """Drop intervals that ended before then; how many."""

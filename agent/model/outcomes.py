@@ -16,6 +16,8 @@ class OutcomeVerdict(StrEnum):
     HELPED = "helped"
     NEUTRAL = "neutral"
     HURT = "hurt"
+    HURT_FOR_SOME = "hurt for some"  # not as a whole, but some statements got slower
+    CANNOT_TELL = "cannot tell"  # measured, but what was measured allows help as well as hurt
     UNMEASURED = "unmeasured"  # too little was measured to say anything
 
 
@@ -48,6 +50,18 @@ class Outcome:
     predicted_latency_high: float = math.nan
     not_forecast: str = ""  # why not, where the proposal says so
     undo: bool = False  # of taking moves back: says nothing of what moves bring
+    # Change of the wait per operation for the same work, -0.6: 60 % less; NaN: not known, as of older outcomes.
+    change: float = math.nan
+    change_low: float = math.nan  # ends of the interval that holds 90 % of effects
+    change_high: float = math.nan
+    rests_on: str = ""  # what the verdict rests on
+    joint_share: float = 1.0  # of the effect of all moves that were measured together, other proposals' included
+    # Of this one move: its share of the effect, its reads and what sessions waited for one of them; NaN: not known.
+    own_share: float = math.nan
+    own_reads_per_second_before: float = math.nan
+    own_reads_per_second_after: float = math.nan
+    own_wait_per_read_before: float = math.nan
+    own_wait_per_read_after: float = math.nan
 
     @property
     def judged(self) -> str:
@@ -56,7 +70,15 @@ class Outcome:
 
     @property
     def saved_ratio(self) -> float:
-        """Share of the wait per transaction that is gone, as measured; NaN where it was not."""
+        """Share of the wait that is gone, as measured; NaN where it was not.
+
+        For the same work where that is known, else plainly per transaction.
+        """
+        return -self.change if not math.isnan(self.change) else self.plain_saved_ratio
+
+    @property
+    def plain_saved_ratio(self) -> float:
+        """Share of the wait per transaction that is gone, whatever else has changed; NaN where it was not measured."""
         before = self.wait_per_transaction_before
         return 1 - self.wait_per_transaction_after / before if self.measured and before > 0 else math.nan
 

@@ -34,6 +34,20 @@ class Picture:
     lasting_seconds: float = inf  # over which a move is to pay, by the horizons that place best
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Homes:
+    """Where units are now, and how long sessions wait for one read on each tier."""
+
+    slots: I64  # (units,)
+    tier: I64  # (units,) row in ``tiers``, -1: not managed
+    tiers: tuple[str, ...]  # names, fastest first; at least one
+    read_seconds: F64  # (tiers, 2) waited for one random read and for one that is read ahead
+
+    def tier_named(self, name: str) -> int:
+        """Row of that tier; -1 where there is none."""
+        return self.tiers.index(name) if name in self.tiers else -1
+
+
 def calibrated(storage: Storage, learned: Learned) -> Storage:
     """The storage with the configured speeds corrected by measured read times."""
     speeds = device.calibrate([tier.speed for tier in storage.tiers], learned.devices)

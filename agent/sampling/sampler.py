@@ -27,12 +27,13 @@ from agent.sampling.learned import (
     with_slots,
 )
 from agent.sampling.learned_state import load_devices, load_learned, save_learned
-from agent.sampling.picture import Picture, calibrated, view_heat
+from agent.sampling.picture import Homes, Picture, calibrated, view_heat
 from agent.sampling.trace import Tracer, traced_heat
 from connectors.base import Clock, Connector
 from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Catalog, Demand, Interval, Sample, Signal
 from connectors.storage_io import RoleFigures
+from policies.benefit.foreground_wait import wait_weights
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import GrowthState
 from policies.demand.horizons import earned_seconds
@@ -193,6 +194,19 @@ class Sampler:
             growth=growth_of(self._learned, self._slots),
             earned=earned_seconds(self._learned.horizons, self._slots),
             lasting_seconds=self._learned.horizons.lasting_seconds,
+        )
+
+    def homes(self) -> Homes | None:
+        """Where units are by the last catalog; None before the first sample."""
+        storage = self.storage()
+        if self._catalog is None or storage is None or not storage.tiers:
+            return None
+        prices = wait_weights([tier.speed for tier in storage.tiers], self._settings)
+        return Homes(
+            slots=self._slots,
+            tier=np.asarray(storage.tier_of_space[self._catalog.units.space], dtype=np.int64),
+            tiers=tuple(tier.name for tier in storage.tiers),
+            read_seconds=prices[:, [Signal.SYNC_READ, Signal.PREFETCHED_READ]],
         )
 
     @property

@@ -235,7 +235,7 @@ def _outcomes(snapshots: list[Snapshot]) -> Iterator[Metric]:
     )
     saved = GaugeMetricFamily(
         "hotplace_outcome_saved_ratio",
-        "Share of the wait per transaction that the last measured proposal saved, and was predicted to.",
+        "Share of the wait for the same work that the last measured proposal saved, and was predicted to.",
         labels=("database", "source"),
     )
     for snapshot in snapshots:

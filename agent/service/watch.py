@@ -285,7 +285,7 @@ class Watch:
             self._settling.begin()
             self.snapshot.undone += settle_undos(self.database.name, self._ledger)
             self.snapshot.groups_left_worse = self._groups.look(self.connector)
-            measured = self._settling.judge(self.connector)
+            measured = self._settling.judge(self.connector, self.sampler.homes)
             for outcome in measured:
                 self.snapshot.note(outcome)
             return measured

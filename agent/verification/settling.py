@@ -7,7 +7,7 @@ last, so that the next agent goes on where this one ended.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -19,16 +19,18 @@ from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CONTAINER, UNDO, WAY_BACK, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
 from agent.planning.undo import CannotUndo, propose_undo
+from agent.sampling.picture import Homes
 from agent.verification.carried_moves import carried_out
+from agent.verification.effect import LEAST_BEFORE, estimate
+from agent.verification.evidence import EvidenceReader, own_figures
+from agent.verification.looks import Look, next_look
 from agent.verification.partial_forecast import forecast_of_moves
-from agent.verification.verifier import MINIMUM_WINDOW_SECONDS, measure
+from agent.verification.verifier import measure
 from connectors.base import Clock, Connector
 from connectors.model import DatabaseDemand
 from policies.demand.workload import average
 from policies.model.plan import MoveReason
 
-MEASURED_OVER_SETTLE = 1.0  # the outcome is measured for as long as the settle time lasted
-SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
 ASKED_FOR = frozenset(
     {UNDO, WAY_BACK, CONTAINER, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
 )  # undone only on request
@@ -52,6 +54,7 @@ class Settling:
         self._clock = clock
         self._level = level
         self._asked_by = asked_by
+        self._looked: dict[int, float] = {}  # seconds of the last look at each proposal that could not tell
 
     def store_work_before(self, proposal_id: int) -> None:
         """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
@@ -72,50 +75,70 @@ class Settling:
         for row in self._ledger.moves.rows(database=self._database.name, states={MoveState.PLACED}):
             self._ledger.moves.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
 
-    def judge(self, connector: Connector) -> tuple[Outcome, ...]:
+    def judge(self, connector: Connector, homes: Callable[[], Homes | None]) -> tuple[Outcome, ...]:
         """Measure the proposals whose moves are all through and settled.
+
+        Args:
+            connector: asked for a way back of what hurt.
+            homes: where units are now.
 
         Raises:
             ConnectorError: the engine was asked for a way back and did not answer.
         """
         settling = self._ledger.moves.rows(database=self._database.name, states={MoveState.SETTLING})
         outcomes = []
-        # A proposal is judged as a whole: its moves share caches and devices, so their gains cannot be separated.
         for number in dict.fromkeys(row.proposal_id for row in settling):
             rows = [row for row in settling if row.proposal_id == number]
-            outcome = self._outcome(number, rows)
+            outcome = self._outcome(number, rows, homes)
             if outcome is not None:
                 self._conclude(rows, outcome, connector)
                 outcomes.append(outcome)
         return tuple(outcomes)
 
-    def _outcome(self, proposal_id: int, rows: Sequence[MoveRow]) -> Outcome | None:
-        """What was measured, written down for every move; None while it is too early."""
-        waiting = self._ledger.moves.rows(proposal_id=proposal_id, states=ACTIONABLE)
-        settled_at = max(row.updated_at for row in rows) + timedelta(seconds=self._database.settle_seconds)
-        window = (self._clock.now() - settled_at).total_seconds()
-        # Nothing is judged while a move of the proposal may still begin: before and after would be compared across a
-        # half-made change.
-        if waiting or window < self._database.settle_seconds * MEASURED_OVER_SETTLE:
-            return None
-        after = self._ledger.work.since(self._database.name, settled_at)
-        seen = sum(interval.seconds for interval in after)
-        if seen < _minimum_sampled_seconds(self._database.settle_seconds):
-            return None
-        proposal = self._ledger.proposals.row(proposal_id).proposal
+    def _outcome(self, proposal_id: int, rows: Sequence[MoveRow], homes: Callable[[], Homes | None]) -> Outcome | None:
+        """What was measured, written down for every move; None while it is too early or nothing can be said yet."""
         measured = self._ledger.moves.outcomes_of([row.id for row in rows])
         known = {number: each.outcome for number, each in measured.items()}  # by an agent that died behind it
-        outcome = next(iter(known.values()), None)
-        if outcome is None:
-            stored = self._ledger.state.load_document(self._database.name, work_before_proposal(proposal_id))
-            before = DatabaseDemand(**(stored[1] if stored else {}))
-            ran = self._carried_out(proposal_id, proposal)
-            outcome = measure(ran, before, average(after), seen, proposed=len(proposal.moves))
+        # Nothing is judged while a move of the proposal may still begin: before and after would be compared across a
+        # half-made change.
+        if self._ledger.moves.rows(proposal_id=proposal_id, states=ACTIONABLE):
+            return None
+        look = next_look(self._ledger, self._database, rows, self._clock.now(), self._looked.get(proposal_id, 0.0))
+        if look is None:
+            return None
+        outcome, own, hopeless = self._measure(proposal_id, look, homes())
+        if outcome.verdict is OutcomeVerdict.CANNOT_TELL and not (look.last or known or hopeless):
+            self._looked[proposal_id] = look.seconds
+            return None
         # The outcome of an agent that died half-way stands for the rest too: measured again it would differ a little.
+        outcome = next(iter(known.values()), outcome)
         for row in rows:
             if row.id not in known:
-                self._ledger.moves.record_outcome(row.id, outcome)
+                self._ledger.moves.record_outcome(row.id, replace(outcome, **own.get(row.id, {})))
+        self._looked.pop(proposal_id, None)
         return outcome
+
+    def _measure(
+        self, proposal_id: int, look: Look, homes: Homes | None
+    ) -> tuple[Outcome, dict[int, dict[str, float]], bool]:
+        """The outcome of a proposal, the figures of each of its moves, and whether more time can tell no more."""
+        name, work = self._database.name, self._ledger.work
+        joint = look.joint
+        evidence = EvidenceReader(self._ledger, name, homes, joint).read(look.before, look.after)
+        shares = evidence.moved_after.shares()
+        mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
+        effect = estimate(evidence.before, evidence.after, seed=proposal_id)
+        stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
+        before = DatabaseDemand(**(stored[1] if stored else {}))
+        after = work.between(name, *look.after)
+        outcome = measure(
+            self._carried_out(proposal_id, self._ledger.proposals.row(proposal_id).proposal), before, average(after),
+            sum(interval.seconds for interval in after), effect=effect,
+            joint_share=1.0 if len(mine) == len(joint) else float(shares[mine].sum()),
+            proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves),
+        )  # fmt: skip
+        own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
+        return outcome, own, len(evidence.before.with_reads()) < LEAST_BEFORE
 
     def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:
         """What was predicted for the moves that are in place now: others were struck, cancelled, skipped or failed."""
@@ -143,8 +166,3 @@ class Settling:
             propose_undo(rows, self._database, connector, self._ledger, now, asked_by=self._asked_by)
         except CannotUndo as error:
             self._ledger.audit.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))
-
-
-def _minimum_sampled_seconds(settle_seconds: float) -> float:
-    """How long must have been sampled, in seconds: long enough to measure, unless settling is shorter still."""
-    return min(settle_seconds, max(settle_seconds * SEEN_OVER_SETTLE, MINIMUM_WINDOW_SECONDS))

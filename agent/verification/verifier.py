@@ -1,7 +1,7 @@
-"""Did it help? Foreground read wait per transaction before and after, compared with the prediction.
+"""Did it help? The effect for the same work with its interval, the plain before-and-after, and the prediction.
 
-Per transaction, because a database that waits less does more work in the same hour. A plain before-and-after: it says
-so, and says nothing where too little was measured.
+Plainly, read wait is taken per transaction, because a database that waits less does more work in the same hour. What
+decides is the wait for the same work (``effect``); nothing is said where too little was measured.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import Any
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal
-from connectors.formatting import format_seconds
+from agent.verification.effect import Effect
+from agent.verification.judgement import verdict_of
+from connectors.formatting import format_ratio, format_seconds
 from connectors.model import DatabaseDemand
 from policies.demand.workload import read_latency, wait_per_transaction
 from policies.sizing.forecast import session_seconds
 
-HELPED_RATIO = 0.05  # wait per transaction must fall by this much to count as helped, or rise as hurt
 MINIMUM_WINDOW_SECONDS = 5.0
+NOTED_OUTSIDE = 0.05  # of the work after, done at loads not seen before: a verdict names it
 LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
 
 
@@ -28,6 +30,8 @@ def measure(
     after: DatabaseDemand,
     window_seconds: float,
     *,
+    effect: Effect | None = None,
+    joint_share: float = 1.0,
     proposed: int | None = None,
 ) -> Outcome:
     """The outcome of moves that are placed and settled.
@@ -37,12 +41,16 @@ def measure(
         before: mean demand before the first move.
         after: mean demand since the settle time ended.
         window_seconds: how long ``after`` was measured.
+        effect: for the same work; None: too few intervals were seen.
+        joint_share: of the effect of all moves that were measured together.
         proposed: how many moves the proposal held; None: no more than ran.
     """
     wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
     known = math.isfinite(wait_before) and math.isfinite(wait_after)
     measured = window_seconds >= MINIMUM_WINDOW_SECONDS and known and wait_before >= LEAST_WAIT_SECONDS
-    verdict = _verdict(wait_before, wait_after) if measured else OutcomeVerdict.UNMEASURED
+    effect = effect.part(joint_share) if effect is not None and measured else None
+    verdict = _verdict(effect) if measured else OutcomeVerdict.UNMEASURED
+    low, high = (math.nan, math.nan) if effect is None else effect.ends()
     return Outcome(
         verdict=verdict,
         measured=measured,
@@ -55,12 +63,18 @@ def measure(
         read_latency_before=read_latency(before),
         read_latency_after=read_latency(after),
         window_seconds=window_seconds,
-        sentence=_not_measured(before, after, window_seconds) or _sentence(verdict, ran, before, after, proposed),
+        sentence=_not_measured(before, after, window_seconds)
+        or _sentence(verdict, effect, ran, before, after, proposed),
         predicted_saved_ratio_low=_nan_if_none(ran.saved_ratio_low),
         predicted_saved_ratio_high=_nan_if_none(ran.saved_ratio_high),
         latency_before=session_seconds(before),
         latency_after=session_seconds(after),
         undo=ran.is_undo,
+        change=math.nan if effect is None else effect.change,
+        change_low=low,
+        change_high=high,
+        rests_on="" if effect is None else what_it_rests_on(effect, joint_share),
+        joint_share=joint_share,
         **_forecast(ran),
     )
 
@@ -86,12 +100,23 @@ def _nan_if_none(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _verdict(before: float, after: float) -> OutcomeVerdict:
-    if after <= before * (1 - HELPED_RATIO):
-        return OutcomeVerdict.HELPED
-    if after >= before * (1 + HELPED_RATIO):
-        return OutcomeVerdict.HURT
-    return OutcomeVerdict.NEUTRAL
+def _verdict(effect: Effect | None) -> OutcomeVerdict:
+    return OutcomeVerdict.CANNOT_TELL if effect is None else verdict_of(effect)
+
+
+def what_it_rests_on(effect: Effect, joint_share: float) -> str:
+    """The evidence of a verdict, in one sentence without a full stop."""
+    corrected = (
+        "load, mix of reads and hour of the day"
+        if effect.hours_known
+        else "load and mix of reads, not for the hour of the day: less than a day was seen"
+    )
+    said = f"{effect.after} intervals after settling and {effect.before} before the moves, corrected for {corrected}"
+    if effect.outside >= NOTED_OUTSIDE:
+        said += f"; {format_ratio(effect.outside)} of the work was done at a load not seen before the moves"
+    if joint_share < 1.0:
+        said += f"; other proposals moved at the same time: {format_ratio(joint_share)} of the joint effect counts here"
+    return said
 
 
 def _predicted(ran: Proposal) -> float:
@@ -129,12 +154,23 @@ def _missing(demand: DatabaseDemand, when: str) -> str:
 
 
 def _sentence(
-    verdict: OutcomeVerdict, ran: Proposal, before: DatabaseDemand, after: DatabaseDemand, proposed: int | None
+    verdict: OutcomeVerdict,
+    effect: Effect | None,
+    ran: Proposal,
+    before: DatabaseDemand,
+    after: DatabaseDemand,
+    proposed: int | None,
 ) -> str:
     was, now = wait_per_transaction(before), wait_per_transaction(after)
     some = "" if proposed in (None, len(ran.moves)) else f" for the {len(ran.moves)} of {proposed} moves that ran"
-    went = (
-        f"{verdict}: read wait per transaction went from {format_seconds(was)} to {format_seconds(now)} "
-        f"({(now - was) / was:+.0%})"
+    plain = (
+        f"read wait per transaction went from {format_seconds(was)} to {format_seconds(now)} ({(now - was) / was:+.0%})"
     )
+    if effect is None:
+        went = f"{verdict}: too few intervals were seen to correct for changes of the work; plainly, {plain}"
+    else:
+        low, high = effect.ends()
+        went = (
+            f"{verdict}: read wait for the same work {effect.change:+.0%} ({low:+.0%} to {high:+.0%}); plainly, {plain}"
+        )
     return f"undo {went}" if ran.is_undo else f"{went}; predicted {-_predicted(ran) or 0.0:+.0%}{some}"

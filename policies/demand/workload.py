@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
 from typing import Any
 
 from connectors.model import DatabaseDemand
@@ -22,6 +23,13 @@ class WorkInterval:
     seconds: float  # > 0
     demand: DatabaseDemand
     roles: tuple[RoleFigures, ...] = ()  # rates per second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedWork(WorkInterval):
+    """The same, with the time at which it ended."""
+
+    ended_at: datetime
 
 
 def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:

@@ -41,6 +41,7 @@ COST = (
 SHORT = ("history", "agent_cost", "cli_start")  # seconds each
 QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
+    "verify",
     "policy_baselines",
     "policy_wandering",
     "policy_growth",
@@ -58,6 +59,7 @@ MODULES = (
     "policy_growth",
     "policy_arrays",
     "demand",
+    "verify",
     *COST,
     *LAB,
 )

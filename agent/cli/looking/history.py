@@ -39,7 +39,7 @@ HISTORY_COLUMNS = (
 )  # fmt: skip
 OUTCOME_COLUMNS = (
     Column("proposal", number=True), Column("verdict"), Column("predicted", number=True),
-    Column("wait before", number=True), Column("wait after", number=True),
+    Column("measured", number=True), Column("wait before", number=True, leaves=4), Column("wait after", number=True, leaves=4),
     Column("per second before", number=True, leaves=2), Column("per second after", number=True, leaves=2),
     Column("forecast", number=True, leaves=3), Column("measured at", leaves=1),
 )  # fmt: skip
@@ -104,6 +104,8 @@ def outcomes(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> N
         session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows], titles)
         for row in rows:
             session.out.line(f"proposal {row.proposal_id}: {row.outcome.sentence}")
+            if row.outcome.rests_on:
+                session.out.line(f"proposal {row.proposal_id}: rests on {row.outcome.rests_on}")
             if said := row.outcome.throughput_sentence:
                 session.out.line(f"proposal {row.proposal_id}: {said}")
     else:
@@ -253,6 +255,7 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
         str(row.proposal_id),
         outcome.judged,
         _change(-outcome.predicted_saved_ratio),
+        _change(outcome.change),
         *(format_seconds(wait) if outcome.measured else "-" for wait in waits),
         *(_rate(rate) if outcome.measured else "-" for rate in rates),
         _rate(outcome.predicted_transactions_per_second),
@@ -277,6 +280,7 @@ def _outcome_document(row: OutcomeRow) -> dict[str, Any]:
         "measured_at": row.at,
         **outcome_json(row.outcome),
         "as_predicted": row.outcome.as_predicted,
+        "plain_saved_ratio": None if math.isnan(row.outcome.plain_saved_ratio) else row.outcome.plain_saved_ratio,
         "throughput_as_predicted": row.outcome.throughput_as_predicted,
     }
 

@@ -8,6 +8,7 @@ import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.model.proposals import UNDO, WorkForecast
+from agent.verification.effect import Effect
 from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.unit.samples import a_move, a_proposal
@@ -22,25 +23,58 @@ def demand(wait_ms: float, transactions: float = 100.0) -> DatabaseDemand:
     )
 
 
+def effect(change: float, error: float = 0.01, *, further: float = 0.0, outside: float = 0.0) -> Effect:
+    """A change of the wait for the same work, known to so much by many intervals."""
+    return Effect(
+        log_change=math.log1p(change), further=further, error=error, freedom=40.0, before=1440, after=15,
+        outside=outside, hours_known=True,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "verdict"),
+    ("change", "error", "verdict"),
     [
-        (40.0, 10.0, OutcomeVerdict.HELPED),
-        (40.0, 39.0, OutcomeVerdict.NEUTRAL),
-        (40.0, 41.0, OutcomeVerdict.NEUTRAL),
-        (40.0, 60.0, OutcomeVerdict.HURT),
+        (-0.6, 0.05, OutcomeVerdict.HELPED),
+        (-0.03, 0.01, OutcomeVerdict.NEUTRAL),
+        (0.03, 0.01, OutcomeVerdict.NEUTRAL),
+        (0.12, 0.03, OutcomeVerdict.HURT),
+        (0.12, 0.06, OutcomeVerdict.CANNOT_TELL),
+        (-0.12, 0.06, OutcomeVerdict.CANNOT_TELL),
+        (0.0, 0.06, OutcomeVerdict.CANNOT_TELL),
     ],
 )
-def test_the_verdict_follows_the_wait(before: float, after: float, verdict: OutcomeVerdict) -> None:
-    """5 % less is help, 5 % more is hurt, between them nothing is claimed."""
-    assert measure(PROPOSAL, demand(before), demand(after), 60.0).verdict is verdict
+def test_the_verdict_follows_the_interval(change: float, error: float, verdict: OutcomeVerdict) -> None:
+    """5 % on one side for sure is help or harm, an interval within 10 % is neutral, all else cannot be told."""
+    outcome = measure(PROPOSAL, demand(40.0), demand(80.0), 60.0, effect=effect(change, error))
+    assert outcome.verdict is verdict
+    assert outcome.change == pytest.approx(change)
+    assert outcome.saved_ratio == pytest.approx(-change)
+    assert outcome.change_low < outcome.change < outcome.change_high
+    assert outcome.plain_saved_ratio == pytest.approx(-1.0), "the plain figure stays, whatever the verdict"
 
 
-def test_a_busier_hour_is_no_harm() -> None:
-    """Four times the work at a quarter of the wait each is the same wait per hour, and it is help."""
-    outcome = measure(PROPOSAL, demand(40.0, 100.0), demand(10.0, 400.0), 60.0)
-    assert outcome.verdict is OutcomeVerdict.HELPED
-    assert outcome.transactions_per_second_after == 400.0
+def test_too_few_intervals_are_no_verdict() -> None:
+    """The plain figure is given, and nothing is concluded from it."""
+    outcome = measure(PROPOSAL, demand(40.0), demand(60.0), 60.0)
+    assert outcome.verdict is OutcomeVerdict.CANNOT_TELL
+    assert "too few intervals" in outcome.sentence
+    assert "went from 40 ms to 60 ms (+50%)" in outcome.sentence
+
+
+def test_a_joint_effect_is_shared() -> None:
+    """Two proposals at the same time halved the wait; three quarters of it on the scale of factors are this one's."""
+    outcome = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=effect(-0.5), joint_share=0.75)
+    assert outcome.change == pytest.approx(0.5**0.75 - 1)
+    assert "75% of the joint effect counts here" in outcome.rests_on
+
+
+def test_a_verdict_says_what_it_rests_on() -> None:
+    """Intervals on both sides, what was corrected for, and work at loads that were never seen."""
+    said = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=effect(-0.5, outside=0.3)).rests_on
+    assert said == (
+        "15 intervals after settling and 1440 before the moves, corrected for load, mix of reads and hour of the day; "
+        "30% of the work was done at a load not seen before the moves"
+    )
 
 
 def test_figures_by_hand() -> None:
@@ -81,9 +115,12 @@ def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
 def test_an_undo_is_judged_as_an_undo() -> None:
     """What an undo gives back is no gain of a move, and the plan's prediction turned round is no prediction."""
     back = a_proposal(a_move(reason=UNDO, undoes=3, wait_saved_per_hour=-900.0), wait_saved_per_hour=-900.0)
-    outcome = measure(back, demand(47.0), demand(40.0), 60.0)
+    outcome = measure(back, demand(47.0), demand(40.0), 60.0, effect=effect(-0.15))
     assert (outcome.undo, outcome.verdict) == (True, OutcomeVerdict.HELPED)
-    assert outcome.sentence == "undo helped: read wait per transaction went from 47 ms to 40 ms (-15%)"
+    assert outcome.sentence == (
+        "undo helped: read wait for the same work -15% (-16% to -14%); "
+        "plainly, read wait per transaction went from 47 ms to 40 ms (-15%)"
+    )
     assert math.isnan(outcome.predicted_saved_ratio)
     assert outcome_from_json(outcome_json(outcome)).undo is True
     older = {name: value for name, value in outcome_json(outcome).items() if name != "undo"}
@@ -167,9 +204,12 @@ def test_an_outcome_of_an_older_ledger_is_read() -> None:
     outcome = outcome_of(420.0, forecast())
     plain = outcome_json(outcome)
     assert outcome_json(outcome_from_json(plain)) == plain
-    kept = {name: value for name, value in plain.items() if not name.startswith(("predicted_t", "predicted_l"))}
+    new = ("predicted_t", "predicted_l", "change", "own_", "joint_", "rests_")
+    kept = {name: value for name, value in plain.items() if not name.startswith(new)}
     older = outcome_from_json({name: kept[name] for name in kept if name not in {"work", "not_forecast"}})
     assert math.isnan(older.predicted_transactions_per_second)
     assert older.transactions_per_second_after == 420.0
+    assert math.isnan(older.change)
+    assert older.saved_ratio == older.plain_saved_ratio == pytest.approx(1 - 1 / 8)
     with pytest.raises(ValueError):
         outcome_from_json({name: value for name, value in plain.items() if name != "verdict"})

@@ -1,0 +1,132 @@
+"""What moves did to the wait per operation, corrected for how the work changed, with an interval. Pure arithmetic.
+
+An operation is a read, priced by what it takes on the tier where its unit was before the moves: more reads per
+transaction, another mix, or more transactions change the price of an interval and not the wait per operation. What is
+left is how the wait per operation depends on load, mix and hour; that is fitted to the time before the moves
+(``usual_wait``) and continued into the time after them. Read times of units that stayed are used for neither: they
+share the device that a good move relieves, so they fall with it.
+
+How sure it is comes from a block bootstrap over time (Kuensch 1989): runs of intervals are drawn from before the moves,
+so that noise which lasts for minutes counts as long as it lasts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import stdtrit
+
+from agent.verification.usual_wait import Evidence, UsualWait, runs
+
+DRAWS = 200
+LEAST_BEFORE, LEAST_AFTER = 6, 3  # intervals
+MOST_INTERVALS, LEAST_MERGED = 360, 5  # neighbours are merged where there are more before, if as many remain after
+LEAST_BLOCK = 4  # intervals
+BLOCKS = 24  # that the time before is cut into at least, where blocks as long as the time after are too few
+LEAST_ERROR = 0.005  # of the logarithm: no two times are alike
+CERTAINTY = 0.90  # share of effects that the interval is to hold
+KNOWN_LOAD = 0.1  # more than was ever seen before is no new load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """Change of the logarithm of the wait per operation, and how sure it is."""
+
+    log_change: float
+    further: float  # by which it may be more, because of loads that were not seen before; 0: by nothing
+    error: float  # standard error
+    freedom: float  # degrees of freedom of the error, for Student's t
+    before: int  # intervals that it rests on
+    after: int
+    outside: float  # share of the work after that was done at loads not seen before
+    hours_known: bool  # whether the same hours of the day were seen before
+
+    @property
+    def change(self) -> float:
+        """Wait per operation over what it would have been without the moves, less 1."""
+        return math.expm1(self.log_change)
+
+    def ends(self, certainty: float = CERTAINTY) -> tuple[float, float]:
+        """The least and the most that ``change`` may be, by an interval that holds that share of effects."""
+        reach = float(stdtrit(self.freedom, (1 + certainty) / 2)) * self.error
+        low, high = self.log_change + min(self.further, 0.0), self.log_change + max(self.further, 0.0)
+        return math.expm1(low - reach), math.expm1(high + reach)
+
+    def part(self, share: float) -> Effect:
+        """What of it goes to some of the moves."""
+        return replace(self, log_change=self.log_change * share, further=self.further * share, error=self.error * share)
+
+
+def estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
+    """The effect of moves between two times; None where either has too few intervals with reads.
+
+    Args:
+        before: the intervals before the first move.
+        after: those after settling.
+        seed: of the draws; the same gives the same interval.
+    """
+    before, after = before.with_reads(), after.with_reads()
+    if len(before) < LEAST_BEFORE or len(after) < LEAST_AFTER:
+        return None
+    seen = len(before), len(after)
+    merged = max(1, min(len(before) // MOST_INTERVALS, len(after) // LEAST_MERGED))
+    before, after = before.merged(merged), after.merged(merged)
+    block = _block(len(before), len(after))
+    usual = UsualWait(before, block)
+    drawn = usual.draw(after, after.load, seed, DRAWS)
+    near = usual.draw(after, usual.seen_load(after), seed, DRAWS)
+    centre, further = _with_feedback(float(drawn.mean()), float(near.mean()))
+    drawn = near if further else drawn
+    noise = max(_window_error(usual, before, len(after), block), _own_error(usual, after, block))
+    return Effect(
+        log_change=centre,
+        further=further,
+        error=math.hypot(float(drawn.std()), noise, LEAST_ERROR),
+        freedom=max(1.0, len(before) / block - 1),
+        before=seen[0],
+        after=seen[1],
+        outside=_outside(before, after),
+        hours_known=usual.knows_hours,
+    )
+
+
+def _with_feedback(change: float, near: float) -> tuple[float, float]:
+    """The change and how much further it may reach, where loads were not seen before.
+
+    Sessions that wait less ask for more: a load above all that was seen may be the moves' own doing, and the wait that
+    it would have cost without them is no loss they have spared. So help counts as at the nearest load that was seen,
+    and harm likewise; what the whole of the load would make of it is only possible.
+
+    Args:
+        change: of the logarithm at the loads as they are.
+        near: at the nearest loads that were seen.
+    """
+    same_way = near * change > 0 and abs(change) > abs(near)
+    return (near, change - near) if same_way else (change, 0.0)
+
+
+def _window_error(usual: UsualWait, before: Evidence, length: int, block: int) -> float:
+    """Standard error of the mean over that many intervals, by how runs of them scattered before."""
+    ratio = np.log(runs(before.waited, block) / runs(usual.expected(before), block))
+    scatter = float(np.std(ratio)) * math.sqrt(len(before) / max(1, len(before) - block))
+    return scatter * math.sqrt(min(1.0, block / length))
+
+
+def _own_error(usual: UsualWait, after: Evidence, block: int) -> float:
+    """Standard error of the mean after the moves by its own scatter, for what has become noisier."""
+    short = max(1, min(block, len(after) // 3))
+    ratio = np.log(runs(after.waited, short) / runs(usual.expected(after), short))
+    return float(np.std(ratio)) * math.sqrt(short / len(after))
+
+
+def _outside(before: Evidence, after: Evidence) -> float:
+    """Share of the work after that was done at a load that was not seen before."""
+    beyond = (after.load > (1 + KNOWN_LOAD) * before.load.max()) | (after.load < (1 - KNOWN_LOAD) * before.load.min())
+    return float(after.expected[beyond].sum() / after.expected.sum())
+
+
+def _block(before: int, after: int) -> int:
+    """Intervals of a block: as many as are measured after, unless the time before holds too few of such."""
+    return max(1, min(after, max(LEAST_BLOCK, before // BLOCKS), before // 3))

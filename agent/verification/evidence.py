@@ -1,0 +1,187 @@
+"""The intervals before and after moves, from the ledger: what was waited, next to what the same reads used to take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from agent.ledger import Ledger
+from agent.ledger.rows import HistoryRow, MoveRow
+from agent.sampling.picture import Homes
+from agent.verification.effect import Effect
+from agent.verification.usual_wait import Evidence
+from connectors.model import F64, I64
+from policies.demand.workload import DatedWork
+
+NOT_MOVED = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedWork:
+    """Reads of each move's units over some intervals, shape ``(moves,)`` each."""
+
+    reads: F64  # count
+    at_source: F64  # seconds that they take where the units were before
+    at_target: F64  # and where they are now
+
+    def shares(self) -> F64:
+        """Of the joint effect, by what each move changes; by what each is read where none changes anything."""
+        for weight in (np.abs(self.at_source - self.at_target), self.at_source):
+            if weight.sum() > 0:
+                return np.asarray(weight / weight.sum())
+        return np.full(len(self.reads), 1 / max(1, len(self.reads)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidences:
+    """What is known of moves that are judged together."""
+
+    before: Evidence
+    after: Evidence
+    moved_before: MovedWork
+    moved_after: MovedWork
+
+
+class EvidenceReader:
+    """Reads evidence of moves that are judged together, by the homes that units had before them."""
+
+    def __init__(self, ledger: Ledger, database: str, homes: Homes | None, moves: Sequence[MoveRow]) -> None:
+        """Prepare it.
+
+        Args:
+            ledger: asked for work and history.
+            database: its name.
+            homes: where units are now; None: not known, then all reads count alike.
+            moves: that are judged together.
+        """
+        self._ledger, self._database, self._homes = ledger, database, homes
+        self._moves = len(moves)
+        keys = [key for row in moves for key in row.move.route.bundle.unit_keys]
+        slots = ledger.slots.of(database, keys) if homes is not None else np.empty(0, dtype=np.int64)
+        most = max([-1, *slots.tolist(), *(homes.slots.tolist() if homes is not None and len(homes.slots) else [])])
+        self._source = np.full(most + 2, NOT_MOVED, dtype=np.int64)  # tier by slot; the last: not in the catalog
+        self._mover = np.full(most + 2, NOT_MOVED, dtype=np.int64)
+        self._target = np.full(len(moves), NOT_MOVED, dtype=np.int64)
+        if homes is not None:
+            self._source[homes.slots] = homes.tier
+            owner = np.repeat(np.arange(len(moves)), [len(row.move.route.bundle.unit_keys) for row in moves])
+            self._mover[slots] = owner
+            self._source[slots] = np.array([homes.tier_named(row.move.from_tier) for row in moves], np.int64)[owner]
+            self._target[:] = [homes.tier_named(row.move.to_tier) for row in moves]
+
+    def read(self, before: tuple[datetime, datetime], after: tuple[datetime, datetime]) -> Evidences:
+        """Both sides, each from a time (left out) to another."""
+        (was, moved_was), (now, moved_now) = (self._read(*span) for span in (before, after))
+        return Evidences(before=was, after=now, moved_before=moved_was, moved_after=moved_now)
+
+    def _read(self, since: datetime, until: datetime) -> tuple[Evidence, MovedWork]:
+        """One side."""
+        work = [each for each in self._ledger.work.between(self._database, since, until) if each.demand.read_wait >= 0]
+        if self._homes is None:
+            return _without_units(work), self._no_work()
+        rows, reads = [], self._no_work()
+        for taken, within in _paired(self._ledger.history.read(self._database, since, until), work):
+            figures, moved = self._figures(taken)
+            rows.append((taken.ended_at.timestamp(), sum(each.seconds for each in within), _waited(within), *figures))
+            reads = MovedWork(
+                reads=reads.reads + moved.reads,
+                at_source=reads.at_source + moved.at_source,
+                at_target=reads.at_target + moved.at_target,
+            )
+        return _evidence(rows), reads
+
+    def _figures(self, row: HistoryRow) -> tuple[tuple[float, float, float], MovedWork]:
+        """Of one interval: expected wait, shares of what moves and of other tiers; and the work of each move."""
+        assert self._homes is not None, "without homes no history is read"
+        prices = self._homes.read_seconds  # (tiers, 2): random, read ahead; the last row also of what has no tier
+        known = np.minimum(row.slots, len(self._source) - 1)
+        tier, mover = self._source[known], self._mover[known]
+        counts = row.values[: prices.shape[1]].astype(np.float64)
+        cost = (prices[tier].T * counts).sum(axis=0)
+        mine = mover >= 0
+        to = self._target[mover[mine]]
+        work = MovedWork(
+            reads=self._by_move(mover[mine], counts[:, mine].sum(axis=0)),
+            at_source=self._by_move(mover[mine], cost[mine]),
+            at_target=self._by_move(mover[mine], (prices[to].T * counts[:, mine]).sum(axis=0)),
+        )
+        total = float(cost.sum())
+        if not total > 0:
+            return (0.0, 0.0, 0.0), work
+        slowest = len(prices) - 1
+        elsewhere = float(cost[(tier >= 0) & (tier != slowest)].sum())
+        return (total, float(cost[mine].sum()) / total, elsewhere / total), work
+
+    def _by_move(self, mover: I64, values: F64) -> F64:
+        return np.bincount(mover, weights=values, minlength=self._moves).astype(np.float64)
+
+    def _no_work(self) -> MovedWork:
+        return MovedWork(reads=np.zeros(self._moves), at_source=np.zeros(self._moves), at_target=np.zeros(self._moves))
+
+
+def own_figures(evidence: Evidences, effect: Effect | None, at: int) -> dict[str, float]:
+    """What is known of one move, by the names of an outcome; nothing where its reads are not.
+
+    Engines time all reads together, so the wait of its reads follows from the tiers' read times: before the moves as
+    all reads were waited for, and since then less its share of what all moves have saved.
+    """
+    was, now = evidence.moved_before, evidence.moved_after
+    if not (effect is not None and was.reads.size and evidence.before.expected.sum() > 0):
+        return {}
+    share = float(now.shares()[at])
+    level = float(evidence.before.waited.sum() / evidence.before.expected.sum())
+    waited = float(evidence.after.waited.sum())
+    added = waited - waited / math.exp(effect.log_change)
+    own = now.at_source[at] * level + share * added
+    return {
+        "own_share": share,
+        "own_reads_per_second_before": float(was.reads[at] / evidence.before.seconds.sum()),
+        "own_reads_per_second_after": float(now.reads[at] / max(evidence.after.seconds.sum(), 1e-9)),
+        "own_wait_per_read_before": _ratio(was.at_source[at] * level, was.reads[at]),
+        "own_wait_per_read_after": _ratio(max(0.0, own), now.reads[at]),
+    }
+
+
+def _ratio(seconds: float, reads: float) -> float:
+    return float(seconds / reads) if reads > 0 else math.nan
+
+
+def _paired(history: Iterable[HistoryRow], work: Sequence[DatedWork]) -> Iterator[tuple[HistoryRow, list[DatedWork]]]:
+    """Each interval of the history with the work of the same time; folded intervals hold several."""
+    at = 0
+    for row in history:
+        while at < len(work) and work[at].ended_at <= row.started_at:
+            at += 1
+        first = at
+        while at < len(work) and work[at].ended_at <= row.ended_at:
+            at += 1
+        if within := list(work[first:at]):
+            yield row, within
+
+
+def _waited(work: Iterable[DatedWork]) -> float:
+    return sum(each.seconds * each.demand.read_wait for each in work)
+
+
+def _without_units(work: Sequence[DatedWork]) -> Evidence:
+    """Where nothing is known of units: every read counts alike, and where reads are not counted every transaction."""
+    counted = all(each.demand.reads >= 0 for each in work)
+    return _evidence(
+        [
+            (
+                each.ended_at.timestamp(), each.seconds, _waited([each]),
+                each.seconds * (each.demand.reads if counted else each.demand.transactions), 0.0, 0.0,
+            )
+            for each in work
+        ]
+    )  # fmt: skip
+
+
+def _evidence(rows: Sequence[tuple[float, ...]]) -> Evidence:
+    columns = np.array(rows, dtype=np.float64).reshape(len(rows), 6).T
+    at, seconds, waited, expected, moved, elsewhere = columns
+    return Evidence(at=at, seconds=seconds, waited=waited, expected=expected, moved=moved, elsewhere=elsewhere)

@@ -1,0 +1,40 @@
+"""The verdict on an effect, and when to look: after the settle time, and each time as much again has been measured."""
+
+from __future__ import annotations
+
+from agent.model.outcomes import OutcomeVerdict
+from agent.verification.effect import Effect
+
+LEAST_CHANGE = 0.05  # of the wait per operation, to count as helped or hurt
+SURE = 0.995  # of the interval that must lie on one side of no change: a wrong "hurt" takes back a good move
+NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.98  # what an interval of this certainty must lie within to count as neutral
+LOOKS = 6  # the last one at 32 times the length of the first
+
+
+def verdict_of(effect: Effect) -> OutcomeVerdict:
+    """Helped, neutral, hurt, or that what was measured allows either."""
+    low, high = effect.ends(SURE)
+    if high < 0 and effect.change <= -LEAST_CHANGE:
+        return OutcomeVerdict.HELPED
+    if low > 0 and effect.change >= LEAST_CHANGE:
+        return OutcomeVerdict.HURT
+    low, high = effect.ends(NEUTRAL_SURE)
+    within = low > -NEUTRAL_CHANGE and high < NEUTRAL_CHANGE
+    return OutcomeVerdict.NEUTRAL if within else OutcomeVerdict.CANNOT_TELL
+
+
+def look_seconds(first_seconds: float, seen_seconds: float) -> tuple[float, bool]:
+    """How much of what has been measured is looked at, and whether that is the last look.
+
+    Looking at every sample would find something sooner or later, whatever there is; so each look is twice as long.
+
+    Args:
+        first_seconds: of the first look.
+        seen_seconds: that have passed since settling; at least ``first_seconds``.
+    """
+    length = first_seconds
+    for _ in range(LOOKS - 1):
+        if length * 2 > seen_seconds:
+            return length, False
+        length *= 2
+    return length, True

@@ -1,0 +1,201 @@
+"""How the wait per operation depended on load, mix and hour before the moves: what it would be without them.
+
+The logarithm of the wait per operation is linear in a queue's curve, the share of what moves, the share of other tiers,
+and the hour of the day. Which queue it is cannot be told from few intervals: several are fitted, and drawn by how well
+they explain the time before (Bayesian model averaging, Hoeting et al. 1999). Coefficients that this time says little
+about keep the error of their prior, which is drawn as well.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connectors.model import F64, I64
+
+DAY = 86_400.0
+# Prior mean and standard error of the coefficients.
+LEVEL, QUEUE, MOVED, ELSEWHERE, HOUR = (0.0, 100.0), (1.0, 0.3), (0.0, 0.1), (0.0, 0.25), (0.0, 0.1)
+UTILISATIONS = (0.03, 0.12, 0.25, 0.4, 0.55, 0.75)  # at the mean load
+SERVERS = (1, 4)
+MOST_BUSY = 0.97
+LEAST_NOISE = 0.01**2  # variance of an interval: no model is better than that
+HARMONICS = 2  # of the day
+LEAST_DAY = 20 / 24  # of a day must have been seen before hours of it are known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Intervals in the order of time; columns of one length."""
+
+    at: F64  # end, seconds on any clock that knows the hour of the day
+    seconds: F64  # length
+    waited: F64  # seconds that sessions waited for reads
+    expected: F64  # seconds that its reads take where units were before the moves, by the read times of the tiers
+    moved: F64  # share of ``expected`` of the units that moved
+    elsewhere: F64  # share of ``expected`` of units on other tiers than the slowest
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    @property
+    def load(self) -> F64:
+        """Expected wait per second."""
+        return self.expected / self.seconds
+
+    def rows(self, which: slice | NDArray[np.bool_]) -> Evidence:
+        """Some of the intervals."""
+        return Evidence(**{field.name: getattr(self, field.name)[which] for field in fields(self)})
+
+    def merged(self, count: int) -> Evidence:
+        """Intervals of that many neighbours each; what is left over at the beginning is left out."""
+        if count <= 1:
+            return self
+        some = self.rows(slice(len(self) % count, None))
+
+        def sums(values: F64) -> F64:
+            return np.asarray(values.reshape(-1, count).sum(axis=1))
+
+        expected = sums(some.expected)
+        return Evidence(
+            at=some.at[count - 1 :: count], seconds=sums(some.seconds), waited=sums(some.waited), expected=expected,
+            moved=sums(some.moved * some.expected) / expected,
+            elsewhere=sums(some.elsewhere * some.expected) / expected,
+        )  # fmt: skip
+
+    def with_reads(self) -> Evidence:
+        """The intervals in which something was read and waited for."""
+        known = np.isfinite(self.waited) & np.isfinite(self.expected) & (self.waited > 0) & (self.expected > 0)
+        return self.rows(known)
+
+
+class UsualWait:
+    """The wait per operation as it was, by a handful of queues."""
+
+    def __init__(self, before: Evidence, block: int) -> None:
+        """Fit it.
+
+        Args:
+            before: the intervals.
+            block: intervals within which noise lasts.
+        """
+        self._before, self._block = before, block
+        self._middle = float(np.average(before.load, weights=before.expected))
+        self._shares = {
+            name: float(np.average(getattr(before, name), weights=before.expected)) for name in ("moved", "elsewhere")
+        }
+        self.knows_hours = float(before.at[-1] - before.at[0]) >= LEAST_DAY * DAY
+        self._weight = before.expected / before.expected.mean()
+        self._y = np.log(before.waited / before.expected)
+        self._queues = [(used, servers) for servers in SERVERS for used in UTILISATIONS]
+        self._designs = np.array([self._design(before, before.load, queue) for queue in self._queues])  # (queues, n, k)
+        priors = [LEVEL, QUEUE, MOVED, ELSEWHERE] + [HOUR] * (2 * HARMONICS * self.knows_hours)
+        self._mean, self._error = np.array(priors).T
+        weighted = self._designs * self._weight[:, np.newaxis]
+        self._weighted = weighted
+        self._noise, self._chances, self._betas = self._fit()
+
+    def seen_load(self, evidence: Evidence) -> F64:
+        """The load of intervals, or the nearest that was seen before. Shape ``(n,)``."""
+        return np.clip(evidence.load, self._before.load.min(), self._before.load.max())
+
+    def expected(self, evidence: Evidence) -> F64:
+        """Seconds that its reads would have been waited for, by the most probable queue. Shape ``(n,)``."""
+        best = int(np.argmax(self._chances))
+        design = self._design(evidence, evidence.load, self._queues[best])
+        return np.asarray(evidence.expected * np.exp(design @ self._betas[best]))
+
+    def draw(self, after: Evidence, load: F64, seed: int, count: int) -> F64:
+        """Logarithms of what was waited over what would have been, by drawn queues, blocks and priors.
+
+        Args:
+            after: the intervals after the moves.
+            load: of each, at which it would have been.
+            seed: of the draws.
+            count: of draws.
+
+        Returns:
+            Shape ``(count,)``, relative to the same ratio before: 0 where nothing has changed.
+        """
+        generator = np.random.default_rng(seed)
+        blocks = max(1, round(len(self._before) / self._block))
+        starts = generator.integers(len(self._before) - self._block + 1, size=(count, blocks))
+        priors = self._mean + generator.normal(size=(count, len(self._mean))) * self._error
+        queues = generator.choice(len(self._queues), size=count, p=self._chances)
+        drawn = np.empty(count)
+        for queue in np.unique(queues):
+            rows = np.flatnonzero(queues == queue)
+            drawn[rows] = self._draw_of(int(queue), (after, load), starts[rows], priors[rows])
+        return drawn
+
+    def _draw_of(self, queue: int, after: tuple[Evidence, F64], starts: I64, priors: F64) -> F64:
+        """The same of one queue."""
+        design, weighted = self._designs[queue], self._weighted[queue]
+        gram = runs(weighted[:, :, np.newaxis] * design[:, np.newaxis], self._block)[starts].sum(axis=1)
+        moment = runs(weighted * self._y[:, np.newaxis], self._block)[starts].sum(axis=1)
+        betas = self._solve(gram, moment, priors)  # (draws, k)
+        before = self._before.expected[:, np.newaxis] * np.exp(self._designs[queue] @ betas.T)  # (n, draws)
+        sums = np.take_along_axis(runs(before, self._block), starts.T, axis=0).sum(axis=0)
+        level = np.log(runs(self._before.waited, self._block)[starts].sum(axis=1) / sums)
+        now, load = after
+        then = now.expected @ np.exp(self._design(now, load, self._queues[queue]) @ betas.T)
+        return np.asarray(np.log(now.waited.sum() / then) - level)
+
+    def _fit(self) -> tuple[float, F64, F64]:
+        """Variance of the noise as if intervals were independent, probability of each queue, its coefficients."""
+        gram = self._weighted.transpose(0, 2, 1) @ self._designs
+        moment = self._y @ self._weighted
+        prior = np.broadcast_to(self._mean, moment.shape)
+        self._noise = (
+            float(np.average(np.square(self._y - np.average(self._y, weights=self._weight)), weights=self._weight))
+            + 1e-9
+        )
+        for _ in range(2):  # the noise says what the prior weighs, and the fit what is noise
+            betas = self._solve(gram, moment, prior)
+            residuals = self._y - np.einsum("mik,mk->mi", self._designs, betas)
+            missed = np.average(np.square(residuals), axis=1, weights=self._weight)
+            best = residuals[int(np.argmin(missed))]
+            lasting = float(np.var(runs(best, self._block))) / self._block
+            self._noise = max(lasting, float(np.var(best)), LEAST_NOISE)
+        cost = missed * len(self._y) / self._noise + np.square((betas - self._mean) / self._error).sum(axis=1)
+        chances = np.exp(-0.5 * (cost - cost.min()))
+        return self._noise, chances / chances.sum(), betas
+
+    def _solve(self, gram: F64, moment: F64, prior: F64) -> F64:
+        precision = self._noise / np.square(self._error)
+        return np.asarray(
+            np.linalg.solve(gram + np.diag(precision), (moment + precision * prior)[..., np.newaxis])[..., 0]
+        )
+
+    def _design(self, evidence: Evidence, load: F64, queue: tuple[float, int]) -> F64:
+        """Columns of the regression. Shape ``(n, k)``."""
+        columns = [np.ones(len(evidence)), queue_curve(load / self._middle, *queue)]
+        columns += [getattr(evidence, name) - mean for name, mean in self._shares.items()]
+        if self.knows_hours:
+            turns = 2 * math.pi * evidence.at / DAY
+            columns += [wave(turns * number) for number in range(1, HARMONICS + 1) for wave in (np.sin, np.cos)]
+        return np.column_stack(columns)
+
+
+def queue_curve(load: F64, used: float, servers: int) -> F64:
+    """Logarithm of the read time of a device over that when idle.
+
+    Sakasegawa's approximation of M/M/c (1977): a read waits ``r ** (sqrt(2 (c + 1)) - 1) / (c (1 - r))`` services.
+
+    Args:
+        load: relative to the mean.
+        used: utilisation at the mean load.
+        servers: requests that it serves at a time.
+    """
+    busy = np.minimum(load * used, MOST_BUSY)
+    waits = busy ** (math.sqrt(2 * (servers + 1)) - 1) / (servers * (1 - busy))
+    return np.asarray(np.log1p(waits))
+
+
+def runs(values: F64, length: int) -> F64:
+    """Sums over each run of that many neighbours along the first axis."""
+    total = np.concatenate((np.zeros_like(values[:1]), np.cumsum(values, axis=0)))
+    return np.asarray(total[length:] - total[:-length])

@@ -1,0 +1,117 @@
+"""Worlds in which the effect of moves is known: a device with a queue, a load that changes, and noise that lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from agent.verification.usual_wait import Evidence
+from connectors.model import F64
+
+MINUTE = 60.0
+BEFORE, AFTER, SETTLE = 1440, 480, 15  # minutes
+EFFECTS = ("none", "helped", "spill", "hurt")
+CHANGES = ("steady", "doubles", "falls", "mix", "season", "warming")
+HURT = 0.10  # more wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One move in one world: what is seen of it, and what it did."""
+
+    effect: str
+    change: str
+    before: Evidence
+    after: Evidence  # all that could be measured: the first minutes are measured first
+    transactions_before: F64
+    transactions_after: F64
+    truth: F64  # logarithm of the change of the wait per operation over the first 1, 2, ... intervals after
+
+
+def make_case(generator: np.random.Generator, effect: str, change: str) -> Case:
+    """A world by chance, with a move in it.
+
+    A slow device serves what moves and part of what stays, a fast one the rest. Read times on the slow one grow with
+    its load as in a queue. Sessions come from outside: the load is what it is. Believed read times are wrong by chance.
+    """
+    count, minute = BEFORE + SETTLE + AFTER, np.arange(BEFORE + SETTLE + AFTER)
+    placed = minute >= BEFORE
+    phase, swing = generator.uniform(0, 2 * np.pi), generator.uniform(0.2, 0.5)
+    day = np.sin(2 * np.pi * minute / 1440 + phase)
+    load = np.exp(swing * day + _lasting(generator, count, 0.10, 10.0))
+    load *= {"doubles": 2.0, "falls": 0.5}.get(change, 1.0) ** placed
+    warming = np.where(placed, 1 + 0.8 * np.exp(-(minute - BEFORE) / 15.0), 1.0) if change == "warming" else 1.0
+    kinds = generator.uniform(0.3, 0.7) * np.exp(_lasting(generator, count, 0.10, 30.0))
+    kinds = np.clip(kinds * (generator.choice([0.6, 1.5]) if change == "mix" else 1.0) ** placed, 0.05, 0.95)
+    moved = load * kinds * warming  # reads a second, relative
+    stays = load * (1 - kinds) * generator.uniform(0.5, 1.5)
+    fast = load * generator.uniform(0.0, 3.0)
+    base = generator.uniform(0.05, 0.2) / (moved + stays)[:BEFORE].mean()
+    servers = int(generator.choice([1, 2, 8]))
+
+    def read_time(rate: F64) -> F64:
+        return _read_time(np.minimum(base * rate, 0.9), servers)
+
+    slow, ssd = 10.0, generator.uniform(0.3, 1.0)
+    own = float(np.exp(generator.normal(0, 0.05)))  # read time of what moves over that of its neighbours on the device
+    wait0 = slow * read_time(moved + stays) * (own * moved + stays) + ssd * fast
+    wait1 = _wait_after(effect, wait0, moved, stays, fast, slow, ssd, read_time)
+    noise = np.exp(_lasting(generator, count, generator.uniform(0.04, 0.10), generator.uniform(1.0, 6.0)))
+    noise *= 1 + (0.10 if change == "season" else 0.0) * np.sin(2 * np.pi * minute / 1440 + generator.uniform(0, 6))
+    waited = np.where(placed, wait1, wait0) * noise * generator.gamma(1 / 0.02**2, 0.02**2, count)
+    believed = np.exp(generator.normal(0, 0.2, 2))
+    priced = [slow * believed[0] * moved, slow * believed[0] * stays, ssd * believed[1] * fast]
+    total = np.asarray(sum(priced))
+    evidence = Evidence(
+        at=minute * MINUTE, seconds=np.full(count, MINUTE), waited=waited * MINUTE, expected=total * MINUTE,
+        moved=priced[0] / total, elsewhere=priced[2] / total,
+    )  # fmt: skip
+    first = BEFORE + SETTLE
+    later = slice(first, None)
+    return Case(
+        effect=effect, change=change, before=evidence.rows(slice(0, BEFORE)), after=evidence.rows(later),
+        transactions_before=load[:BEFORE], transactions_after=load[later],
+        truth=np.log(np.cumsum(wait1[later]) / np.cumsum(wait0[later])),
+    )  # fmt: skip
+
+
+def _wait_after(
+    effect: str,
+    wait0: F64,
+    moved: F64,
+    stays: F64,
+    fast: F64,
+    slow: float,
+    ssd: float,
+    read_time: Callable[[F64], F64],
+) -> F64:
+    """Wait with the move done, per minute."""
+    if effect == "none":
+        return wait0
+    if effect == "hurt":
+        return wait0 * (1 + HURT)
+    if effect == "spill":
+        return ssd * (moved + fast) + slow * read_time(stays) * stays
+    return ssd * (moved + fast) + slow * read_time(moved + stays) * stays
+
+
+def _lasting(generator: np.random.Generator, count: int, error: float, minutes: float) -> F64:
+    """Noise of that standard error that fades with that time constant (AR(1))."""
+    from scipy.signal import lfilter
+
+    keep = float(np.exp(-1 / minutes))
+    start = generator.normal(0, error)
+    fresh = generator.normal(0, error * np.sqrt(1 - keep**2), count)
+    return np.asarray(lfilter([1.0], [1.0, -keep], fresh, zi=[keep * start])[0])
+
+
+def _read_time(busy: F64, servers: int) -> F64:
+    """Of a device with that many servers and one queue, over that of an idle one (M/M/c, Erlang's C formula)."""
+    blocked = np.ones_like(busy)
+    for number in range(1, servers + 1):  # Erlang's B by its recursion
+        offered = busy * servers
+        blocked = offered * blocked / (number + offered * blocked)
+    waits = blocked / (1 - busy * (1 - blocked))
+    return np.asarray(1 + waits / (servers * (1 - busy)))

@@ -1,0 +1,172 @@
+"""Evidence of an outcome from the ledger: work and history of the same time, priced where units were before."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agent.config import DatabaseConfig, load
+from agent.ledger import Ledger, MoveRow, StepState
+from agent.model.states import MoveState
+from agent.sampling.picture import Homes
+from agent.verification.effect import Effect
+from agent.verification.evidence import EvidenceReader, own_figures
+from agent.verification.looks import next_look
+from connectors.model import DatabaseDemand
+from tests.ledger.conftest import StillClock
+from tests.unit.samples import a_move, a_proposal
+
+SLOW, FAST = 0.010, 0.001
+HEAD, TAIL, STAYS, QUICK = "public.head", "public.tail", "public.stays", "public.quick"
+UNITS = (HEAD, TAIL, STAYS, QUICK)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> DatabaseConfig:
+    """A database that settles for five minutes."""
+    path = tmp_path / "hotplace.yaml"
+    path.write_text(
+        "ledger: {path: ledger.db}\ndatabases:\n  - name: shop\n    engine: simulated\n"
+        "    connection: {scenario: oltp}\n    settle: 5min\n    tiers:\n"
+        "      - {name: ssd, kind: ssd, spaces: [ssd]}\n      - {name: hdd, kind: hdd, spaces: [hdd]}\n",
+        encoding="utf-8",
+    )
+    return load(path).database()
+
+
+def homes(ledger: Ledger) -> Homes:
+    """As the catalog shows it after both moves: only one table is still on the disk."""
+    return Homes(
+        slots=ledger.slots.of("shop", UNITS), tier=np.array([0, 0, 1, 0]), tiers=("ssd", "hdd"),
+        read_seconds=np.array([[FAST, FAST / 10], [SLOW, SLOW / 10]]),
+    )  # fmt: skip
+
+
+def watch(ledger: Ledger, clock: StillClock, minutes: int, counts: tuple[int, ...], wait: float) -> None:
+    """So many minutes of that many random reads of each unit, and a tenth as many read ahead."""
+    slots = ledger.slots.of("shop", UNITS)
+    order = np.argsort(slots)
+    values = np.array([counts, [each // 10 for each in counts], [0] * len(counts)], dtype=np.uint32)[:, order]
+    for _ in range(minutes):
+        clock.at += MINUTE
+        ledger.history.append("shop", clock.at, 60.0, slots[order], values)
+        demand = DatabaseDemand(reads=sum(counts) / 60, read_wait=wait / 60, transactions=10.0)
+        ledger.work.append("shop", clock.at, 60.0, demand)
+
+
+def placed(ledger: Ledger, clock: StillClock, key: str, ordinal: int = 1) -> MoveRow:
+    """A proposal of one move, approved, carried out in a minute and settling."""
+    number = ledger.proposals.store(a_proposal(a_move(ordinal, key=key), expires_at=clock.at + timedelta(days=1)))
+    ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
+    (row,) = ledger.moves.rows(proposal_id=number)
+    for state in (MoveState.PRECHECK, MoveState.RUNNING):
+        ledger.moves.transition(row.id, state, "test")
+    step = ledger.moves.step_intent(row.id, 1, row.move.route.steps[0].sql)
+    clock.at += MINUTE
+    ledger.moves.step_result(step, StepState.DONE, "")
+    for state in (MoveState.PLACED, MoveState.SETTLING):
+        ledger.moves.transition(row.id, state, "test")
+    return ledger.moves.row(row.id)
+
+
+@pytest.fixture
+def moved(ledger: Ledger, clock: StillClock) -> list[MoveRow]:
+    """Ten minutes before, two proposals one after the other, eleven minutes after."""
+    watch(ledger, clock, 10, (600, 300, 100, 1000), wait=12.0)
+    rows = [placed(ledger, clock, HEAD), placed(ledger, clock, TAIL)]
+    watch(ledger, clock, 11, (600, 300, 100, 1000), wait=4.0)
+    return rows
+
+
+def test_reads_are_priced_where_units_were(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
+) -> None:
+    """1,000 reads a minute from the disk and as many from the SSD, before the moves and after them."""
+    look = next_look(ledger, database, moved[:1], clock.at, 0.0)
+    assert look is not None
+    found = EvidenceReader(ledger, "shop", homes(ledger), look.joint).read(look.before, look.after)
+    each = (600 + 300 + 100) * SLOW * 1.01 + 1000 * FAST * 1.01  # a tenth as many are read ahead, for a tenth
+    assert found.before.expected == pytest.approx([each] * 10)
+    assert found.after.expected == pytest.approx([each] * 5)
+    assert found.before.waited == pytest.approx([12.0] * 10)
+    assert found.after.waited == pytest.approx([4.0] * 5)
+    assert found.after.moved == pytest.approx([900 * SLOW * 1.01 / each] * 5)
+    assert found.after.elsewhere == pytest.approx([1000 * FAST * 1.01 / each] * 5)
+
+
+def test_moves_at_the_same_time_share_their_effect(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
+) -> None:
+    """600 and 300 reads a minute came to the SSD: two thirds of the joint effect are the first one's."""
+    for row in moved:
+        look = next_look(ledger, database, [row], clock.at, 0.0)
+        assert look is not None
+        assert {each.id for each in look.joint} == {each.id for each in moved}
+        assert look.after[1] - look.after[0] == timedelta(minutes=5)
+        found = EvidenceReader(ledger, "shop", homes(ledger), look.joint).read(look.before, look.after)
+        at = [each.id for each in look.joint].index(row.id)
+        assert found.moved_after.shares()[at] == pytest.approx(2 / 3 if row is moved[0] else 1 / 3)
+
+
+def test_the_figures_of_one_move(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
+) -> None:
+    """12 s a minute became 4; two thirds of the 8 s saved are the first one's, over its 660 reads."""
+    look = next_look(ledger, database, moved[:1], clock.at, 0.0)
+    assert look is not None
+    found = EvidenceReader(ledger, "shop", homes(ledger), look.joint).read(look.before, look.after)
+    effect = Effect(
+        log_change=float(np.log(4 / 12)), further=0.0, error=0.01, freedom=9.0, before=10, after=5, outside=0.0,
+        hours_known=False,
+    )  # fmt: skip
+    own = own_figures(found, effect, 0)
+    level = 12.0 / ((1000 * SLOW + 1000 * FAST) * 1.01)
+    before = 600 * SLOW * 1.01 * level
+    assert own["own_share"] == pytest.approx(2 / 3)
+    assert own["own_reads_per_second_after"] == pytest.approx(660 / 60)
+    assert own["own_wait_per_read_before"] == pytest.approx(before / 660)
+    assert own["own_wait_per_read_after"] == pytest.approx((before - 8 * 2 / 3) / 660)
+
+
+def test_what_moves_later_ends_the_time_after(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
+) -> None:
+    """A third move begins when the first look was possible: what comes after it is not compared, what was before is."""
+    begun = clock.at
+    later = placed(ledger, clock, STAYS)
+    watch(ledger, clock, 11, (600, 300, 100, 1000), wait=3.0)
+    look = next_look(ledger, database, moved[:1], clock.at, 0.0)
+    assert look is not None
+    assert later.id not in {each.id for each in look.joint}
+    assert look.after[1] == begun
+    assert look.last
+    own = next_look(ledger, database, [later], clock.at, 0.0)
+    assert own is not None
+    assert own.before == (begun - timedelta(minutes=6), begun)
+    assert [each.id for each in own.joint] == [later.id]
+
+
+def test_a_look_that_could_not_tell_waits_for_twice_as_much(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
+) -> None:
+    """After five minutes were looked at the next look takes ten."""
+    assert next_look(ledger, database, moved[:1], clock.at, 300.0) is None
+    watch(ledger, clock, 5, (600, 300, 100, 1000), wait=4.0)
+    look = next_look(ledger, database, moved[:1], clock.at, 300.0)
+    assert look is not None
+    assert look.seconds == 600.0
+
+
+def test_without_homes_all_reads_count_alike(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
+) -> None:
+    """An agent that has not sampled yet knows no units: reads of the whole database are what is compared."""
+    look = next_look(ledger, database, moved[:1], clock.at, 0.0)
+    assert look is not None
+    found = EvidenceReader(ledger, "shop", None, look.joint).read(look.before, look.after)
+    assert found.after.expected == pytest.approx([2000.0] * 5)
+    assert own_figures(found, None, 0) == {}

@@ -1,0 +1,149 @@
+"""The effect of moves on the wait for the same work: by hand, and in worlds where it is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agent.model.outcomes import OutcomeVerdict
+from agent.verification.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate
+from agent.verification.judgement import LOOKS, look_seconds
+from agent.verification.usual_wait import Evidence, queue_curve
+from connectors.model import F64
+from tests.bench.verify import judged_moves
+
+MINUTE = 60.0
+
+
+def evidence(
+    count: int,
+    *,
+    wait: float = 1.0,
+    load: float | F64 = 1.0,
+    mix: float = 0.5,
+    noise: float = 0.02,
+    start: int = 0,
+    used: float = 0.0,
+    seed: int = 1,
+) -> Evidence:
+    """Minutes in which reads took ``wait`` times what is believed, on a device with that utilisation and one server."""
+    generator = np.random.default_rng(seed + start)
+    loads = np.broadcast_to(np.asarray(load, dtype=np.float64), count) * np.exp(generator.normal(0, 0.05, count))
+    factor = wait * np.exp(queue_curve(loads, used, 1) + generator.normal(0, noise, count))
+    return Evidence(
+        at=(start + np.arange(count)) * MINUTE, seconds=np.full(count, MINUTE), waited=loads * MINUTE * factor,
+        expected=loads * MINUTE, moved=np.full(count, mix), elsewhere=np.zeros(count),
+    )  # fmt: skip
+
+
+def estimated(before: Evidence, after: Evidence) -> Effect:
+    """The effect, which there is."""
+    found = estimate(before, after, seed=7)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("change", [-0.7, 0.0, 0.25])
+def test_a_plain_change_is_found(change: float) -> None:
+    """The same load and mix, and each read waits so much more or less."""
+    found = estimated(evidence(240), evidence(30, wait=1 + change, start=300))
+    low, high = found.ends()
+    assert low <= change <= high
+    assert high - low < 0.1
+    assert found.change == pytest.approx(change, abs=0.02)
+
+
+def test_more_reads_are_no_harm() -> None:
+    """Twice the reads without a queue wait twice as long together: for the same work nothing has changed."""
+    low, high = estimated(
+        evidence(240, load=np.tile([0.7, 1.0, 1.6, 2.4], 60)), evidence(30, load=2.0, start=300)
+    ).ends()
+    assert low < 0 < high
+    assert high < 0.1
+
+
+def test_a_longer_queue_is_no_harm() -> None:
+    """A load of 1.8 instead of 1 lengthens the queue, as such a load did before the moves."""
+    before = evidence(480, load=np.tile(np.linspace(0.5, 1.9, 60), 8), used=0.4)
+    after = evidence(30, load=1.8, used=0.4, start=500)
+    plain = math.log((after.waited.sum() / after.expected.sum()) / (before.waited.sum() / before.expected.sum()))
+    low, high = estimated(before, after).ends()
+    assert plain > 0.3, "a plain comparison sees harm"
+    assert low < 0 < high < 0.12
+
+
+def test_a_load_never_seen_makes_it_unsure() -> None:
+    """Nothing is known of a queue at three times the load, and the interval says so."""
+    steady, tripled = evidence(240, used=0.2), evidence(30, load=3.0, used=0.2, start=300)
+    found = estimated(steady, tripled)
+    low, high = found.ends()
+    assert found.outside > 0.9
+    assert low < 0 < high
+    assert high - low > 0.3
+
+
+def test_sessions_that_ask_for_more_are_no_credit() -> None:
+    """Wait fell to a tenth and the load rose by ten with it: at least nine tenths were saved, and perhaps more."""
+    found = estimated(evidence(60), evidence(10, wait=0.1, load=10.0, start=70))
+    low, high = found.ends()
+    assert found.change == pytest.approx(-0.9, abs=0.02)
+    assert low < -0.93
+    assert high < -0.87
+
+
+def test_noise_that_lasts_counts_as_long_as_it_lasts() -> None:
+    """The same scatter in runs of ten minutes leaves far fewer independent figures."""
+    quick = evidence(480, noise=0.1)
+    runs = np.repeat(np.random.default_rng(3).normal(0, 0.1, 48), 10)
+    slow = replace(quick, waited=quick.expected * np.exp(runs))
+    after = evidence(20, start=500)
+    assert estimated(slow, after).error > 1.7 * estimated(quick, after).error
+
+
+def test_shares_of_an_effect_make_the_whole() -> None:
+    """Parts of a joint effect multiply up to it."""
+    found = estimated(evidence(240), evidence(30, wait=0.4, start=300))
+    parts = [found.part(share).change for share in (0.3, 0.7)]
+    assert math.prod(1 + part for part in parts) == pytest.approx(1 + found.change)
+
+
+def test_too_little_is_no_effect() -> None:
+    """Fewer intervals than are needed, or none in which anything was read."""
+    assert estimate(evidence(LEAST_BEFORE - 1), evidence(30, start=300), seed=1) is None
+    assert estimate(evidence(60), evidence(LEAST_AFTER - 1, start=300), seed=1) is None
+    idle = replace(evidence(30, start=300), waited=np.zeros(30), expected=np.zeros(30))
+    assert estimate(evidence(60), idle, seed=1) is None
+
+
+def test_merged_intervals_hold_the_same() -> None:
+    """Seconds, waits and expected waits add up; the oldest that fill no interval are left out."""
+    minutes = evidence(10)
+    merged = minutes.merged(3)
+    assert len(merged) == 3
+    assert merged.waited.sum() == pytest.approx(minutes.waited[1:].sum())
+    assert merged.moved == pytest.approx([0.5] * 3)
+    assert merged.at[-1] == minutes.at[-1]
+
+
+def test_each_look_is_twice_as_long() -> None:
+    """15, 30, 60 ... minutes, and the sixth is the last."""
+    assert look_seconds(900.0, 900.0) == (900.0, False)
+    assert look_seconds(900.0, 3500.0) == (1800.0, False)
+    assert look_seconds(900.0, 1e6) == (900.0 * 2 ** (LOOKS - 1), True)
+
+
+def test_known_effects_are_told() -> None:
+    """Some of the benchmark's worlds: load doubled, halved, another mix, season, cold caches."""
+    none, helped, hurt = (
+        list(judged_moves(effect, count)) for effect, count in (("none", 12), ("spill", 3), ("hurt", 6))
+    )
+    every = [*none, *helped, *hurt]
+    assert not [each for each in none if each.verdict is OutcomeVerdict.HURT]
+    assert sum(each.plain_hurt for each in none) >= 2, "a plain comparison is wrong in some of them"
+    assert {each.verdict for each in helped} == {OutcomeVerdict.HELPED}
+    assert sum(each.verdict is OutcomeVerdict.HURT for each in hurt) >= 4
+    assert not [each for each in hurt if each.verdict is OutcomeVerdict.HELPED]
+    assert np.mean([each.holds for each in every]) > 0.8
