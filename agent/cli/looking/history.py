@@ -39,7 +39,8 @@ HISTORY_COLUMNS = (
 )  # fmt: skip
 OUTCOME_COLUMNS = (
     Column("proposal", number=True), Column("verdict"), Column("predicted", number=True),
-    Column("measured", number=True), Column("wait before", number=True, leaves=4), Column("wait after", number=True, leaves=4),
+    Column("measured", number=True),
+    Column("wait before", number=True, leaves=4), Column("wait after", number=True, leaves=4),
     Column("per second before", number=True, leaves=2), Column("per second after", number=True, leaves=2),
     Column("forecast", number=True, leaves=3), Column("measured at", leaves=1),
 )  # fmt: skip
