@@ -17,7 +17,7 @@ from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock
-from tests.unit.samples import MADE_AT, a_move, a_proposal
+from tests.unit.samples import MADE_AT, a_move, a_proposal, an_effect
 
 NASTY = 'public."<script>alert(1)</script> | *x*"'
 
@@ -86,7 +86,8 @@ def test_what_an_undo_did_is_counted_by_itself(tmp_path: Path) -> None:
             before, after = (
                 DatabaseDemand(reads=1000.0, read_wait=next(waits), transactions=100.0, active=1.0) for _ in range(2)
             )
-            ledger.moves.record_outcome(move, measure(proposal, before, after, 60.0))
+            effect = an_effect(after.read_wait / before.read_wait - 1)
+            ledger.moves.record_outcome(move, measure(proposal, before, after, 60.0, effect=effect))
         found = report_of(ledger, "shop", MADE_AT, clock.now())
         assert found.totals["outcomes_by_verdict"] == {"hurt": 1}
         assert found.totals["undo_outcomes_by_verdict"] == {"helped": 1}
@@ -160,7 +161,7 @@ def test_an_outcome_is_said_once(tmp_path: Path) -> None:
         move = carried_out(ledger, number, *states)
         before = DatabaseDemand(reads=1000.0, read_wait=4.0, transactions=100.0, active=1.0)
         after = DatabaseDemand(reads=1000.0, read_wait=1.0, transactions=100.0, active=1.0)
-        outcome = measure(ledger.proposals.row(number).proposal, before, after, 60.0)
+        outcome = measure(ledger.proposals.row(number).proposal, before, after, 60.0, effect=an_effect(-0.75))
         assert outcome.verdict is OutcomeVerdict.HELPED
         ledger.moves.record_outcome(move, outcome)
         ledger.moves.transition(move, MoveState.KEPT, outcome.sentence)

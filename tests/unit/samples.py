@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agent.model.proposals import Proposal, ProposedMove
+from agent.verification.effect import Effect
 from connectors.model import Bundle, Route, Step, UnitKind
 
 MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -67,3 +69,11 @@ def a_proposal(*moves: ProposedMove, **changes: Any) -> Proposal:
         moves=moves,
     )
     return replace(proposal, **changes)
+
+
+def an_effect(change: float, error: float = 0.01, *, further: float = 0.0, outside: float = 0.0) -> Effect:
+    """A change of the wait for the same work, known to so much by many intervals."""
+    return Effect(
+        log_change=math.log1p(change), further=further, error=error, freedom=40.0, before=1440, after=15,
+        outside=outside, hours_known=True,
+    )  # fmt: skip

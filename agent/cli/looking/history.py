@@ -256,7 +256,7 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
         str(row.proposal_id),
         outcome.judged,
         _change(-outcome.predicted_saved_ratio),
-        _change(outcome.change),
+        _change(outcome.change) or "-",
         *(format_seconds(wait) if outcome.measured else "-" for wait in waits),
         *(_rate(rate) if outcome.measured else "-" for rate in rates),
         _rate(outcome.predicted_transactions_per_second),

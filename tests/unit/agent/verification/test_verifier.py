@@ -8,10 +8,9 @@ import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.model.proposals import UNDO, WorkForecast
-from agent.verification.effect import Effect
 from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
-from tests.unit.samples import a_move, a_proposal
+from tests.unit.samples import a_move, a_proposal, an_effect
 
 PROPOSAL = a_proposal(a_move())  # predicts 900 of 1200 seconds per hour
 
@@ -21,14 +20,6 @@ def demand(wait_ms: float, transactions: float = 100.0) -> DatabaseDemand:
     return DatabaseDemand(
         reads=10 * transactions, read_wait=transactions * wait_ms / 1000, transactions=transactions, active=1.0
     )
-
-
-def effect(change: float, error: float = 0.01, *, further: float = 0.0, outside: float = 0.0) -> Effect:
-    """A change of the wait for the same work, known to so much by many intervals."""
-    return Effect(
-        log_change=math.log1p(change), further=further, error=error, freedom=40.0, before=1440, after=15,
-        outside=outside, hours_known=True,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -45,7 +36,7 @@ def effect(change: float, error: float = 0.01, *, further: float = 0.0, outside:
 )
 def test_the_verdict_follows_the_interval(change: float, error: float, verdict: OutcomeVerdict) -> None:
     """5 % on one side for sure is help or harm, an interval within 10 % is neutral, all else cannot be told."""
-    outcome = measure(PROPOSAL, demand(40.0), demand(80.0), 60.0, effect=effect(change, error))
+    outcome = measure(PROPOSAL, demand(40.0), demand(80.0), 60.0, effect=an_effect(change, error))
     assert outcome.verdict is verdict
     assert outcome.change == pytest.approx(change)
     assert outcome.saved_ratio == pytest.approx(-change)
@@ -63,14 +54,14 @@ def test_too_few_intervals_are_no_verdict() -> None:
 
 def test_a_joint_effect_is_shared() -> None:
     """Two proposals at the same time halved the wait; three quarters of it on the scale of factors are this one's."""
-    outcome = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=effect(-0.5), joint_share=0.75)
+    outcome = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=an_effect(-0.5), joint_share=0.75)
     assert outcome.change == pytest.approx(0.5**0.75 - 1)
     assert "75% of the joint effect counts here" in outcome.rests_on
 
 
 def test_a_verdict_says_what_it_rests_on() -> None:
     """Intervals on both sides, what was corrected for, and work at loads that were never seen."""
-    said = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=effect(-0.5, outside=0.3)).rests_on
+    said = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=an_effect(-0.5, outside=0.3)).rests_on
     assert said == (
         "15 intervals after settling and 1440 before the moves, corrected for load, mix of reads and hour of the day; "
         "30% of the work was done at a load not seen before the moves"
@@ -115,7 +106,7 @@ def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
 def test_an_undo_is_judged_as_an_undo() -> None:
     """What an undo gives back is no gain of a move, and the plan's prediction turned round is no prediction."""
     back = a_proposal(a_move(reason=UNDO, undoes=3, wait_saved_per_hour=-900.0), wait_saved_per_hour=-900.0)
-    outcome = measure(back, demand(47.0), demand(40.0), 60.0, effect=effect(-0.15))
+    outcome = measure(back, demand(47.0), demand(40.0), 60.0, effect=an_effect(-0.15))
     assert (outcome.undo, outcome.verdict) == (True, OutcomeVerdict.HELPED)
     assert outcome.sentence == (
         "undo helped: read wait for the same work -15% (-16% to -14%); "
