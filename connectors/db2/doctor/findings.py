@@ -39,6 +39,7 @@ FUNCTIONS = {
     "rebalance": ("MON_GET_REBALANCE_STATUS", "table spaces cannot be moved: the end of a rebalance would not be seen"),
     "configuration": ("DB_GET_CFG", "whether objects are counted stays hidden, so nothing is sampled"),
 }
+ESSENTIAL = frozenset({"sample_spaces", "sample_tables", "sample_indexes"})  # without one of these nothing is watched
 _VALUES: dict[str, tuple[object, ...]] = {"storage_paths": (0,)}
 
 
@@ -176,7 +177,7 @@ def _query_finding(session: ReadSession, settings: Db2Settings, name: str) -> Fi
     except PrivilegeMissing as error:
         by_name = f"GRANT EXECUTE ON FUNCTION SYSPROC.{function} TO USER {identifier(settings.user.upper())}"
         return Finding(
-            severity=Severity.ERROR if lost.startswith("nothing") else Severity.WARNING,
+            severity=Severity.ERROR if name in ESSENTIAL else Severity.WARNING,
             code="execute_missing",
             sentence=f"{settings.user} may not execute {function}: {lost}",
             remedy=error.advice if error.advice.startswith("GRANT EXECUTE ON SPECIFIC ") else by_name,

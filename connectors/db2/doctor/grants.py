@@ -39,6 +39,7 @@ LOST = {
     "xml_schemas": "tables cannot be moved: whether XML schemas depend on them is not known",
     "history_of": "whether a table holds the history of another is not known",
 }
+ESSENTIAL = frozenset({"tables", "indexes", "partitions", "lob_tables"})  # without one of these nothing is planned
 
 
 def unreadable(session: ReadSession, settings: Db2Settings) -> list[Finding]:
@@ -53,7 +54,7 @@ def unreadable(session: ReadSession, settings: Db2Settings) -> list[Finding]:
         try:
             session.select(f"SELECT 1 FROM {source} AS T WHERE 1 = 0", doing=f"trying {source}")  # noqa: S608  # ours
         except PrivilegeMissing:
-            found.append(_missing(source, lost, settings))
+            found.append(_missing(source, lost, settings, essential=name in ESSENTIAL))
         except (ObjectGone, StatementFailed):
             continue  # this version has no such view
     if found:
@@ -103,9 +104,9 @@ def _lacks(code: str, sentence: str, remedy: str) -> Finding:
     return Finding.warning(code, sentence, remedy, about_moving=True)
 
 
-def _missing(source: str, lost: str, settings: Db2Settings) -> Finding:
+def _missing(source: str, lost: str, settings: Db2Settings, *, essential: bool) -> Finding:
     return Finding(
-        severity=Severity.ERROR if lost.startswith("nothing") else Severity.WARNING,
+        severity=Severity.ERROR if essential else Severity.WARNING,
         code="select_missing",
         sentence=f"{settings.user} may not read {source}: {lost}",
         remedy=f"GRANT SELECT ON {source} TO USER {identifier(settings.user.upper())}",

@@ -163,8 +163,10 @@ def test_emulated_server_pitfall_23_each_missing_function_is_named(lab: Any, con
     connector = connect(BLIND)
     with pytest.raises(PrivilegeMissing):
         connector.sample()
-    missing = {f.values["function"]: f.remedy for f in connector.doctor() if f.code == "execute_missing"}
+    found = [f for f in connector.doctor() if f.code == "execute_missing"]
+    missing = {f.values["function"]: f.remedy for f in found}
     assert missing["MON_GET_TABLE"] == 'GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_TABLE TO USER "BLIND"'
+    assert {f.severity for f in found} == {Severity.ERROR}, "without it nothing can be sampled"
     assert "MON_GET_INDEX" not in missing
 
 

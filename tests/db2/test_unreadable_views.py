@@ -1,0 +1,53 @@
+"""What doctor makes of views and functions that a login may not read: an error where nothing can be done without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from connectors.base import PrivilegeMissing
+from connectors.db2.doctor import findings, grants
+from connectors.db2.session.queries import query
+from connectors.db2.session.sessions import ReadSession
+from connectors.db2.settings import Db2Settings
+from connectors.findings import Severity
+from connectors.settings import SecretSource
+
+
+class Refusing:
+    """A session that may not read one view."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def select(self, statement: str, *, doing: str) -> list[object]:
+        """Nothing of all others."""
+        if f"FROM {self._source} " in statement:
+            raise PrivilegeMissing(doing)
+        return []
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Db2Settings:
+    """Of a login that only watches."""
+    (tmp_path / "password").write_text("pw")
+    password = SecretSource(file=tmp_path / "password")
+    return Db2Settings.model_validate({"host": "h", "dbname": "APP", "user": "looker", "password": password})
+
+
+@pytest.mark.parametrize("name", sorted(grants.LOST))
+def test_a_view_that_planning_rests_on_is_an_error(name: str, settings: Db2Settings) -> None:
+    """Without the tables nothing is planned; without the triggers single tables stay where they are."""
+    source = query(name).source
+    session = cast(ReadSession, Refusing(source))
+    (found,) = (each for each in grants.unreadable(session, settings) if each.values["view"] == source)
+    assert found.severity is (Severity.ERROR if name in grants.ESSENTIAL else Severity.WARNING)
+    assert ("impossible" in found.sentence) is (found.severity is Severity.ERROR)
+
+
+def test_functions_without_which_nothing_is_sampled() -> None:
+    """What is said of them and how much it matters agree."""
+    said = {name for name, (_, lost) in findings.FUNCTIONS.items() if "impossible" in lost}
+    assert said == findings.ESSENTIAL
