@@ -18,6 +18,7 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 _ABANDONABLE = "abandonable"  # a thread's name
+MOST_LEFT_BEHIND = 8  # each holds a thread and a connection until its server says something
 AGAIN_SECONDS = 0.25  # a cancel that comes before its statement hits nothing
 
 
@@ -74,21 +75,35 @@ def interrupts_noted() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def abandonable(work: Callable[[], Result], discard: Callable[[Result], None]) -> Result:
-    """Do the work so that Ctrl-C leaves it behind; in another thread than the main one just do it.
+class TakesTooLong(Exception):
+    """What was to be done in time was left behind."""
+
+
+def abandonable(
+    work: Callable[[], Result], discard: Callable[[Result], None], *, seconds: float | None = None
+) -> Result:
+    """Do the work so that Ctrl-C, or a time limit, leaves it behind.
 
     Args:
         work: what cannot be cancelled and need not be waited for: an attempt to connect.
         discard: gets the late result, in another thread; a late error is dropped.
+        seconds: that it may take, for a driver that has no time limit of its own; None: another thread than the main
+            one, where no Ctrl-C arrives, just does it.
 
     Raises:
         KeyboardInterrupt: at once.
+        TakesTooLong: at the limit, or because as much as may be left behind still goes on.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if seconds is None and threading.current_thread() is not threading.main_thread():
         return work()
+    if seconds is not None and sum(map(_is_left, threading.enumerate())) >= MOST_LEFT_BEHIND:
+        raise TakesTooLong(f"{MOST_LEFT_BEHIND} earlier attempts are still waiting for an answer")
     doing: Future[Result] = Future()
     try:
         threading.Thread(target=_do, args=(work, doing), name=_ABANDONABLE, daemon=True).start()
+        if not wait([doing], timeout=seconds).done:
+            doing.add_done_callback(lambda late: _discard(late, discard))
+            raise TakesTooLong(f"no answer within {seconds:g} s")
         return doing.result()
     except KeyboardInterrupt:
         doing.add_done_callback(lambda late: _discard(late, discard))
@@ -97,7 +112,11 @@ def abandonable(work: Callable[[], Result], discard: Callable[[Result], None]) -
 
 def left_behind() -> bool:
     """Whether something that was left behind still goes on: some drivers let the process end only after it."""
-    return any(thread.name == _ABANDONABLE for thread in threading.enumerate())
+    return any(map(_is_left, threading.enumerate()))
+
+
+def _is_left(thread: threading.Thread) -> bool:
+    return thread.name == _ABANDONABLE
 
 
 def _discard(late: Future[Result], discard: Callable[[Result], None]) -> None:

@@ -11,6 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, m
 
 from connectors.base import HotplaceError
 
+ANSWER_MARGIN_SECONDS = 5.0  # beyond the time limit of a query
+MOVE_MARGIN_SECONDS = 60.0  # beyond that of a statement of a move: rolling back takes its time
 SECONDS_OF = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h)")
 
@@ -30,6 +32,18 @@ def parse_duration(value: object) -> float:
 def parse_seconds_or_duration(value: object) -> object:
     """As ``parse_duration``; a number is a number of seconds, and all else is left to the next validator."""
     return parse_duration(value) if isinstance(value, str) else value
+
+
+def answer_seconds(limit_seconds: float, most_margin: float = ANSWER_MARGIN_SECONDS) -> float:
+    """How long an agent waits for the answer to a statement that its server ends after ``limit_seconds``.
+
+    Longer by a margin for the answer to come: as long again as the limit, from one second to ``most_margin``. A server
+    that is frozen, or behind a network that drops everything, ends nothing.
+
+    >>> answer_seconds(30.0), answer_seconds(2.0)
+    (35.0, 4.0)
+    """
+    return limit_seconds + min(most_margin, max(1.0, limit_seconds))
 
 
 DurationWithUnit = Annotated[float, BeforeValidator(parse_duration), Field(gt=0)]

@@ -1,11 +1,13 @@
 """The daemon: schedules the watches, serves metrics, obeys signals.
 
 SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved)
-and what was learnt is saved. SIGHUP reads the configuration again and keeps the old one when the new is invalid.
+and what was learnt is saved. A server that says nothing holds this up for some seconds; what its statement came to is
+found out at the next start. SIGHUP reads the configuration again and keeps the old one when the new is invalid.
 """
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Iterator
@@ -28,6 +30,7 @@ from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.service.httpd import Certificate, MetricsServer
 from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
+from agent.service.last_resort import LastResort
 from agent.service.metrics import AgentCollector
 from agent.service.schedule import next_turn, on_grid, place_in_row
 from agent.service.snapshot import Snapshot
@@ -39,6 +42,8 @@ ANCHOR_EVERY_SECONDS = 3600.0
 FOLD_EVERY_SECONDS = 3600.0
 FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
+JOBS_END_WITHIN_SECONDS = 6.0  # once asked to stop
+STOPS_WITHIN_SECONDS = 9.0  # all of it, wherever it is held up: before a service manager loses patience
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -68,6 +73,7 @@ class Daemon:
         self._asked: SimpleQueue[_Asked] = SimpleQueue()  # put() is safe in a signal handler, Event.set() is not
         self._watches: dict[str, Watch] = {}
         self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
+        self.has_left = False  # jobs that wait for a silent server were left behind: only the process ends them
         self._scheduler: BackgroundScheduler | None = None
         self._server: MetricsServer | None = None
 
@@ -202,6 +208,7 @@ class Daemon:
 
     def _schedule(self) -> BackgroundScheduler:
         """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
+        self._jobs.begin()
         scheduler = BackgroundScheduler(
             # Two threads for each database: a copy occupies one for hours, and must not keep the sampling of any
             # database from its turn.
@@ -216,8 +223,9 @@ class Daemon:
             for job, every, first in self._turns(watch, soon, position):
                 scheduler.add_job(self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first)
         first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
-        scheduler.add_job(self._jobs.fold, "interval", seconds=FOLD_EVERY_SECONDS, next_run_time=first)
-        scheduler.add_job(self._jobs.anchor, "interval", seconds=ANCHOR_EVERY_SECONDS, next_run_time=soon)
+        upkeep = self._jobs.run_upkeep
+        scheduler.add_job(upkeep, "interval", (self._jobs.fold,), seconds=FOLD_EVERY_SECONDS, next_run_time=first)
+        scheduler.add_job(upkeep, "interval", (self._jobs.anchor,), seconds=ANCHOR_EVERY_SECONDS, next_run_time=soon)
         return scheduler
 
     def _turns(self, watch: Watch, soon: datetime, position: int) -> tuple[tuple[Job, float, datetime], ...]:
@@ -262,17 +270,30 @@ class Daemon:
                 job.modify(next_run_time=now)
 
     def _shut_down(self) -> None:
-        # Cancel first: the scheduler waits for its jobs, and the copy of a large table may take hours.
-        for watch in self._watches.values():
-            watch.stop()
-        if self._scheduler is not None:
-            self._scheduler.shutdown(wait=True)
-            self._scheduler = None
+        # Cancel first: the copy of a large table may take hours. What does not end soon after that waits for a server
+        # that says nothing, and is left to the next start: the journal holds its statement without an end.
+        busy = self._end_jobs(JOBS_END_WITHIN_SECONDS)
+        for name in sorted(busy & self._watches.keys()):
+            log.warning("still waits for its server; left to the next start", database=name)
+            del self._watches[name]
+        self.has_left = bool(busy)
         self._close_watches()
         if self._server is not None:
             self._server.stop()
             self._server = None
         log.info("stopped")
+
+    def _end_jobs(self, seconds: float = math.inf) -> frozenset[str]:
+        """Stop the watches and their jobs; the databases whose jobs have not ended within so many seconds."""
+        for watch in self._watches.values():
+            watch.stop()
+        if self._scheduler is None:
+            return frozenset()
+        self._scheduler.pause()
+        busy = self._jobs.end(seconds)
+        self._scheduler.shutdown(wait=not busy)
+        self._scheduler = None
+        return busy
 
     def _close_watches(self) -> None:
         for watch in self._watches.values():
@@ -295,10 +316,7 @@ class Daemon:
         if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
             log.warning("changes of ledger and metrics take effect after a restart")
             config = config.model_copy(update={"ledger": self.config.ledger, "metrics": self.config.metrics})
-        for watch in self._watches.values():
-            watch.stop()
-        if self._scheduler is not None:
-            self._scheduler.shutdown(wait=True)  # before the sessions are closed: a job may still use them
+        self._end_jobs()  # before the sessions are closed: a job may still use them
         self._close_watches()
         self.config, before = config, self._watches
         self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals))
@@ -320,12 +338,15 @@ class Daemon:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Handle signals while running; only the main thread can."""
+        """Handle signals while running; only the main thread can. Once asked to stop, the process ends in time."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
 
+        last_resort = LastResort(STOPS_WITHIN_SECONDS)
+
         def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 (the signature of a handler)
+            last_resort.begin()
             self.ask_to_stop()
 
         def reload(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  # as above
@@ -338,6 +359,8 @@ class Daemon:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if not self.has_left:
+                last_resort.dismiss()
 
 
 def _log_move(event: MoveEvent) -> None:

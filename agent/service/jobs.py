@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections import defaultdict
-from collections.abc import Callable
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -59,17 +61,56 @@ class Jobs:
         self._history = history
         self._rests: defaultdict[str, _Rest] = defaultdict(_Rest)  # from acting, by database
         self._unplanned: set[str] = set()  # databases that had no sample when their plan was due
+        self._under_way: Counter[str] = Counter()  # jobs of each database
+        self._changed = threading.Condition()
+        self._ended = False
         self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
 
     def run_guarded(self, job: Job, watch: Watch) -> None:
         """Run a job; what goes wrong is said, and tried again at the next turn."""
+        with self._counted(watch.database.name) as may_begin:
+            if not may_begin:
+                return
+            try:
+                job(watch)
+            except HotplaceError as error:
+                name = watch.database.name
+                log.error("failed", job=job.__name__, database=name, error=str(error), advice=error.advice)
+            # Acting is asked every second and mostly does nothing; a trim of some milliseconds each time would add up.
+            if job != self.act:
+                return_free_blocks()
+
+    def begin(self) -> None:
+        """Jobs may begin."""
+        self._ended = False
+
+    def end(self, seconds: float = math.inf) -> frozenset[str]:
+        """Let no further job begin, and wait for those under way.
+
+        Args:
+            seconds: that it waits at most.
+
+        Returns:
+            The databases with jobs that are still under way.
+        """
+        with self._changed:
+            self._ended = True
+            self._changed.wait_for(lambda: not self._under_way, None if math.isinf(seconds) else seconds)
+            return frozenset(self._under_way)
+
+    @contextmanager
+    def _counted(self, database: str) -> Iterator[bool]:
+        """Count a job while the block lasts; False where none may begin any more."""
+        with self._changed:
+            may_begin = not self._ended
+            self._under_way[database] += 1
         try:
-            job(watch)
-        except HotplaceError as error:
-            log.error("failed", job=job.__name__, database=watch.database.name, error=str(error), advice=error.advice)
-        # Acting is asked every second and mostly does nothing; a trim of some milliseconds each time would add up.
-        if job != self.act:
-            return_free_blocks()
+            yield may_begin
+        finally:
+            with self._changed:
+                self._under_way[database] -= 1
+                self._under_way += Counter()  # without those that are zero
+                self._changed.notify_all()
 
     def sample(self, watch: Watch) -> None:
         """Sample, judge moves whose time has come, and publish the status.
@@ -161,6 +202,12 @@ class Jobs:
             with smaller_blocks_returned():
                 watch.plan()  # the ranking and the metrics show the new homes at once
             return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read
+
+    def run_upkeep(self, job: Callable[[], None]) -> None:
+        """Run a job that concerns the ledger and no database: ``fold``, ``anchor``."""
+        with self._counted(ALL_DATABASES) as may_begin:
+            if may_begin:
+                job()
 
     def fold(self) -> None:
         """Fold old history, and forget what decisions of that age rested on."""

@@ -63,7 +63,9 @@ class AgentCollector(Collector):
 
     def _agent(self, snapshots: list[Snapshot]) -> Iterator[Metric]:
         """The agent's own health and cost."""
-        up = GaugeMetricFamily("hotplace_up", "1 if the last sampling cycle succeeded.", labels=DATABASE_LABELS)
+        up = GaugeMetricFamily(
+            "hotplace_up", "1 if the last sampling cycle succeeded and none is overdue.", labels=DATABASE_LABELS
+        )
         age = GaugeMetricFamily(
             "hotplace_sample_age_seconds", "Seconds since the last successful sample.", labels=DATABASE_LABELS
         )
@@ -80,7 +82,7 @@ class AgentCollector(Collector):
         units = GaugeMetricFamily("hotplace_units", "Units seen in the catalog.", labels=DATABASE_LABELS)
         for snapshot in snapshots:
             labels = _labels(snapshot)
-            up.add_metric(labels, float(snapshot.cycle is not None and not snapshot.error))
+            up.add_metric(labels, float(snapshot.is_up(self._now())))
             cycles.add_metric(labels, snapshot.cycles)
             failures.add_metric(labels, snapshot.failures)
             server.add_metric(labels, snapshot.server_seconds)

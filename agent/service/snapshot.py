@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from collections import Counter
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from agent.sampling.sampler import Cycle
 from connectors.model import Identity
 from connectors.storage_io import RoleFigures
 from policies.model.plan import Plan
+
+SLOW_CYCLE_SECONDS = 5.0  # what a cycle may take however often there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,8 @@ class Snapshot:
     roles: tuple[RoleFigures, ...] = ()  # averaged
     worth: Worth | None = None  # of the last plan
     standing: Standing | None = None  # of the last plan
+    sample_seconds: float = math.inf  # from one cycle to the next
+    sampling_since: datetime | None = None  # when the cycle that is under way began; None: none is
     cycles: int = 0
     failures: int = 0
     server_seconds: float = 0.0
@@ -76,6 +81,13 @@ class Snapshot:
     outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out
     undo_outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured undos since start
     last_outcome: Outcome | None = None  # undos left out
+
+    def is_up(self, now: datetime) -> bool:
+        """Whether the last cycle succeeded, and none has been under way for longer than until the next is due."""
+        if self.cycle is None or self.error:
+            return False
+        under_way = 0.0 if self.sampling_since is None else (now - self.sampling_since).total_seconds()
+        return under_way <= max(self.sample_seconds, SLOW_CYCLE_SECONDS)
 
     def note(self, outcome: Outcome) -> None:
         """Count what was measured: what moves brought, and what taking them back did, each for itself."""

@@ -97,7 +97,9 @@ class Watch:
         self._stopping = threading.Event()
         self._half_done = half_done_of(ledger, database.name)
         left = leftovers_of(ledger, database.name)
-        self.snapshot = Snapshot(database=database.name, engine=database.engine, leftovers=left)
+        self.snapshot = Snapshot(
+            database=database.name, engine=database.engine, leftovers=left, sample_seconds=database.sample_seconds
+        )
 
     # -- sampling and planning -----------------------------------------------------------------------------------
 
@@ -107,6 +109,7 @@ class Watch:
         Raises:
             ConnectorError: it failed; counted in the snapshot.
         """
+        self.snapshot.sampling_since = self._clock.now()  # before the lock: whoever holds it may wait for the server
         with self._lock:
             snapshot = self.snapshot
             try:
@@ -116,6 +119,8 @@ class Watch:
                 snapshot.failures += 1
                 snapshot.error = str(error)
                 raise
+            finally:
+                snapshot.sampling_since = None
             snapshot.error = ""
             snapshot.cycle, snapshot.storage, snapshot.roles = cycle, self.sampler.storage(), self.sampler.roles()
             snapshot.cycles += 1
@@ -329,6 +334,7 @@ class Watch:
         mine, its = self.database, other.database
         if (mine.engine, mine.connection) == (its.engine, its.connection):
             self._sampler_memory, self.snapshot = other._sampler_memory, other.snapshot
+            self.snapshot.sample_seconds = mine.sample_seconds
 
     # -- the parts, made on first use ----------------------------------------------------------------------------
 

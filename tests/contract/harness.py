@@ -15,6 +15,7 @@ from agent.prove.script import Script
 from connectors.base import Clock, Connector, Mover
 from connectors.model import Route, Step
 from connectors.proving.proof import ProofSession
+from tests.labs.silence import Address, SilentWay
 
 
 class Ability(StrEnum):
@@ -33,6 +34,7 @@ class Ability(StrEnum):
     SLOW_LOG = "have its log on a slow disk"
     SPILL = "sort more than fits its memory"
     WEIRD_NAMES = "give objects any name"
+    SILENCE = "fall silent"
     CASES = "make the cases of `hotplace prove` from their statements"
 
 
@@ -137,6 +139,20 @@ class Pausing(Protocol):
 
     def execute_paused(self, mover: Mover, step: Step) -> None:
         """Run the step and call ``mover.pause()`` while it runs until that is True; raises what execute raises."""
+        ...
+
+
+@runtime_checkable
+class FallsSilent(Protocol):
+    """What a harness has besides when its server is reached over a network. Ability.SILENCE."""
+
+    @property
+    def server_address(self) -> Address:
+        """Where the server listens."""
+        ...
+
+    def connect_through(self, way: SilentWay) -> Connector:
+        """A connector that goes that way, with a limit of a second or two to whatever it waits for."""
         ...
 
 

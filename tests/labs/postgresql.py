@@ -33,6 +33,7 @@ from connectors.proving.proof import ProofSession, Scratch
 from connectors.settings import SecretSource
 from tests.components import debian_installations
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
+from tests.labs.silence import SilentWay
 
 FAST_BYTES = 64 * 2**20
 PASSWORD, WRONG_PASSWORD = "right, and secret", "wrong, and s3cret"
@@ -199,6 +200,16 @@ class PostgresqlHarness:
     def connect(self) -> Connector:
         """A superuser's connector; patient enough that a step can be caught while it waits for its lock."""
         return self._cluster.connector(self._dbname, lock_timeout="5s")
+
+    @property
+    def server_address(self) -> Path:
+        """Its unix socket."""
+        return self._cluster.server.folder / ".s.PGSQL.5432"
+
+    def connect_through(self, way: SilentWay) -> Connector:
+        """A superuser's connector; libpq takes no limit below two seconds to connect."""
+        limits = {"connect_timeout": "2s", "statement_timeout": "1s", "move_timeout": "1s"}
+        return self._cluster.connector(self._dbname, host="127.0.0.1", port=way.port, local=True, **limits)
 
     def refused_connect(self) -> Connector:
         """Log in as a user whose password is another one."""

@@ -25,6 +25,7 @@ WITHOUT: Mapping[Ability, str] = {
     Ability.PASSWORD: "its logins have none",
     Ability.SPILL: "it has no sort space",
     Ability.SLOW_LOG: "its log is quick",
+    Ability.SILENCE: "no network leads to it",
 }
 NEVER: Mapping[str, Mapping[Ability, str]] = {"simulated": WITHOUT}
 

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from connectors.interruptible import abandonable, interruptible, interrupts_noted, left_behind
+from connectors import interruptible as interruptible_module
+from connectors.interruptible import TakesTooLong, abandonable, interruptible, interrupts_noted, left_behind
 
 SECONDS = 30.0  # that a call lasts at most if nobody cancels it
 
@@ -97,6 +98,22 @@ def test_connecting_in_another_thread_is_just_done() -> None:
     thread.start()
     thread.join()
     assert found == [thread]
+
+
+def test_a_limit_leaves_an_attempt_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its late result is discarded; where as many as may be still go on, no further one begins."""
+    monkeypatch.setattr(interruptible_module, "MOST_LEFT_BEHIND", 1)
+    let_go = threading.Event()
+    discarded: list[bool] = []
+    with pytest.raises(TakesTooLong, match="within"):
+        abandonable(lambda: let_go.wait(SECONDS), discarded.append, seconds=0.01)
+    with pytest.raises(TakesTooLong, match="still waiting"):
+        abandonable(lambda: True, discarded.append, seconds=SECONDS)
+    (thread,) = (each for each in threading.enumerate() if each.name == "abandonable")
+    let_go.set()
+    thread.join()
+    assert discarded == [True]
+    assert abandonable(lambda: 7, print, seconds=SECONDS) == 7
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

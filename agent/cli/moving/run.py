@@ -40,11 +40,15 @@ def run(
             advice="Leave --database out, use --once with it, or give each database a configuration of its own.",
         )
     from agent.service.daemon import Daemon
+    from agent.service.last_resort import leave_at_once
     from agent.service.memory import return_large_blocks
 
     collect_as_usual()
     return_large_blocks()
-    Daemon(config, session.config_path, session.ledger, session.clock).run()
+    daemon = Daemon(config, session.config_path, session.ledger, session.clock)
+    daemon.run()
+    if daemon.has_left:
+        leave_at_once()
     return ExitCode.OK
 
 

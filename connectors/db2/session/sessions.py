@@ -23,12 +23,12 @@ from connectors.db2.settings import Db2Settings
 from connectors.interruptible import abandonable
 from connectors.recording.tap import Tap
 from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.settings import answer_seconds
 
 log = logging.getLogger(__name__)
-ANSWER_MARGIN_SECONDS = 5  # beyond the time limit of a statement
 ROWS_AT_ONCE = 4096  # taken from the driver
 NO_SUCH_NAME = "no such object: hotplace asks for columns"  # "" would be all: ADMIN_GET_TAB_INFO looks at each table
-CLOSE_SECONDS = 5  # for the answer to the last roll-back
+CLOSE_SECONDS = 2  # for the answer to the last roll-back; what has no answer ends with its connection
 Row = tuple[Any, ...]
 Result = TypeVar("Result")
 DriverError: TypeAlias = ibm_db_dbi.Error
@@ -105,7 +105,7 @@ def connect_any(settings: Db2Settings, *, statement_seconds: float) -> Any:  # n
     except DriverError as error:
         raise cannot_connect(diagnose(str(error)), settings.where()) from None  # its frames hold the password
     # QueryTimeout asks the server to stop and waits for its answer; a server that has gone silent gives none, ever.
-    limit = max(1, round(statement_seconds)) + ANSWER_MARGIN_SECONDS
+    limit = round(answer_seconds(max(1, round(statement_seconds))))
     connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: limit})
     connection.set_autocommit(True)
     return connection
@@ -325,7 +325,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
     def _cancel(self, connection: Connection) -> None:  # noqa: ARG002  # the base class gives it
         """Only say that it waits: IBM's driver has no way to cancel a statement, its time limit ends it."""
         log.warning("waits for a statement that cannot be cancelled", extra={"fields": {
-            "at_most": f"{self._settings.query_timeout + ANSWER_MARGIN_SECONDS:g}s", "limited_by": "query_timeout",
+            "at_most": f"{answer_seconds(self._settings.query_timeout):g}s", "limited_by": "query_timeout",
         }})  # fmt: skip
 
     def _explain(self, error: DriverError, doing: str) -> ConnectorError | BrokenConnection:

@@ -19,8 +19,8 @@ from connectors.oracle.session.errors import CALL_TIMED_OUT, CANCELLED, connecti
 from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession, Row, end, open_connection
 from connectors.oracle.settings import OracleSettings
+from connectors.settings import MOVE_MARGIN_SECONDS, answer_seconds
 
-BACKSTOP_SECONDS = 60.0  # the driver's own limit comes that much later than ours: its time-out tells nothing for sure
 POLL_SECONDS = 1.0
 DAY_SECONDS = 86_400.0
 
@@ -65,7 +65,9 @@ class OracleMover(Closing, Unpausable):
         if self._route is not None and is_first_move(self._route, step):
             self._check_indexes(self._route)
         limit = step.timeout_seconds
-        self._driver.limit_calls(self._connection, limit + BACKSTOP_SECONDS if limit else 0.0)
+        # The driver's own limit comes later than ours: its time-out tells nothing for sure.
+        longest = answer_seconds(limit or self._settings.move_timeout, MOVE_MARGIN_SECONDS)
+        self._driver.limit_calls(self._connection, longest)
         watcher = Watcher(
             clock=self._clock,
             limit_seconds=limit,

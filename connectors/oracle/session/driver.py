@@ -106,6 +106,11 @@ class Driver:
 
         A client library before 18 cannot (DPI-1050); a mover's own deadline holds there all the same.
         """
+        # python-oracledb in thin mode takes the process down where it has dropped the connection after a silent call.
+        # What is sent next over a dropped one fails as it should; cx_Oracle has no such question.
+        is_healthy = getattr(connection, "is_healthy", None)
+        if is_healthy is not None and not is_healthy():
+            return
         name = "call_timeout" if hasattr(connection, "call_timeout") else "callTimeout"
         try:
             setattr(connection, name, round(seconds * 1000))

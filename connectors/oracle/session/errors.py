@@ -132,6 +132,13 @@ def outcome_unknown(error: BaseException, doing: str) -> OutcomeUnknown:
     )
 
 
+def no_answer(words: str, where: str) -> CannotConnect:
+    """An attempt to connect that was left behind."""
+    return CannotConnect(
+        f"cannot connect to {where}: {words}", advice="Look at whether the server or the network is stuck."
+    )
+
+
 def cannot_connect(error: BaseException, where: str) -> CannotConnect:
     """A refused or failed connection; of one that the driver itself refuses (DPY-6005) its reason."""
     if error.__cause__ is not None and code_of(error.__cause__) in _BY_CODE:

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any
 
 from connectors.base import ConnectorError, StatementFailed
-from connectors.interruptible import abandonable
+from connectors.interruptible import TakesTooLong, abandonable
 from connectors.oracle.session.driver import Connection, Driver, code_of
-from connectors.oracle.session.errors import cannot_connect, connection_broke, translate
+from connectors.oracle.session.errors import cannot_connect, connection_broke, no_answer, translate
 from connectors.oracle.session.queries import name_of
 from connectors.oracle.settings import OracleSettings
 from connectors.recording.tap import Tap
 from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.settings import answer_seconds
 
 Row = tuple[Any, ...]
 MODULE = "hotplace"
@@ -33,7 +34,14 @@ def open_connection(driver: Driver, settings: OracleSettings, *, action: str) ->
         SecretUnavailable: the password's place is empty.
     """
     try:
-        connection = abandonable(partial(driver.connect, settings), lambda late: late.close())
+        # tcp_connect_timeout of the driver ends with the connection's first packet, not with its last
+        connection = abandonable(
+            partial(driver.connect, settings),
+            lambda late: late.close(),
+            seconds=answer_seconds(settings.connect_timeout),
+        )
+    except TakesTooLong as late:
+        raise no_answer(str(late), settings.where()) from None
     except driver.error as error:
         raise cannot_connect(error, settings.where()) from None  # a cause could hold the arguments
     connection.autocommit = False

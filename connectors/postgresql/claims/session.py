@@ -10,6 +10,7 @@ from connectors.postgresql.session.sessions import OF_QUERIES, milliseconds, ope
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.proving.files import first_words
 from connectors.proving.proof import Row
+from connectors.settings import answer_seconds
 
 PATIENCE_SECONDS = 10.0  # for a lock: a read may wait for a move of ours, never for long
 
@@ -23,12 +24,14 @@ class PostgresqlProofSession:
         Raises:
             CannotConnect: or what else connecting raises.
         """
+        limit = max(60.0, settings.statement_timeout)
         options = {
             **OF_QUERIES,
-            "statement_timeout": milliseconds(max(60.0, settings.statement_timeout)),
+            "statement_timeout": milliseconds(limit),
             "lock_timeout": milliseconds(PATIENCE_SECONDS),
         }
         self._connection = open_connection(settings, name="hotplace prove", options=options)
+        self._connection.patience_seconds = answer_seconds(limit)
 
     def run(self, statement: str) -> None:
         """Carry out one statement; in autocommit it is committed."""

@@ -22,6 +22,7 @@ from connectors.postgresql.session.errors import (
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.settings import MOVE_MARGIN_SECONDS, answer_seconds
 
 BLOCKERS_NAMED = 5
 UNSEEN: Row = (None, None, None, False, ())
@@ -128,6 +129,8 @@ class PostgresqlMover(Closing, Unpausable):
     def _send(self, statement: str, doing: str, limit_seconds: float) -> None:
         """Send one statement; each kind of failure becomes its own error."""
         started = self._clock.monotonic()
+        limit = limit_seconds or self._settings.move_timeout
+        self._session.patience_seconds = answer_seconds(limit, MOVE_MARGIN_SECONDS)
         try:
             self._session.execute(statement.encode())
         except psycopg.Error as error:

@@ -19,10 +19,12 @@ from connectors.base import CannotConnect, ConnectorError
 from connectors.interruptible import abandonable
 from connectors.postgresql.session.copy_format import from_copy, to_copy
 from connectors.postgresql.session.errors import cannot_connect, connection_broke, translate
+from connectors.postgresql.session.patience import LimitedConnection, ServerSilent
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.recording.tap import Tap
 from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.settings import answer_seconds
 
 Row = tuple[Any, ...]
 Part = bytes | bytearray | memoryview  # of the output of a COPY
@@ -46,8 +48,8 @@ OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
 _STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.*? C "([0-9A-Z]{5})"')
 
 
-def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping[str, str]) -> psycopg.Connection:
-    """An autocommit connection with its session settings in place.
+def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping[str, str]) -> LimitedConnection:
+    """An autocommit connection with its session settings in place, whose patience fits ``statement_timeout``.
 
     Args:
         settings: where and who.
@@ -62,10 +64,12 @@ def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping
     arguments = settings.connect_arguments() | {"application_name": name}
     try:
         connection = abandonable(
-            lambda: psycopg.connect(**arguments, autocommit=True, prepare_threshold=None), psycopg.Connection.close
+            lambda: LimitedConnection.connect(**arguments, autocommit=True, prepare_threshold=None),
+            psycopg.Connection.close,
         )
     except psycopg.Error as error:
         raise cannot_connect(error, settings.where(), _refusal_state(error, arguments)) from None  # holds the arguments
+    connection.patience_seconds = answer_seconds(settings.statement_timeout)
     wanted = {**OF_EVERY_SESSION, **options}
     values = {"names": list(wanted), "values": list(wanted.values()), "pid": connection.info.backend_pid}
     try:
@@ -231,6 +235,8 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
 
     def _explain(self, error: psycopg.Error, doing: str) -> ConnectorError | BrokenConnection:
         assert self._connection is not None, "the query was sent over it"
+        if isinstance(error, ServerSilent):  # another try would wait as long again
+            return CannotConnect(f"{doing}: {error}", advice="Look at whether the server or the network is stuck.")
         if connection_broke(error, self._connection):
             return BrokenConnection(native_code=error.sqlstate or "")
         return translate(error, doing)

@@ -218,7 +218,9 @@ class SqlserverMover(Closing):
         return False
 
     def _failure(self, seen: Diagnosis, doing: str, limit: float) -> ConnectorError:
-        if connection_broke(seen):
+        # A silent server has confirmed neither the end by the limit nor the one by our cancel: it may go on.
+        ended_by_client = seen.state in {TIMED_OUT, CANCELLED}
+        if connection_broke(seen) or (ended_by_client and not self._hand.answers(self._settings.statement_timeout)):
             return outcome_unknown(seen, doing)
         if seen.state == CANCELLED and self._interrupted:
             return Interrupted(f"{doing}: cancelled on request", native_code=CANCELLED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyodbc
+
 from connectors.sqlserver.session.queries import query
 from connectors.sqlserver.session.running import Running
 from connectors.sqlserver.session.sessions import close_quietly, fetch, open_connection, whole_seconds
@@ -42,6 +44,14 @@ class StatementRunner:
             ConnectorError: the driver refused.
         """
         self._running.cancel()
+
+    def answers(self, limit_seconds: float) -> bool:
+        """Whether the server still answers this session: a driver reports its time limit whether or not it does."""
+        self.connection.timeout = whole_seconds(limit_seconds)
+        try:
+            return self._number() == self.number
+        except pyodbc.Error:
+            return False
 
     def close(self) -> None:
         """End it."""

@@ -22,6 +22,7 @@ from tests.labs.db2 import BY_TABLE_SPACE
 from tests.labs.db2.client import Db2, running_db2, wait_until
 from tests.labs.db2.server import ADMIN, FAST, LOOKER, SLOW, TS_FAST, TS_SLOW
 from tests.labs.db2.text import DATABASE
+from tests.labs.silence import Address, SilentWay
 
 SCHEMA = "APP"
 PAGES, LOB_PAGES = 2000, 64
@@ -70,6 +71,16 @@ class TablesHarness:
     def connect(self) -> Connector:
         """As an administrator."""
         return self._connector()
+
+    @property
+    def server_address(self) -> Address:
+        """Its port."""
+        return "127.0.0.1", self._server.port
+
+    def connect_through(self, way: SilentWay) -> Connector:
+        """As an administrator."""
+        limits = dict.fromkeys(("connect_timeout", "query_timeout", "move_timeout"), 1.0)
+        return find_engine("db2").connect(self.settings(port=way.port, **limits), self.clock)
 
     def refused_connect(self) -> Connector:
         """With another password than the server knows."""

@@ -23,6 +23,7 @@ from connectors.settings import SecretSource
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.oracle.database import EmulatedDatabase
 from tests.labs.oracle.model import UNLIMITED, Quirks, Table
+from tests.labs.silence import Address, SilentWay
 from tests.labs.tns.server import TnsServer, serving
 
 OWNER, AGENT, LOOKER = "APP", "HOTPLACE", "LOOKER"
@@ -30,6 +31,7 @@ PASSWORD, WRONG_PASSWORD = "right, and secret", "wrong, and s3cret"
 TABLE_BYTES, INDEX_BYTES, LOB_BYTES = 16 << 20, 2 << 20, 8 << 20
 SLOW_SECONDS_PER_GB = 2000.0  # a copy of a play table then lasts half a minute
 WAIT_SECONDS = 20.0
+LIMITS = dict.fromkeys(("connect_timeout", "statement_timeout", "move_timeout"), 2.0)  # of who meets silence
 _NUMBERS = count(1)
 
 
@@ -91,6 +93,15 @@ class OracleHarness:
     def connect(self) -> Connector:
         """The agent's."""
         return self.connector()
+
+    @property
+    def server_address(self) -> Address:
+        """Its port."""
+        return "127.0.0.1", self.server.port
+
+    def connect_through(self, way: SilentWay) -> Connector:
+        """The agent's."""
+        return self.connector(port=way.port, **LIMITS)
 
     def refused_connect(self) -> Connector:
         """Log in with another password."""
@@ -222,6 +233,10 @@ class FileHarness(OracleHarness):
     def connect(self) -> Connector:
         """The agent's."""
         return self.connector(move_by="tablespace")
+
+    def connect_through(self, way: SilentWay) -> Connector:
+        """The agent's."""
+        return self.connector(port=way.port, move_by="tablespace", **LIMITS)
 
     def restricted_connect(self) -> Connector:
         """A login that may read the dictionary, and may not alter the database."""

@@ -18,6 +18,7 @@ from connectors.model import Route, Step
 from connectors.settings import SecretSource
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
+from tests.labs.silence import Address, SilentWay
 from tests.labs.sqlserver.instance import Account, Connected
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.objects import Table
@@ -59,20 +60,13 @@ class SqlserverHarness:
 
         place = self._folder / f"password{next(_NUMBERS)}"
         place.write_text(password or account.password)
-        return SqlserverSettings(
-            host="127.0.0.1",
-            port=self._lab.server.port,
-            database=self._lab.shop.name,
-            user=account.name,
-            password=SecretSource(file=place),
-            driver=self._driver.path,
-            encrypt="yes",
-            trust_server_certificate=True,  # it has signed itself
-            connect_timeout=5,
-            lob_moves=True,
-            resumable="indexes",
-            **other,
-        )
+        usual: dict[str, Any] = {
+            "host": "127.0.0.1", "port": self._lab.server.port, "database": self._lab.shop.name, "user": account.name,
+            "password": SecretSource(file=place), "driver": self._driver.path, "encrypt": "yes",
+            "trust_server_certificate": True,  # it has signed itself
+            "connect_timeout": 5, "lob_moves": True, "resumable": "indexes",
+        }  # fmt: skip
+        return SqlserverSettings(**{**usual, **other})
 
     def _connector(self, settings: SqlserverSettings) -> Connector:
         from connectors.sqlserver.connector import SqlserverConnector
@@ -82,6 +76,16 @@ class SqlserverHarness:
     def connect(self) -> Connector:
         """As a login that may alter tables; the emulated server has no other DBA's right to need."""
         return self._connector(self.settings(MOVER))
+
+    @property
+    def server_address(self) -> Address:
+        """Its port."""
+        return "127.0.0.1", self._lab.server.port
+
+    def connect_through(self, way: SilentWay) -> Connector:
+        """As a login that may alter tables."""
+        limits = dict.fromkeys(("connect_timeout", "statement_timeout", "move_timeout"), 1.0)
+        return self._connector(self.settings(MOVER, port=way.port, **limits))
 
     def refused_connect(self) -> Connector:
         """With another password."""
