@@ -79,7 +79,7 @@ class TablesHarness:
 
     def connect_through(self, way: SilentWay) -> Connector:
         """As an administrator."""
-        limits = dict.fromkeys(("connect_timeout", "query_timeout", "move_timeout"), 1.0)
+        limits: dict[str, Any] = dict.fromkeys(("connect_timeout", "query_timeout", "move_timeout"), 1.0)
         return find_engine("db2").connect(self.settings(port=way.port, **limits), self.clock)
 
     def refused_connect(self) -> Connector:
