@@ -23,6 +23,7 @@ from connectors.model import DatabaseDemand, Space, UnitTable
 from connectors.storage_io import RoleFigures
 from connectors.string_column import StringColumn
 from policies.model.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
+from policies.model.prediction_error import PredictionError
 
 if TYPE_CHECKING:
     from agent.planning.planner import Planning
@@ -56,6 +57,7 @@ class _Few:
     sessions: float = float("nan")
     elsewhere_alone: float = float("nan")
     growth_seconds: float = float("nan")
+    prediction_errors: tuple[PredictionError, ...] = ()
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 
@@ -135,6 +137,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         sessions=situation.sessions,
         elsewhere_alone=situation.elsewhere_alone,
         growth_seconds=situation.growth_seconds,
+        prediction_errors=situation.prediction_errors,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
@@ -179,6 +182,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         sessions=few.sessions,
         elsewhere_alone=few.elsewhere_alone,
         growth_seconds=few.growth_seconds,
+        prediction_errors=few.prediction_errors,
         transient=few.transient,
         growth=arrays.get("situation.growth"),
         copy_seconds=arrays.get("situation.copy_seconds"),

@@ -16,7 +16,6 @@ class OutcomeVerdict(StrEnum):
     HELPED = "helped"
     NEUTRAL = "neutral"
     HURT = "hurt"
-    HURT_FOR_SOME = "hurt for some"  # not as a whole, but some statements got slower
     CANNOT_TELL = "cannot tell"  # measured, but what was measured allows help as well as hurt
     UNMEASURED = "unmeasured"  # too little was measured to say anything
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from agent.budget.allowance import expiry_of, limits_of
 from agent.budget.copy_history import keys_that_gave_way
+from agent.budget.prediction_errors import past_predictions
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.model.outcomes import Outcome
@@ -23,6 +24,7 @@ from policies.benefit.foreground_wait import cool_down_left
 from policies.benefit.sessions import with_bounded_waits
 from policies.demand.growth import with_growth
 from policies.model.plan import Pin, PolicySettings, Situation
+from policies.model.prediction_error import learn_errors
 
 OUTCOMES = 5  # that are looked through for a limit which is no tier's
 NOTED_RATIO = 0.1  # by which the time outside reads must have grown
@@ -86,6 +88,7 @@ def situation_of(
         elsewhere_alone=elsewhere_alone(
             row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)
         ),
+        prediction_errors=learn_errors(each.residual for each in past_predictions(ledger, database.name)),
     )
     return with_bounded_waits(situation, settings)
 

@@ -12,7 +12,7 @@ moves are taken to be independent in demand and common in speed and model; they 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from statistics import NormalDist
@@ -20,9 +20,11 @@ from statistics import NormalDist
 import numpy as np
 
 from connectors.model import F64, I64
+from policies.model.prediction_error import Kind, PredictionError, taught_variance
 
 # The laboratory's errors of this model were 4, 4 and 12 % (root mean square 8 %) where everything else was known.
 MODEL_ERROR = 0.08
+NO_KINDS: Mapping[Kind, float] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,13 @@ def plan_interval(shifts: Sequence[Shift], speed_errors: Sequence[float], certai
     return ConfidenceInterval(low=float(saved - np.sqrt(down + common)), high=float(saved + np.sqrt(up + common)))
 
 
-def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: float) -> ConfidenceInterval:
+def ratio_interval(
+    placed: Placed,
+    speed_errors: Sequence[float],
+    certainty: float,
+    learned: Sequence[PredictionError] = (),
+    kinds: Mapping[Kind, float] = NO_KINDS,
+) -> ConfidenceInterval:
     """Interval of the share of all wait that a plan saves, at most 1: what an outcome measures per transaction.
 
     What all units have in common cancels: twice the load, or a disk twice as slow for everybody, leaves the share as it
@@ -123,6 +131,8 @@ def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: flo
         placed: all managed bundles.
         speed_errors: of each tier, as a share, fastest first.
         certainty: share of outcomes that the interval is to hold.
+        learned: how far earlier predictions were off.
+        kinds: of moves, with the share of the saving that each has.
     """
     before, after = (float(wait.sum()) + placed.omitted for wait in (placed.wait_before, placed.wait_after))
     if before <= 0:
@@ -137,5 +147,7 @@ def ratio_interval(placed: Placed, speed_errors: Sequence[float], certainty: flo
     changed = MODEL_ERROR if not np.array_equal(placed.tier_before, placed.tier_after) else 0.0
     variance = np.square(demand).sum() + placed.omitted_variance * (1 / after - 1 / before) ** 2
     variance += np.square(by_tier * np.asarray(speed_errors)).sum() + changed**2
+    if changed:
+        variance = taught_variance(float(variance), learned, kinds)
     reach = float(np.exp(spread(certainty) * np.sqrt(variance)))
     return ConfidenceInterval(low=1 - after / before * reach, high=1 - after / before / reach)

@@ -15,6 +15,7 @@ from connectors.storage_io import RoleFigures
 from policies.model.moves import MoveReason as MoveReason
 from policies.model.moves import RouteCost as RouteCost
 from policies.model.moves import missed_wait_ratio as missed_wait_ratio
+from policies.model.prediction_error import PredictionError
 from policies.model.settings import CopyFactor as CopyFactor
 from policies.model.settings import Pin as Pin
 from policies.model.settings import PolicySettings as PolicySettings
@@ -116,6 +117,7 @@ class Situation:
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
     elsewhere_alone: float = float("nan")  # seconds a transaction spent outside tiers before another limit showed
+    prediction_errors: tuple[PredictionError, ...] = ()  # what outcomes of earlier moves have taught; (): nothing
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone
 
 

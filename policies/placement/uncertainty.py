@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from connectors.model import UnitKind
 from policies.benefit.bundles import MICRO, Bundles
 from policies.model.confidence import ConfidenceInterval, Placed, Shift, plan_interval, ratio_interval
 from policies.model.plan import PolicySettings, Situation
+from policies.model.prediction_error import Kind
 from policies.placement.placement_state import Relocation
 
 
@@ -40,7 +42,10 @@ def intervals(
     saving = plan_interval(
         [_shift(relocation, bundles, situation) for relocation in relocations], errors, settings.certainty
     )
-    share = ratio_interval(_placements(bundles, situation, relocations), errors, settings.certainty)
+    share = ratio_interval(
+        _placements(bundles, situation, relocations), errors, settings.certainty, situation.prediction_errors,
+        _kinds(bundles, situation, relocations),
+    )  # fmt: skip
     # Relief widens one end and losses the other, and they are not offset: which of the two happens depends on whether
     # sessions ask for more, and that no counter tells.
     gained, lost = (sum(each for each in spared if (each > 0) is up) for up in (True, False))
@@ -49,6 +54,18 @@ def intervals(
         ConfidenceInterval(low=saving.low + lost, high=min(saving.high + gained, wait)),
         ConfidenceInterval(low=share.low + lost / whole, high=min(1.0, share.high + gained / whole)),
     )
+
+
+def _kinds(bundles: Bundles, situation: Situation, relocations: Sequence[Relocation]) -> dict[Kind, float]:
+    """Kinds of the moves, each with its share of what they change."""
+    changed: dict[Kind, float] = {}
+    for relocation in relocations:
+        shift = _shift(relocation, bundles, situation)
+        unit_kind = UnitKind(int(situation.units.kind[bundles.lead[relocation.bundle]])).name.lower()
+        kind = unit_kind, situation.tiers[shift.from_tier].name, situation.tiers[shift.to_tier].name
+        changed[kind] = changed.get(kind, 0.0) + abs(shift.wait_before - shift.wait_after)
+    total = sum(changed.values())
+    return {kind: part / total for kind, part in changed.items()} if total > 0 else {}
 
 
 def _placements(bundles: Bundles, situation: Situation, relocations: Sequence[Relocation]) -> Placed:

@@ -14,6 +14,7 @@ import typer
 from agent.budget.stalls import stalled_seconds
 from agent.cli.app import app, command
 from agent.cli.commands import Group
+from agent.cli.looking.calibration import show_calibration
 from agent.cli.options import Columns, parse_columns
 from agent.cli.session import Session
 from agent.execution.leftovers import leftover_document, leftovers_of
@@ -97,8 +98,18 @@ def history(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> No
 
 
 @command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
-def outcomes(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> None:
+def outcomes(
+    session: Session,
+    limit: Limit = SHOWN,
+    columns: Columns = "",
+    calibration: Annotated[
+        bool, typer.Option("--calibration", help="Plot predicted against measured, and the error by kind of move.")
+    ] = False,
+) -> None:
     """Compare what was measured after the moves with the prediction."""
+    if calibration:
+        show_calibration(session)
+        return
     titles = parse_columns(columns, OUTCOME_COLUMNS)
     rows = session.ledger.moves.outcomes(database=session.database.name, limit=limit)
     if rows:
