@@ -52,6 +52,9 @@ COMMANDS = {
         Group.SET_UP,
         "Print or write what belongs around hotplace: logins, service, alerts, dashboard, manifests.",
     ),
+    "notify": Listed(
+        "setting_up.notify", Group.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
+    ),
     "run": Listed(
         "moving.run",
         Group.SET_UP,

@@ -17,7 +17,7 @@ from agent.config.mistakes import Mistake
 from agent.config.tiers import TierConfig
 from connectors.formatting import format_seconds
 
-SECRET_KEY = re.compile(r"(password|passwd|passphrase|passwort|pwd|secret|token)$", re.IGNORECASE)
+SECRET_KEY = re.compile(r"(password|passwd|passphrase|passwort|pwd|secret|token|^url|signing_key)$", re.IGNORECASE)
 SECRET_TEXT = re.compile(r"(password|pwd)\s*=\s*\S|://[^/@\s]*:[^/@\s]+@", re.IGNORECASE)
 REFUSED = (
     "secrets are not accepted in this file; name where it comes from: "
@@ -31,6 +31,9 @@ def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
     if isinstance(metrics, dict):
         yield from _secrets(metrics.get("basic_auth"), ("metrics", "basic_auth"))
     yield from _approvals(values)
+    for location, channel in _items(values, "notices", ()):
+        for way in ("webhook", "mail"):
+            yield from _secrets(channel.get(way), (*location, way))
     databases = list(_items(values, "databases", ()))
     yield from _duplicates(databases, "name", "another database has the name {!r} too")
     for location, database in databases:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
+from agent.config.notices import NoticeConfig
 from agent.config.policy import PolicyConfig
 from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Seconds, Window, Zone
 from agent.config.spaces import Storage, resolve
@@ -248,9 +249,18 @@ class Config(Part):
     ledger: LedgerConfig = LedgerConfig()
     metrics: MetricsConfig = MetricsConfig()
     log: LogConfig = LogConfig()
+    notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
     databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
 
     _absolute = field_validator("allowed_signers", mode="after")(_resolve_against_config_file)
+
+    @field_validator("notices")
+    @classmethod
+    def _each_channel_once(cls, channels: tuple[NoticeConfig, ...]) -> tuple[NoticeConfig, ...]:
+        names = [channel.name for channel in channels]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"each channel has a name of its own; twice: {', '.join(twice)}")
+        return channels
 
     @property
     def signers(self) -> Path | None:

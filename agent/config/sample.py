@@ -41,6 +41,26 @@ log:                  # on standard error
   format: console     # console or json
   level: info         # debug, info, warning, error
 
+# notices:            # channels over which people are told; try them: hotplace notify test
+#   - name: dba-chat  # in the log and in commands
+#     events: [proposal, expiring, failed, hurt, stalled, filling]   # what it is told of; all without it
+#     every: 60s      # between two messages at least; what came meanwhile is one message
+#     webhook:        # an HTTP POST
+#       url: {{file: /etc/hotplace/chat-url}}   # a secret: who has it can write to the channel
+#       format: slack       # json, slack or teams
+#       signing_key: {{file: /etc/hotplace/notice-key}}   # for an HMAC in the headers, see the page on notices
+#   - name: on-call
+#     mail:           # over SMTP
+#       host: smtp.example.com   # the mail server
+#       port: 587           # where it listens
+#       encryption: starttls     # starttls, tls or none
+#       user: hotplace      # login, with a password
+#       password: {{file: /etc/hotplace/mail-password}}   # never sent unencrypted
+#       from: hotplace@example.com   # sender
+#       to: [dba@example.com]    # recipients
+#   - name: pager
+#     command: [/usr/local/bin/page]   # a program with its arguments; it gets JSON on its input
+
 databases:
   - name: main        # its name in commands, metrics and the ledger
     engine: {engine}

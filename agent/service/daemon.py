@@ -28,6 +28,8 @@ from agent.config import STALE_SAMPLES, Config, ConfigError, load
 from agent.execution.hooks import MoveEvent
 from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.logs import EventLog
+from agent.notices.notifier import Notifier
+from agent.service.facts import facts_of
 from agent.service.httpd import Certificate, MetricsServer
 from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
 from agent.service.last_resort import LastResort
@@ -39,6 +41,7 @@ from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 
 log = EventLog(__name__)
 ANCHOR_EVERY_SECONDS = 3600.0
+NOTIFY_EVERY_SECONDS = 15.0
 FOLD_EVERY_SECONDS = 3600.0
 FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
@@ -74,6 +77,7 @@ class Daemon:
         self._watches: dict[str, Watch] = {}
         self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
         self.has_left = False  # jobs that wait for a silent server were left behind: only the process ends them
+        self._notifier = Notifier(ledger, clock, config.notices)
         self._scheduler: BackgroundScheduler | None = None
         self._server: MetricsServer | None = None
 
@@ -112,6 +116,9 @@ class Daemon:
                     self._jobs.everything(watch)
                 except HotplaceError as error:
                     failures.append(error)
+                else:
+                    watch.count_proposals()  # the one of this very cycle too: the next cycle may be a day away
+            self._notify()
         finally:
             self._close_watches()
         if failures:
@@ -226,7 +233,23 @@ class Daemon:
         upkeep = self._jobs.run_upkeep
         scheduler.add_job(upkeep, "interval", (self._jobs.fold,), seconds=FOLD_EVERY_SECONDS, next_run_time=first)
         scheduler.add_job(upkeep, "interval", (self._jobs.anchor,), seconds=ANCHOR_EVERY_SECONDS, next_run_time=soon)
+        if self.config.notices:
+            first = soon + timedelta(seconds=NOTIFY_EVERY_SECONDS)
+            scheduler.add_job(upkeep, "interval", (self._notify,), seconds=NOTIFY_EVERY_SECONDS, next_run_time=first)
         return scheduler
+
+    def _notify(self) -> None:
+        """Tell people what is new; what goes wrong is said, and tried again at the next turn."""
+        if not self.config.notices:
+            return
+        now = self._clock.now()
+        try:
+            self._notifier.take_turn(
+                facts_of(watch.snapshot, watch.database.sample_seconds, self._ledger, now)
+                for watch in self._watches.values()
+            )
+        except HotplaceError as error:
+            log.error("notices failed", error=str(error), advice=error.advice)
 
     def _turns(self, watch: Watch, soon: datetime, position: int) -> tuple[tuple[Job, float, datetime], ...]:
         """Each job of a watch, how often it is done in seconds, and when for the first time.
@@ -319,6 +342,7 @@ class Daemon:
         self._end_jobs()  # before the sessions are closed: a job may still use them
         self._close_watches()
         self.config, before = config, self._watches
+        self._notifier = Notifier(self._ledger, self._clock, config.notices)
         self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals))
         self._watches = self._make_watches(config)
         for name, watch in self._watches.items():

@@ -16,6 +16,7 @@ from agent.execution.progress import RunningMove
 from agent.explanation.ranking import Standing
 from agent.explanation.read_times import read_times_document
 from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.notices.reasons import Waiting
 from agent.sampling.sampler import Cycle
 from connectors.model import Identity
 from connectors.storage_io import RoleFigures
@@ -77,6 +78,7 @@ class Snapshot:
     undone: int = 0  # moves that another one took back, since start
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
     proposals: Mapping[str, int] | None = None  # state -> how many are open
+    waiting: tuple[Waiting, ...] = ()  # proposals that wait for a decision
     undecided: Term | None = None  # of the proposal that expires first of those that wait for a decision
     outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured proposals since start, undos left out
     undo_outcomes: Counter[OutcomeVerdict] = field(default_factory=Counter)  # measured undos since start

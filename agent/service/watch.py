@@ -36,6 +36,7 @@ from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.undo import settle_undos
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
 from agent.sampling.trace import NothingTraced
+from agent.service.facts import waiting_of
 from agent.service.snapshot import Snapshot, Term, Worth
 from agent.verification.left_worse import GroupWatch
 from agent.verification.settling import Settling
@@ -413,6 +414,7 @@ class Watch:
         rows = self._ledger.proposals.rows(database=self.database.name, states=OPEN_PROPOSALS)
         self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN_PROPOSALS}
         undecided = [row.proposal for row in rows if row.state is ProposalState.PROPOSED]
+        self.snapshot.waiting = tuple(waiting_of(row) for row in rows if row.state is ProposalState.PROPOSED)
         first = min(undecided, key=lambda proposal: proposal.expires_at, default=None)
         self.snapshot.undecided = (
             None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)

@@ -29,6 +29,7 @@ class ExitCode(IntEnum):
     BUSY = 9, "another agent has the database, or the address or the ledger is taken"
     LEDGER_UNUSABLE = 10, "the ledger is damaged or cannot be opened or written"
     CONTRADICTED = 11, "prove saw a claim contradicted"
+    NOT_SENT = 12, "a channel did not take a notice"
     INTERRUPTED = 130, "interrupted from the keyboard"
 
 

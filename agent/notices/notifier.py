@@ -1,0 +1,98 @@
+"""The daemon's turn of notices: look, take in what is new, send what is due, remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+
+from agent.config.notices import NoticeConfig
+from agent.ledger import Ledger
+from agent.ledger.state_names import ALL_DATABASES, NOTICES
+from agent.logs import EventLog
+from agent.model.outcomes import OutcomeVerdict
+from agent.model.states import MoveState
+from agent.notices.channels import send
+from agent.notices.notice import Notice
+from agent.notices.outbox import Outbox, due, note_failure, note_sent, outbox_document, read_outbox, take_in
+from agent.notices.reasons import Ended, Facts, Hurt, find_notices
+from connectors.base import Clock, HotplaceError
+
+log = EventLog(__name__)
+LOOKS_BACK = timedelta(hours=1)  # longer than any agent is away for a restart, and the rest is no news
+OUTCOMES = 20  # that are looked at
+NOT_THERE = frozenset({MoveState.FAILED, MoveState.SKIPPED})
+Sender = Callable[[NoticeConfig, Sequence[Notice], int], None]
+
+
+class Notifier:
+    """All channels of one configuration."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, channels: Collection[NoticeConfig], sender: Sender = send) -> None:
+        """Wire it up; what waited before a restart goes on.
+
+        Args:
+            ledger: keeps the outbox.
+            clock: time.
+            channels: as configured.
+            sender: sends one message.
+        """
+        self._ledger = ledger
+        self._clock = clock
+        self._channels = tuple(channels)
+        self._send = sender
+        stored = ledger.state.load_document(ALL_DATABASES, NOTICES)
+        self._outbox = Outbox() if stored is None else read_outbox(stored[1])
+
+    def take_turn(self, facts: Iterable[Facts]) -> None:
+        """Tell people what is new in some databases, and try again what could not be sent.
+
+        Raises:
+            LedgerError: the outbox cannot be kept.
+        """
+        looked = tuple(facts)
+        now = self._clock.now()
+        notices = [notice for each in looked for notice in find_notices(each)]
+        names = {each.database for each in looked}
+        before = self._outbox
+        self._keep(take_in(self._outbox, notices, self._channels, names, now), before)
+        for channel in self._channels:
+            self._send_due(channel)
+
+    def _send_due(self, channel: NoticeConfig) -> None:
+        now = self._clock.now()
+        if not (notices := due(self._outbox, channel.name, now)):
+            return
+        before = self._outbox
+        try:
+            self._send(channel, notices, before.lanes[channel.name].dropped)
+        except HotplaceError as error:
+            log.warning("notice not sent", channel=channel.name, notices=len(notices), error=str(error))
+            self._keep(note_failure(before, channel.name, now), before)
+            return
+        log.info("notices sent", channel=channel.name, notices=len(notices))
+        self._keep(note_sent(before, channel, notices, now), before)
+
+    def _keep(self, outbox: Outbox, before: Outbox) -> None:
+        """Store it where more has changed than when each matter was last seen."""
+        self._outbox = outbox
+        if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
+            self._ledger.state.save_document(ALL_DATABASES, NOTICES, outbox_document(outbox))
+
+
+def ended_moves(ledger: Ledger, database: str, now: datetime) -> tuple[Ended, ...]:
+    """Moves that lately did not reach their target."""
+    rows = ledger.moves.rows(database=database, states=NOT_THERE, since=now - LOOKS_BACK)
+    return tuple(
+        Ended(number=row.id, unit=row.move.what, state=str(row.state), reason=row.reason, at=row.updated_at)
+        for row in rows
+    )
+
+
+def hurt_proposals(ledger: Ledger, database: str, now: datetime) -> tuple[Hurt, ...]:
+    """Proposals that were lately measured to have made it worse."""
+    rows = ledger.moves.outcomes(database=database, limit=OUTCOMES)
+    return tuple(
+        Hurt(proposal=row.proposal_id, sentence=row.outcome.sentence, at=row.at)
+        for row in rows
+        if row.outcome.verdict is OutcomeVerdict.HURT and now - row.at <= LOOKS_BACK
+    )

@@ -1,0 +1,62 @@
+"""What notices are made from, as a watch and the ledger know it now."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from agent.config import STALE_SAMPLES, Storage
+from agent.ledger import Ledger, ProposalRow
+from agent.model.proposals import DIGEST_SHOWN
+from agent.model.units_of_measure import format_when
+from agent.notices.notifier import ended_moves, hurt_proposals
+from agent.notices.reasons import Facts, Room, Waiting
+from agent.service.snapshot import Snapshot
+
+
+def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: datetime) -> Facts:
+    """Everything about one database that may be worth a notice."""
+    return Facts(
+        database=snapshot.database,
+        now=now,
+        waiting=snapshot.waiting,
+        ended=ended_moves(ledger, snapshot.database, now),
+        hurt=hurt_proposals(ledger, snapshot.database, now),
+        rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
+        stalled=_why_stalled(snapshot, sample_seconds, now),
+    )
+
+
+def waiting_of(row: ProposalRow) -> Waiting:
+    """A proposal without a decision, in the words of notices."""
+    proposal = row.proposal
+    return Waiting(
+        number=row.id,
+        digest=row.digest[:DIGEST_SHOWN],
+        moves=len(proposal.moves),
+        size_bytes=proposal.bytes_moved,
+        saves_per_hour=proposal.wait_saved_per_hour,
+        created_at=proposal.created_at,
+        expires_at=proposal.expires_at,
+    )
+
+
+def _why_stalled(snapshot: Snapshot, sample_seconds: float, now: datetime) -> str:
+    if snapshot.untrusted:
+        return f"nothing is carried out, since the ledger is not trusted: {snapshot.untrusted}"
+    cycle = snapshot.cycle
+    if not snapshot.error:
+        return ""
+    if cycle is None:
+        return f"it was never sampled: {snapshot.error}"
+    if (now - cycle.taken_at).total_seconds() <= STALE_SAMPLES * sample_seconds:
+        return ""
+    return f"it was last sampled {format_when(cycle.taken_at)}: {snapshot.error}"
+
+
+def _rooms(storage: Storage) -> tuple[Room, ...]:
+    """Every managed space whose free bytes are known."""
+    return tuple(
+        Room(space=space.name, tier=storage.tiers[tier].name, used_bytes=space.used_bytes, free_bytes=space.free_bytes)
+        for tier, space in zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
+        if tier >= 0 and space.free_bytes is not None
+    )
