@@ -274,7 +274,7 @@ def test_the_rows_say_what_their_names_say() -> None:
     """The worst play, the mean of the plays, the dearest shape, and moves that were reversed without having paid."""
     good = Play(
         shape="stationary", seed=1, fixed=score(100.0), product=score(99.0, cost=1.0), delayed=score(90.0),
-        rules=(score(90.0), score(110.0, whole=False)), equal_pages=score(70.0), most=(120.0,),
+        rules=(score(90.0), score(110.0, whole=False)), equal_pages=score(70.0), most=(60.0, 45.0),
     )  # fmt: skip
     bad = replace(good, shape="churn", product=score(45.0, cost=5.0, unpaid=3))
     rows = {row["name"]: row["value"] for row in figures([good, bad])}
@@ -282,6 +282,9 @@ def test_the_rows_say_what_their_names_say() -> None:
     assert rows["policy.wandering.vs_best_rule_mean"] == pytest.approx((99 + 45) / 2 / 110)
     assert rows["policy.wandering.vs_best_rule_of_units_min"] == pytest.approx(0.5)
     assert rows["policy.wandering.stationary_min"] == pytest.approx(0.99)
+    assert rows["policy.wandering.vs_hindsight_mean"] == pytest.approx((99 + 45) / 2 / 105)
+    assert rows["policy.wandering.vs_hindsight_min"] == pytest.approx(45 / 105)
+    assert rows["policy.wandering.page_cache_lead_by_granularity"] == pytest.approx((5 + 5) / (11 + 65))
     assert rows["policy.copy_cost_share_max"] == pytest.approx(0.1)
     assert rows["policy.wandering.unpaid_reversals"] == 3
     assert rows["policy.wandering.churn"] == pytest.approx(0.45)

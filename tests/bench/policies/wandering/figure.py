@@ -73,7 +73,7 @@ def _panel(at: int, shape: str, of: days.Days) -> Iterator[str]:
     x, y = LEFT + at % COLUMNS * STEP_X, TOP + at // COLUMNS * STEP_Y
     count = len(of["most"])
     yield f'<g transform="translate({x} {y})">'
-    mark = " (drawn when the policy was finished)" if shape in HELD_OUT else ""
+    mark = " (held out)" if shape in HELD_OUT else ""
     yield _text(0, -6, f"{shape.replace('_', ' ')}, {len(of['seeds'])} seeds{mark}", size=12)
     for share in UPWARD:
         level = _y(share)

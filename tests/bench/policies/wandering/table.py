@@ -59,7 +59,10 @@ class Play:
 
 def figures(played: Sequence[Play]) -> list[Measurement]:
     """All rows."""
-    return [*_against_rules(played), *_costs(played), *_taken_back(played), *_caches(played), *_by_shape(played)]
+    return [
+        *_against_rules(played), *_against_hindsight(played), *_costs(played), *_taken_back(played), *_caches(played),
+        *_by_shape(played),
+    ]  # fmt: skip
 
 
 def _against_rules(played: Sequence[Play]) -> Iterator[Measurement]:
@@ -96,6 +99,25 @@ def _against_rules(played: Sequence[Play]) -> Iterator[Measurement]:
     if still:
         note = "copy costs included; target 0.98"
         yield _row("policy.wandering.stationary_min", min(still), "of the best fixed gain", "higher", still, note)
+
+
+def _against_hindsight(played: Sequence[Play]) -> Iterator[Measurement]:
+    """Of what no placement of whole units can exceed, and of the lead of the page cache what that explains."""
+    shares = [play.product.gain / sum(play.most) for play in played]
+    rules = fmean(play.best_of_units.gain / sum(play.most) for play in played)
+    worst = played[shares.index(min(shares))]
+    note = f"hindsight of every hour, moved for nothing; the best rule of units {rules:.3f}"
+    yield _row("policy.wandering.vs_hindsight_mean", fmean(shares), "of what is possible", "higher", shares, note)
+    note = f"the worst play: {worst.shape}, seed {worst.seed}"
+    yield _row("policy.wandering.vs_hindsight_min", min(shares), "of what is possible", "higher", note=note)
+    ahead = [play for play in played if play.best_rule.gain > play.product.gain and not play.best_rule.whole_units]
+    lead = sum(play.best_rule.gain - play.product.gain for play in ahead)
+    beyond = sum(max(0.0, play.best_rule.gain - sum(play.most)) for play in ahead)
+    note = f"of {len(ahead)} plays that it wins; the rest is foresight, copies and guards"
+    yield _row(
+        "policy.wandering.page_cache_lead_by_granularity", beyond / lead if lead else 0.0, "of the cache's lead",
+        "higher", note=note,
+    )  # fmt: skip
 
 
 def _costs(played: Sequence[Play]) -> Iterator[Measurement]:

@@ -1,0 +1,341 @@
+"""What each mechanism of solver and placement is worth: every one is left out in turn, over instances of all kinds.
+
+``python -m tests.bench.policy_mechanisms`` prints, for each: its lines, the largest and the mean loss of a plan's value
+without it, and the processor time of all plans without it over that with it. Losses are shares of what the plan with
+everything brings; negative where less brings more. ``--only NAME,NAME`` leaves out some, ``--together`` leaves those
+out at once, ``--seeds N`` takes N times as many instances, ``--largest N`` only those of up to N units.
+
+Instances: two and three tiers with light and heavy tails, 300 to 100,000 units (``policy_instances``); 40 units in
+three full tiers; several fast spaces of 10 to 600 units; table spaces that may move as a whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import fmean
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from policies.model.plan import Plan, PolicySettings, Situation
+from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, swaps, transit_capacity
+from policies.placement.balancer import make_plan
+from policies.solver import core, cutting, placement, prices, repricing, rounding, scarcity, search, sifting, solving
+from tests.bench.policy_instances import TAILS, instance
+from tests.property.test_spaces import NO_LIMITS, few, many
+from tests.unit.policies.situations import MIB, Site, Unit
+
+UNITS = {300: 3, 2_000: 2, 10_000: 1, 100_000: 1}  # seeds of each
+FULL_TIERS = 40  # units
+SPACES = ((40, 2), (100, 3), (300, 2), (600, 4))
+GROUPED = (60, 400, 1_500)  # units
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One instance."""
+
+    name: str
+    situation: Situation
+    settings: PolicySettings
+    value: Callable[[Plan], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism:
+    """What may be left out: the attribute that is replaced, and the source that would go."""
+
+    name: str
+    owner: object  # module or class
+    attribute: str
+    instead: object  # what takes its place
+    source: tuple[object, ...] = ()  # functions, classes and modules
+
+    @property
+    def lines(self) -> int:
+        """Of its source, comments and docstrings included."""
+        return sum(len(inspect.getsourcelines(part)[0]) for part in self.source)  # type: ignore[arg-type]
+
+
+def cases(times: int, largest: int = max(UNITS)) -> Iterator[Case]:
+    """All instances of up to so many units, for so many times as many seeds."""
+    sizes = [*((units, seeds) for units, seeds in UNITS.items() if units <= largest), (FULL_TIERS, 4)]
+    for units, seeds in sizes:
+        for tail, sigma in TAILS.items():
+            for tiers in (3,) if units == FULL_TIERS else (2, 3):
+                for seed in range(seeds * times):
+                    of = instance(units, sigma, seed, tiers)
+                    if units == FULL_TIERS:  # its usual budget is one small unit
+                        of = replace(of, settings=replace(of.settings, maximum_bytes=int(of.size.sum() / 2)))
+                    name = f"{tiers} tiers, {units} units, {tail} tail, seed {seed}"
+                    yield Case(name=name, situation=of.situation, settings=of.settings, value=of.value)
+    for units, spaces in SPACES:
+        for seed in range(2 * times):
+            name = f"{spaces} fast spaces, {units} units, seed {seed}"
+            yield Case(name=name, situation=many(seed, units, spaces).situation, settings=NO_LIMITS, value=_saved)
+    for seed in range(8 * times):
+        yield Case(
+            name=f"2 fast spaces, 10 units, seed {seed}", situation=few(seed, 10), settings=NO_LIMITS, value=_saved
+        )
+    for units in GROUPED:
+        for seed in range(2 * times):
+            yield Case(
+                name=f"table spaces, {units} units, seed {seed}", situation=grouped(seed, units), settings=NO_LIMITS,
+                value=_saved,
+            )  # fmt: skip
+
+
+def grouped(seed: int, units: int) -> Situation:
+    """Table spaces of 2 to 20 units on both tiers; a third of the units have no route of their own."""
+    random = np.random.default_rng(seed)
+    group = np.repeat(np.arange(units), random.integers(2, 21, units))[:units]
+    size = (random.lognormal(0.0, 1.2, units) * 64).astype(np.int64) * MIB + 8192
+    reads = random.permutation(np.arange(1.0, units + 1.0) ** -1.1) * random.lognormal(0.0, 1.0, units)
+    fast = (random.random(group.max() + 1) < 0.15)[group]
+    listed = [
+        Unit(
+            key=f"u{at}", size=int(size[at]), sync=float(reads[at] * 300), space="fast" if fast[at] else "slow",
+            wide=f"space{group[at]}",
+        )
+        for at in range(units)
+    ]  # fmt: skip
+    no_route = {f"u{at}": "none" for at in np.flatnonzero(random.random(units) < 1 / 3).tolist()}
+    return Site(room={"fast": int(size.sum() * 0.03), "slow": 10**15}, no_route=no_route).situation(listed)
+
+
+def _mechanism(name: str, owner: object, attribute: str, instead: object, *source: object) -> Mechanism:
+    return Mechanism(name=name, owner=owner, attribute=attribute, instead=instead, source=source)
+
+
+def _saved(plan: Plan) -> float:
+    return plan.wait_saved_per_hour
+
+
+def _targets_only(solver: Any) -> None:
+    """``_Improver.solve_thoroughly`` with its first searches alone."""
+    _thoroughly(solver)
+
+
+def _thoroughly(solver: Any, *, again: bool = False, all_again: bool = False, neighbours: bool = False) -> None:
+    close = max(solving._CLOSE, solver.effort.missed)
+    solver.search_for_targets(solving._TARGET_GAPS, close)
+    solver.among = solving._BEST
+    if again and solver.gap_exceeds(close):
+        solver.look(core.order_by_margin(solver.offers, solver.dual, solver.gained)[: core.SIZE], solver.gained)
+    if all_again and solver.gap_exceeds(max(solving._FAR, close)):
+        solver.search_and_bound(core.order_by_margin(solver.offers, solver.dual, solver.gained), solver.gained)
+    for every in solving._AROUND if neighbours else ():
+        if solver.best is not None and solver.gap_exceeds(solving._FAR):
+            solver.search_neighbourhood(solver.best, every)
+
+
+def _as_it_was(*given: Any, **_named: Any) -> Any:
+    return given[1]
+
+
+def _nothing_to_gain(_draft: Any, _problem: Any, offers: Any, *_: Any) -> Any:
+    return replace(offers, gain=np.full_like(offers.gain, -np.inf))
+
+
+def _best_bounds(bound: Any, _certain: Any, width: int) -> Any:
+    kept = np.zeros(len(bound), dtype=np.bool_)
+    kept[np.argpartition(-bound, width)[:width]] = True
+    return kept
+
+
+def _unsettled(_search: Any, states: Any, offers: Any, _relaxation: Any, _most: Any, item: int) -> Any:
+    return states, offers.only(np.arange(item, len(offers)))
+
+
+def _best_prices(dual: Any, _among: Any) -> Any:
+    return dual.tried[:1]
+
+
+def _every_item(offers: Any, residual: Any, _start: Any) -> Any:
+    return repricing.DualEvaluator(offers), residual
+
+
+def _without_detours(state: Any, targets: Any) -> Any:
+    return move_ordering._find_order(state, targets)
+
+
+def _chosen_only(groups: Any, begin: Any, seconds: float) -> Any:
+    sketched, limit = _SKETCHES(groups, begin, seconds)
+    return sketched[:1], limit
+
+
+_SKETCHES = balancer._sketches
+MECHANISMS = (
+    _mechanism("settling items in the dual", cutting, "_FEW", 10**9, cutting._Open.settle),
+    _mechanism("sifting", prices, "MANY", 10**9, sifting.sift_prices, sifting._solve_restricted, sifting.SiftedItems),
+    _mechanism("core of many items", placement, "MANY", 10**9, placement._solve_core, core.select_core),
+    _mechanism("dropping sacrifices", rounding, "_drop_sacrifices", _as_it_was, rounding._drop_sacrifices),
+    _mechanism("filling free room", rounding, "_fill", lambda _offers, choice, _price: choice, rounding._fill),
+    _mechanism("few targets", solving, "_TARGET_GAPS", (5e-5, 5e-3, 1e9)),
+    _mechanism("one target", solving, "_TARGET_GAPS", (1e9,)),
+    _mechanism(
+        "second order of items",
+        solving._Improver,
+        "solve_thoroughly",
+        partial(_thoroughly, all_again=True, neighbours=True),
+        core.order_by_margin,
+    ),
+    _mechanism(
+        "second search of all", solving._Improver, "solve_thoroughly", partial(_thoroughly, again=True, neighbours=True)
+    ),
+    _mechanism(
+        "neighbourhoods",
+        solving._Improver,
+        "solve_thoroughly",
+        partial(_thoroughly, again=True, all_again=True),
+        solving._Improver.search_neighbourhood,
+    ),
+    _mechanism(
+        "all three",
+        solving._Improver,
+        "solve_thoroughly",
+        _targets_only,
+        core.order_by_margin,
+        solving._Improver.search_neighbourhood,
+    ),
+    _mechanism("haste in long searches", solving, "_AT_LENGTH", 10**9),
+    _mechanism("several prices for states", solving, "_select_prices", _best_prices, solving._select_prices),
+    _mechanism(
+        "repricing",
+        search,
+        "reprice",
+        lambda _offers, _residual, start, _close: start,
+        repricing.reprice,
+        repricing._cut,
+        repricing._drop_steady_items,
+    ),
+    _mechanism("dropping steady items", repricing, "_drop_steady_items", _every_item, repricing._drop_steady_items),
+    _mechanism(
+        "reordering items", search, "importance", lambda offers, _price: -np.arange(len(offers)), repricing.importance
+    ),
+    _mechanism("settling items in a search", search._Search, "_settle", _unsettled, search._Search._settle),
+    _mechanism("lower bounds in the beam", search, "_select_beam", _best_bounds, search._select_beam),
+    _mechanism(
+        "equal items",
+        search,
+        "_same_as_before",
+        lambda offers: np.zeros(len(offers), dtype=np.bool_),
+        search._same_as_before,
+    ),
+    _mechanism(
+        "options that cannot be afforded",
+        scarcity,
+        "_rates",
+        lambda _offers: {},
+        scarcity._rates,
+        scarcity._unaffordable,
+    ),
+    _mechanism(
+        "transit constraints",
+        hsm,
+        "with_transit_constraints",
+        _nothing_to_gain,
+        transit_capacity.with_transit_constraints,
+        transit_capacity._not_all,
+        transit_capacity._too_large,
+        transit_capacity._passing,
+    ),
+    _mechanism("without the largest", hsm, "excluding_largest", _nothing_to_gain, transit_capacity.excluding_largest),
+    _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), transit_capacity, hsm._restate),
+    _mechanism("one order for all", hsm, "swap_groups", lambda *_: [], swaps, move_ordering.with_detours),
+    _mechanism(
+        "detours",
+        swaps,
+        "with_detours",
+        _without_detours,
+        move_ordering.with_detours,
+        move_ordering._sent_down,
+        move_ordering._regret,
+    ),
+    _mechanism("search for an order", move_ordering, "_LOOKS", 0),
+    _mechanism("rounds", hsm, "_ROUNDS", 1),
+    _mechanism("followers", schedule, "_FOLLOWERS", 0),
+    _mechanism("passes", schedule, "_PASSES", 1),
+    _mechanism(
+        "pruning groups",
+        schedule._Timetable,
+        "_prune",
+        lambda _self, relocations, *_: relocations,
+        schedule._Timetable._prune,
+    ),
+    _mechanism(
+        "diving for granularity",
+        granularity_choice,
+        "_dive",
+        lambda _problem, dual: dual.advantage > 0,
+        granularity_choice._dive,
+        granularity_choice._fix_groups,
+    ),
+    _mechanism("flipping groups", granularity_choice, "_flip", lambda *_: None, granularity_choice._flip),
+    _mechanism("all combinations of groups", granularity_choice, "_FEW", -1, granularity_choice._combinations),
+    _mechanism("plans of either granularity", balancer, "_sketches", _chosen_only),
+)
+
+
+def plan_all(every: Sequence[Case], left_out: Sequence[Mechanism]) -> tuple[list[float], float, float]:
+    """Value of each plan, processor seconds of all, and the widest gap that a plan reports."""
+    values, gap = list[float](), 0.0
+    with ExitStack() as stack:
+        for each in left_out:
+            instead = _method(each.instead) if isinstance(each.instead, partial) else each.instead
+            stack.enter_context(patch.object(each.owner, each.attribute, instead))
+        started = time.process_time()
+        for case in every:
+            plan = make_plan(case.situation, case.settings)
+            values.append(case.value(plan))
+            gap = max(gap, plan.gap_ratio)
+        return values, time.process_time() - started, gap
+
+
+def _method(of: Any) -> Callable[[Any], None]:
+    return lambda self: of(self)  # partial objects are no methods
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.policy_mechanisms", description=__doc__)
+    parser.add_argument("--only", default="", metavar="NAMES")
+    parser.add_argument("--together", action="store_true")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N")
+    parser.add_argument("--largest", type=int, default=max(UNITS), metavar="UNITS")
+    given = parser.parse_args(arguments)
+    names = [name.strip() for name in given.only.split(",") if name.strip()]
+    unknown = sorted(set(names) - {each.name for each in MECHANISMS})
+    if unknown:
+        parser.error(f"no mechanism is named {', '.join(unknown)}")
+    chosen = [each for each in MECHANISMS if not names or each.name in names]
+    every = list(cases(given.seeds, given.largest))
+    best, seconds, gap = plan_all(every, ())
+    print(f"{len(every)} instances, {seconds:.1f} s, widest gap {gap:.2%}\n")
+    print(
+        "| left out | lines | largest loss | where | mean loss | time | widest gap |\n"
+        "|---|---:|---:|---|---:|---:|---:|"
+    )
+    for left_out in [chosen] if given.together else [[each] for each in chosen]:
+        found, took, widest = plan_all(every, left_out)
+        losses = [1 - value / of if of > 0 else 0.0 for value, of in zip(found, best, strict=True)]
+        worst = int(np.argmax(losses))
+        print(
+            f"| {', '.join(each.name for each in left_out)} | {sum(each.lines for each in left_out)} | "
+            f"{losses[worst]:.3%} | {every[worst].name if losses[worst] > 0 else ''} | {fmean(losses):.4%} | "
+            f"{took / seconds:.2f} | {widest:.2%} |",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
