@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from connectors.settings import DurationWithUnit, SecretSource
 
@@ -35,8 +35,19 @@ class PostgresqlSettings(BaseModel):
     online_lock_timeout: DurationWithUnit = 60.0  # REINDEX CONCURRENTLY waits for old transactions, blocking nothing
     move_timeout: DurationWithUnit = 4 * 3600.0  # of one statement of a move
     index_route: Literal["online", "fast"] = "online"  # which way of moving an index comes first
+    replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a standby or slot is further behind
+    replica_queue_abort_mib: int = Field(default=8192, ge=1)  # and a statement that runs is cancelled and tried again later
     allow_moves_with_remote_apply: bool = False  # moves whose lock a reader on a synchronous standby could prolong
     local: bool | None = None  # the server's files are on this machine; None: judged by the connection
+
+    @model_validator(mode="after")
+    def _gives_up_later_than_it_waits(self) -> PostgresqlSettings:
+        if self.replica_queue_abort_mib < self.replica_queue_mib:
+            raise ValueError(
+                f"replica_queue_abort_mib ({self.replica_queue_abort_mib}) is below replica_queue_mib "
+                f"({self.replica_queue_mib}): a move would be given up and begun again and again"
+            )
+        return self
 
     def connect_arguments(self) -> dict[str, Any]:
         """What ``psycopg.connect`` is given, the password included: never log this.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event, Thread
 
 import psycopg
 import pytest
 
 from agent.demo.server import PrivateServer
+from connectors.base import Interrupted, Mover
 from connectors.findings import Severity
-from connectors.model import NoRoute
+from connectors.model import Home, NoRoute
 from tests.contract.asking import bundle_of, route_to
 from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
 
@@ -33,7 +36,7 @@ def primary() -> Iterator[Cluster]:
 
 
 @contextmanager
-def following(cluster: Cluster, name: str) -> Iterator[None]:
+def following(cluster: Cluster, name: str) -> Iterator[Cluster]:
     """A standby of that name streams from the cluster."""
     server = cluster.server
     standby = PrivateServer(server.make_folder(name), server.installation)
@@ -51,7 +54,7 @@ def following(cluster: Cluster, name: str) -> Iterator[None]:
     try:
         with cluster.session() as dba:
             wait_until(lambda: _streams(dba, name), "the standby streams")
-            yield
+            yield replace(cluster, server=standby)
     finally:
         standby.stop("immediate")
 
@@ -59,6 +62,44 @@ def following(cluster: Cluster, name: str) -> Iterator[None]:
 def _streams(dba: psycopg.Connection, name: str) -> bool:
     query = "SELECT state FROM pg_stat_replication WHERE application_name = %s"
     return dba.execute(query, (name,)).fetchone() == ("streaming",)
+
+
+def test_a_standby_that_falls_behind_is_spared(primary: Cluster) -> None:
+    """Replay stops: a move waits and says for whom, and one that runs is cancelled, nothing changed."""
+    limits = {"replica_queue_mib": 2, "replica_queue_abort_mib": 4}
+    connector = primary.connector(**limits, lock_timeout="20s")  # long enough to be caught while it waits for its lock
+    with primary.session() as dba, following(primary, "laggard") as standby, standby.session() as replica:
+        route = route_to(connector, "public.followed", "fast")
+        assert connector.blockers(route) == ()
+        replica.execute("SELECT pg_wal_replay_pause()")
+        for _ in range(6):
+            dba.execute("SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000000))")
+        (blocker,) = connector.blockers(route)
+        assert "the standby laggard is" in blocker.sentence
+        assert "replica_queue_mib: 2" in blocker.sentence
+        assert not blocker.gives_way
+        with primary.session() as reader, connector.open_mover() as mover:
+            reader.execute("BEGIN; LOCK TABLE followed IN ACCESS SHARE MODE")
+            mover.prepare(route)
+            done = Event()
+            watching = Thread(target=lambda: _ask_for_progress(mover, done))
+            watching.start()
+            try:
+                with pytest.raises(Interrupted, match=r"given up, the standby laggard is .* behind of the log"):
+                    mover.execute(route.steps[0])
+            finally:
+                done.set()
+                watching.join()
+        assert connector.inspect(route).home is Home.SOURCE
+        replica.execute("SELECT pg_wal_replay_resume()")
+        wait_until(lambda: connector.blockers(route) == (), "the standby has caught up")
+    connector.close()
+
+
+def _ask_for_progress(mover: Mover, done: Event) -> None:
+    """As the executor does."""
+    while not done.wait(0.1):
+        mover.progress()
 
 
 def test_standbys_slots_and_synchronous_commits(primary: Cluster) -> None:

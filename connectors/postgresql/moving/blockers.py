@@ -2,12 +2,12 @@
 
 A statement that waits costs others: a request for ACCESS EXCLUSIVE makes all later readers queue, and a REINDEX
 CONCURRENTLY that gives up leaves an index behind. So a try begins only while no old transaction is in its way. A young
-one is no obstacle: most transactions end soon, and a busy table always has some.
+one is no obstacle: most transactions end soon, and a busy table always has some. What a copy logs has to be replayed by
+standbys and kept for slots: where one is far behind already, a copy waits too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,11 +15,12 @@ from connectors.formatting import format_seconds
 from connectors.model import Blocker, Route
 from connectors.move_effects import Locked
 from connectors.postgresql.moving.relation import Relation, find_relation
-from connectors.postgresql.reading.replication import prolonging, read_replication
+from connectors.postgresql.reading.replication import Replication, find_laggard, prolonging, read_replication
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
 
+MIB = 2**20
 OLD_SHARE = 0.25  # of online_lock_timeout: an older transaction is not expected to end in time
 
 
@@ -64,8 +65,8 @@ def find_blockers(
     ]
     # A standby replays ACCESS EXCLUSIVE only; an online rebuild and what drops a leftover take locks that its readers
     # never meet.
-    if route.locked is Locked.ALL and not tidying:
-        found += _standbys(session, settings)
+    if not tidying:
+        found += _standbys(read_replication(session), route, settings)
     return tuple(found)
 
 
@@ -117,6 +118,10 @@ def _since(found: _Transaction) -> str:
     return f" since {found.since:%F %T %Z} ({format_seconds(found.seconds)})"
 
 
-def _standbys(session: ReadSession, settings: PostgresqlSettings) -> Sequence[Blocker]:
-    sentence = "" if settings.allow_moves_with_remote_apply else prolonging(read_replication(session))
-    return [Blocker(sentence=sentence)] if sentence else []
+def _standbys(replication: Replication, route: Route, settings: PostgresqlSettings) -> list[Blocker]:
+    """Those that would prolong the lock, and those that are too far behind already for the log of a copy."""
+    allowed = settings.allow_moves_with_remote_apply or route.locked is not Locked.ALL
+    prolongs = "" if allowed else prolonging(replication)
+    behind = find_laggard(replication, settings.replica_queue_mib * MIB)
+    lags = f"{behind} (replica_queue_mib: {settings.replica_queue_mib})" if behind else ""
+    return [Blocker(sentence=sentence) for sentence in (prolongs, lags) if sentence]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 import psycopg
 from psycopg import sql
 
-from connectors.base import Clock, Closing, ConnectorError, Unpausable
+from connectors.base import Clock, Closing, ConnectorError, Interrupted, Unpausable
 from connectors.model import Progress, Route, Step
-from connectors.postgresql.moving.blockers import find_blockers
+from connectors.postgresql.moving.blockers import MIB, find_blockers
+from connectors.postgresql.reading.replication import find_laggard, read_replication
 from connectors.postgresql.routes.available import done_ratios
 from connectors.postgresql.session.errors import (
     QUERY_CANCELED,
@@ -25,6 +28,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 from connectors.settings import MOVE_MARGIN_SECONDS, answer_seconds
 
 BLOCKERS_NAMED = 5
+LOOK_AT_STANDBYS_EVERY_SECONDS = 5.0
 UNSEEN: Row = (None, None, None, False, ())
 CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
 
@@ -55,6 +59,8 @@ class PostgresqlMover(Closing, Unpausable):
         self._idle = threading.Event()
         self._idle.set()
         self._interrupted = False
+        self._given_up = ""  # why the running step was cancelled for the sake of others
+        self._looked_at = -math.inf  # at standbys and slots, by the monotonic clock
         self._route: Route | None = None
         self._bytes_before: int | None = None
 
@@ -75,7 +81,7 @@ class PostgresqlMover(Closing, Unpausable):
 
     def execute(self, step: Step) -> None:
         """Run one step to its end."""
-        self._interrupted = False
+        self._interrupted, self._given_up = False, ""
         self._idle.clear()
         try:
             # In the session and not as SET LOCAL: REINDEX CONCURRENTLY must not run in a transaction.
@@ -87,9 +93,15 @@ class PostgresqlMover(Closing, Unpausable):
             self._idle.set()
 
     def progress(self) -> Progress | None:
-        """Bytes that the target has gained since ``prepare``: other writers there are counted too."""
+        """Bytes that the target has gained since ``prepare``: other writers there are counted too.
+
+        Where a standby or slot has fallen too far behind meanwhile, the step is cancelled.
+        """
         route = self._route
-        if route is None or self._bytes_before is None or self._idle.is_set():
+        if route is None or self._idle.is_set():
+            return None
+        self._spare_standbys()
+        if self._bytes_before is None:
             return None
         used, phase, share, waits, blockers = self._look(route)
         if used is None:
@@ -120,6 +132,19 @@ class PostgresqlMover(Closing, Unpausable):
             if self._idle.wait(CANCEL_EVERY_SECONDS):
                 return
 
+    def _spare_standbys(self) -> None:
+        """Cancel the running step where a standby or slot is too far behind; looks now and then."""
+        now = self._clock.monotonic()
+        if now - self._looked_at < LOOK_AT_STANDBYS_EVERY_SECONDS:
+            return
+        self._looked_at = now
+        most = self._settings.replica_queue_abort_mib
+        with suppress(ConnectorError), self._watching:  # a move must not fail because this cannot be read
+            behind = find_laggard(read_replication(self._watch), most * MIB)
+            self._given_up = f"{behind} (replica_queue_abort_mib: {most})" if behind else ""
+        if self._given_up:
+            self.interrupt()
+
     def close(self) -> None:
         """End both sessions."""
         self._session.close()
@@ -139,6 +164,9 @@ class PostgresqlMover(Closing, Unpausable):
     def _failure(self, error: psycopg.Error, doing: str, after: float, limit: float) -> ConnectorError:
         if connection_broke(error, self._session):
             return outcome_unknown(error, doing)
+        if error.sqlstate == QUERY_CANCELED and self._given_up:
+            advice = "It is tried again once the log has been replayed."
+            return Interrupted(f"{doing}: given up, {self._given_up}", advice=advice, native_code=QUERY_CANCELED)
         if error.sqlstate == QUERY_CANCELED:
             return cancellation_error(doing, by_us=self._interrupted, after_seconds=after, limit_seconds=limit)
         return translate(error, doing)

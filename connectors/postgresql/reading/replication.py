@@ -17,7 +17,7 @@ class Standby:
 
     name: str  # application_name
     sync_state: str  # pg_stat_replication.sync_state
-    behind_bytes: int | None  # of the log, not yet replayed there; None: this login may not see it
+    behind_bytes: int | None  # of this server's log, not yet replayed there; None: this login may not see it
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,21 @@ def prolonging(replication: Replication) -> str:
         f"commits wait until standbys ({replication.synchronous_names}) have replayed them (remote_apply): "
         "a reader there would prolong the ACCESS EXCLUSIVE lock of this move and hold up every commit here"
     )
+
+
+def find_laggard(replication: Replication, most_bytes: int) -> str:
+    """Which standby is further behind, or which slot keeps more of the log, in words; "" where none does.
+
+    Args:
+        replication: standbys and slots.
+        most_bytes: of the log.
+    """
+    behind = [(each.behind_bytes or 0, f"the standby {each.name} is {{}} behind") for each in replication.standbys]
+    kept = [
+        (each.kept_bytes, f"the unused replication slot {each.name} keeps {{}}") for each in replication.inactive_slots
+    ]
+    worst, sentence = max([*behind, *kept], default=(0, ""))
+    return f"{sentence.format(format_bytes(worst))} of the log" if worst > most_bytes else ""
 
 
 def notes_on(replication: Replication, *, exclusive: bool) -> tuple[str, ...]:

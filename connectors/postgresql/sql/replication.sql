@@ -11,7 +11,8 @@ SELECT current_setting('synchronous_standby_names') AS synchronous_names,
                    WHERE lower(c.entry) = 'synchronous_commit=remote_apply') AS remote_apply,
        coalesce((SELECT json_agg(json_build_array(
                             coalesce(nullif(r.application_name, ''), 'a standby'), coalesce(r.sync_state, 'not known'),
-                            pg_wal_lsn_diff(r.sent_lsn, r.replay_lsn)::bigint) ORDER BY r.application_name, r.pid)
+                            pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+                                                 ELSE pg_current_wal_lsn() END, r.replay_lsn)::bigint) ORDER BY r.application_name, r.pid)
                    FROM pg_catalog.pg_stat_replication AS r
                   WHERE r.state IS NULL OR r.state IN ('streaming', 'catchup')), '[]') AS standbys,
        coalesce((SELECT json_agg(json_build_array(

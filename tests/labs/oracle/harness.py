@@ -31,7 +31,9 @@ PASSWORD, WRONG_PASSWORD = "right, and secret", "wrong, and s3cret"
 TABLE_BYTES, INDEX_BYTES, LOB_BYTES = 16 << 20, 2 << 20, 8 << 20
 SLOW_SECONDS_PER_GB = 2000.0  # a copy of a play table then lasts half a minute
 WAIT_SECONDS = 20.0
-LIMITS = dict.fromkeys(("connect_timeout", "statement_timeout", "move_timeout"), 2.0)  # of who meets silence
+LIMITS: dict[str, Any] = dict.fromkeys(
+    ("connect_timeout", "statement_timeout", "move_timeout"), 2.0
+)  # of who meets silence
 _NUMBERS = count(1)
 
 

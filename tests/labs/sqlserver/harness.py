@@ -84,7 +84,7 @@ class SqlserverHarness:
 
     def connect_through(self, way: SilentWay) -> Connector:
         """As a login that may alter tables."""
-        limits = dict.fromkeys(("connect_timeout", "statement_timeout", "move_timeout"), 1.0)
+        limits: dict[str, Any] = dict.fromkeys(("connect_timeout", "statement_timeout", "move_timeout"), 1.0)
         return self._connector(self.settings(MOVER, port=way.port, **limits))
 
     def refused_connect(self) -> Connector:
