@@ -36,7 +36,7 @@ class PostgresqlSettings(BaseModel):
     move_timeout: DurationWithUnit = 4 * 3600.0  # of one statement of a move
     index_route: Literal["online", "fast"] = "online"  # which way of moving an index comes first
     replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a standby or slot is further behind
-    replica_queue_abort_mib: int = Field(default=8192, ge=1)  # and a statement that runs is cancelled and tried again later
+    replica_queue_abort_mib: int = Field(default=8192, ge=1)  # above it a statement that runs is cancelled
     allow_moves_with_remote_apply: bool = False  # moves whose lock a reader on a synchronous standby could prolong
     local: bool | None = None  # the server's files are on this machine; None: judged by the connection
 
