@@ -165,6 +165,10 @@ def _carry_out(site: Site, number: int) -> None:
     placed = [move for move in done if move["state"] == "placed"]
     assert all(step["state"] == "done" for move in placed for step in move["statements"])
     assert "placed" in site.good("history", "--limit", "100").out
+    assert f"proposal {number}: its moves settle until " in site.good("outcomes").out
+    (awaited,) = site.good("outcomes", "--json").document["awaited"]
+    settled, measured = (datetime.fromisoformat(awaited[name]) for name in ("settled_at", "measured_at"))
+    assert (awaited["proposal"], measured - settled) == (number, timedelta(seconds=0.2))
     orders = site.good("explain", "shop.orders", "--json").document
     assert orders["space"] == "hdd", "the ranking is of the plan before the move"
     assert "moved since: " in site.good("units").out

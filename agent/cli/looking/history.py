@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,12 +23,13 @@ from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, Ste
 from agent.ledger.chain.anchors import find_anchors
 from agent.model.outcomes import outcome_json
 from agent.model.proposals import DIGEST_SHOWN
-from agent.model.states import IN_PLACE
+from agent.model.states import IN_PLACE, MoveState
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import short_digest, state_text
+from agent.verification.settling import MEASURED_OVER_SETTLE
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
 SHOWN = 50
@@ -72,16 +74,9 @@ def history(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> No
     with session.out.paged():
         if rows:
             session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows], titles)
-            for row in rows:
-                if (stalled := stalled_seconds(row.move, steps[row.id])) is not None:
-                    said = (
-                        ""
-                        if row.move.stall_seconds is None
-                        else f"; about {format_seconds(row.move.stall_seconds)} said"
-                    )
-                    session.out.line(
-                        f"move {row.id}: its lock kept others out for {format_seconds(stalled)} at most{said}"
-                    )
+            for line in (_stall_line(row, steps[row.id]) for row in rows):
+                if line:
+                    session.out.line(line)
         else:
             session.out.line("no move was ever proposed")
         for each in left:
@@ -95,6 +90,15 @@ def history(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> No
             "left_behind": [leftover_document(each) for each in left],
         }
     )
+
+
+def _stall_line(row: MoveRow, steps: Sequence[StepRow]) -> str:
+    """How long a move's lock kept others out, next to what was said before it; "" where it kept out none."""
+    stalled, foretold = stalled_seconds(row.move, steps), row.move.stall_seconds
+    if stalled is None:
+        return ""
+    said = "" if foretold is None else f"; about {format_seconds(foretold)} said"
+    return f"move {row.id}: its lock kept others out for {format_seconds(stalled)} at most{said}"
 
 
 @command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
@@ -114,15 +118,18 @@ def outcomes(
     rows = session.ledger.moves.outcomes(database=session.database.name, limit=limit)
     if rows:
         session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows], titles)
-        for row in rows:
-            session.out.line(f"proposal {row.proposal_id}: {row.outcome.sentence}")
-            if row.outcome.rests_on:
-                session.out.line(f"proposal {row.proposal_id}: rests on {row.outcome.rests_on}")
-            if said := row.outcome.throughput_sentence:
-                session.out.line(f"proposal {row.proposal_id}: {said}")
     else:
         session.out.line("nothing was measured yet; a move is measured once its settle time is over")
-    session.out.document({"database": session.database.name, "outcomes": [_outcome_document(row) for row in rows]})
+    awaited = _awaited(session)
+    for line in (*_outcome_lines(rows), *map(_awaited_line, awaited)):
+        session.out.line(line)
+    session.out.document(
+        {
+            "database": session.database.name,
+            "outcomes": [_outcome_document(row) for row in rows],
+            "awaited": awaited,
+        }
+    )
 
 
 @command(Group.LOOK_BACK, "hotplace audit verify", of=audit)
@@ -273,6 +280,34 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
         _rate(outcome.predicted_transactions_per_second),
         format_when(row.at),
     )
+
+
+def _outcome_lines(rows: Sequence[OutcomeRow]) -> Iterator[str]:
+    """What became of each proposal, in words."""
+    for row in rows:
+        yield f"proposal {row.proposal_id}: {row.outcome.sentence}"
+        if row.outcome.rests_on:
+            yield f"proposal {row.proposal_id}: rests on {row.outcome.rests_on}"
+        if said := row.outcome.throughput_sentence:
+            yield f"proposal {row.proposal_id}: {said}"
+
+
+def _awaited_line(each: Mapping[str, Any]) -> str:
+    settled, measured = format_when(each["settled_at"]), format_when(each["measured_at"])
+    return f"proposal {each['proposal']}: its moves settle until {settled} and are measured until {measured}"
+
+
+def _awaited(session: Session) -> list[dict[str, Any]]:
+    """Proposals whose moves have arrived and are not measured yet, and when they will be at the earliest."""
+    settle = timedelta(seconds=session.database.settle_seconds)
+    rows = session.ledger.moves.rows(database=session.database.name, states={MoveState.PLACED, MoveState.SETTLING})
+    arrived: dict[int, datetime] = {}
+    for row in rows:
+        arrived[row.proposal_id] = max(row.updated_at, arrived.get(row.proposal_id, row.updated_at))
+    return [
+        {"proposal": number, "settled_at": at + settle, "measured_at": at + settle * (1 + MEASURED_OVER_SETTLE)}
+        for number, at in arrived.items()
+    ]
 
 
 def _rate(rate: float) -> str:
