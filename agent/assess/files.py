@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from connectors.assessment import Export, Row, UnusableFile
 LARGEST_BYTES = 256 * 2**20  # of one file; an AWR report has a few MiB
 _TEXT = ("NAME", "OWNER", "SCHEMA", "PATH", "KEY", "TYPE", "TBSP", "FILE", "VERSION", "RELEASE", "STATE", "EPOCH")
 _NUMBERED = ("ID", "FILES", "NO")
+_TRUTH = {"t": True, "f": False, "true": True, "false": False}
 
 
 def read_text(path: Path) -> str:
@@ -146,19 +147,32 @@ def csv_rows(path: Path) -> list[Row]:
 
 
 def _typed(title: str, column: Sequence[str]) -> list[Any]:
-    words = title.upper().replace('"', "")
-    named = any(word in words for word in _TEXT) and not words.endswith(_NUMBERED)
-    values = [None if cell == "" or cell == "NULL" else cell for cell in column]
-    if named:
+    """The cells as numbers or truth values where all of them are, else as text; empty ones are None."""
+    values = [None if cell in {"", "NULL"} else cell for cell in column]
+    if _is_text(title):
         return values
+    return _read_all(values, _number) or _read_all(values, _truth) or values
+
+
+def _read_all(values: Sequence[str | None], read: Callable[[str], Any]) -> list[Any]:
+    """The values as ``read`` takes them; empty where it cannot take one."""
     try:
-        return [None if value is None else _number(value) for value in values]
+        return [None if value is None else read(value) for value in values]
     except ValueError:
-        pass
-    truth = {"t": True, "f": False, "true": True, "false": False}
-    if all(value is None or value.lower() in truth for value in values):
-        return [None if value is None else truth[value.lower()] for value in values]
-    return values
+        return []
+
+
+def _is_text(title: str) -> bool:
+    """Whether the title is one of names, which may look like numbers."""
+    words = title.upper().replace('"', "")
+    return any(word in words for word in _TEXT) and not words.endswith(_NUMBERED)
+
+
+def _truth(text: str) -> bool:
+    word = text.lower()
+    if word not in _TRUTH:
+        raise ValueError(f"{text!r} is no truth value")
+    return _TRUTH[word]
 
 
 def _number(text: str) -> int | float:

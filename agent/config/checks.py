@@ -78,15 +78,20 @@ def _duplicates(items: Iterable[tuple[Location, dict[Any, Any]]], key: str, sent
 def _spaces_in_two_tiers(tiers: Iterable[tuple[Location, dict[Any, Any]]]) -> Iterator[Mistake]:
     home: dict[str, str] = {}
     for location, tier in tiers:
-        spaces = tier.get("spaces")
-        for position, space in enumerate(spaces if isinstance(spaces, list) else []):
-            name = space.get("name") if isinstance(space, dict) else space
-            if not isinstance(name, str):
-                continue
+        for position, name in _space_names(tier):
             if name in home:
                 message = f"the space {name!r} is in the tier {home[name]!r} already; a space has one tier"
                 yield (*location, "spaces", position), message, False
             home.setdefault(name, str(tier.get("name")))
+
+
+def _space_names(tier: dict[Any, Any]) -> Iterator[tuple[int, str]]:
+    """Position and name of each space of a tier that has one; other checks speak of the rest."""
+    spaces = tier.get("spaces")
+    for position, space in enumerate(spaces if isinstance(spaces, list) else []):
+        name = space.get("name") if isinstance(space, dict) else space
+        if isinstance(name, str):
+            yield position, name
 
 
 def _order_of_tiers(tiers: Iterable[tuple[Location, dict[Any, Any]]]) -> Iterator[Mistake]:
@@ -112,9 +117,11 @@ def _secrets(value: object, location: Location) -> Iterator[Mistake]:
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _secrets(inner, (*location, key if isinstance(key, int) else str(key)))
-    elif (
-        isinstance(value, str | int | float)
-        and not isinstance(value, bool)
-        and (SECRET_KEY.search(str(location[-1])) or SECRET_TEXT.search(str(value)))
-    ):
+    elif _is_secret(str(location[-1]), value):
         yield location, REFUSED, False
+
+
+def _is_secret(key: str, value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    return bool(SECRET_KEY.search(key) or SECRET_TEXT.search(str(value)))

@@ -15,6 +15,7 @@ from connectors.formatting import format_seconds
 from connectors.move_effects import Locked
 
 LONG_SECONDS = 1.0  # a statement of another session that takes so long was held up
+WHO_WAITS = {Locked.ALL: "all others", Locked.WRITES: "writers"}  # for a way that locks like this; else some
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,7 @@ def judge_others(findings: Findings, witness: Witness, bench: Bench) -> None:
         return
     by_name: dict[str, list[tuple[Window, list[Probe]]]] = {}
     for window in windows(bench):
-        met = [each for each in witness.probes if each.began < window.ended and each.ended > window.began]
-        if met:
+        if met := _overlapping(witness.probes, window):
             by_name.setdefault(window.row.move.route.name, []).append((window, met))
     for name in bench.proof.routes:
         moves = by_name.get(name, [])
@@ -86,14 +86,17 @@ def judge_others(findings: Findings, witness: Witness, bench: Bench) -> None:
             _judge_waiting(findings, name, moves)
 
 
+def _overlapping(probes: list[Probe], window: Window) -> list[Probe]:
+    return [each for each in probes if each.began < window.ended and each.ended > window.began]
+
+
 def _judge_online(findings: Findings, name: str, met: list[tuple[Window, list[Probe]]]) -> None:
     """Reads and writes have to end while it runs, and none may take long or fail."""
-    probes = [probe for _, some in met for probe in some]
+    probes = _probes(met)
     # Only what began and ended while the move ran shows that others went on; one that merely overlaps may have waited
     # for its end.
     within = sum(window.began <= probe.began and probe.ended <= window.ended for window, some in met for probe in some)
-    longest = max(probe.seconds for probe in probes)
-    failed = next((probe.error for probe in probes if probe.error), "")
+    longest, failed = max(probe.seconds for probe in probes), _first_error(probes)
     words = f"{within} reads and writes ended while it ran, the longest took {format_seconds(longest)}"
     if failed or longest > LONG_SECONDS:
         findings.note_contradiction(f"online {name}", f"{words}; {failed}".rstrip("; "))
@@ -105,13 +108,22 @@ def _judge_online(findings: Findings, name: str, met: list[tuple[Window, list[Pr
 
 def _judge_waiting(findings: Findings, name: str, met: list[tuple[Window, list[Probe]]]) -> None:
     """Others may be held up, but no longer than the statement of the move takes."""
-    failed = next((probe.error for _, some in met for probe in some if probe.error), "")
-    late = [(window, probe) for window, some in met for probe in some if probe.seconds > window.seconds + LONG_SECONDS]
-    longest = max(probe.seconds for _, some in met for probe in some)
-    locked = met[0][0].row.move.route.locked
-    what = "all others wait" if locked is Locked.ALL else "writers wait" if locked is Locked.WRITES else "some wait"
-    words = f"{what}: the longest read or write took {format_seconds(longest)}"
+    probes = _probes(met)
+    failed = _first_error(probes)
+    late = any(probe.seconds > window.seconds + LONG_SECONDS for window, some in met for probe in some)
+    longest = max(probe.seconds for probe in probes)
+    who = WHO_WAITS.get(met[0][0].row.move.route.locked, "some")
+    words = f"{who} wait: the longest read or write took {format_seconds(longest)}"
     if failed or late:
         findings.note_contradiction(f"online {name}", f"{words}; {failed}".rstrip("; "))
     else:
         findings.note_seen(f"online {name}", words)
+
+
+def _probes(met: list[tuple[Window, list[Probe]]]) -> list[Probe]:
+    """Of all moves together."""
+    return [probe for _, some in met for probe in some]
+
+
+def _first_error(probes: list[Probe]) -> str:
+    return next((probe.error for probe in probes if probe.error), "")

@@ -12,7 +12,7 @@ from agent.prove.comparing import in_words, look
 from agent.prove.moving import ids_of
 from agent.prove.witness import Witness
 from connectors.base import ConnectorError
-from connectors.model import Home, NoRoute, Route
+from connectors.model import Bundle, Home, NoRoute, Route
 from connectors.proving.proof import Case
 
 HELD_SECONDS = 1.5  # for which another session holds what an online build waits for
@@ -143,24 +143,27 @@ class Pitfalls:
 
     def _route(self, part: str, *, online: bool | None) -> Route:
         """A way of the unit that the note of the part names: online, locking, or (None) the kindest."""
-        notes = [each.note for each in self.case.part(part)]
-        if not notes:
-            raise CannotTry(f"the case {self.case.name} has nothing for it")
-        key = notes[0].partition(" ")[2]
-        connector = self.bench.watch.connector
-        found = [each for each in self.bench.bundles([self.case], connector.catalog()) if each.key == key]
-        if not found:
-            raise CannotTry(f"{key} is not in the catalog")
-        (bundle,) = found
-        space = self.bench.script.scratch
+        bundle, connector = self._bundle(part), self.bench.watch.connector
+        key, space = bundle.key, self.bench.script.scratch
         to_space = space.fast if bundle.space == space.slow else space.slow
         ways = connector.routes(with_exact_size(bundle, list(connector.exact_sizes(ids_of(bundle)))), to_space)
         if isinstance(ways, NoRoute):
             raise CannotTry(f"{key} has no way: {ways.sentence}")
-        fitting = [way for way in ways if online is None or way.online is online]
-        if not fitting:
+        fitting = next((way for way in ways if online in {None, way.online}), None)
+        if fitting is None:
             raise CannotTry(f"{key} has no {'online' if online else 'locking'} way on this server")
-        return fitting[0]
+        return fitting
+
+    def _bundle(self, part: str) -> Bundle:
+        """The unit that the note of the part names."""
+        notes = [each.note for each in self.case.part(part)]
+        if not notes:
+            raise CannotTry(f"the case {self.case.name} has nothing for it")
+        key = notes[0].partition(" ")[2]
+        for found in self.bench.bundles([self.case], self.bench.watch.connector.catalog()):
+            if found.key == key:
+                return found
+        raise CannotTry(f"{key} is not in the catalog")
 
     def _approve(self, route: Route) -> int:
         number = self.bench.store([route])

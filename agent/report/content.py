@@ -217,25 +217,36 @@ def _chosen(
 
 def _records(ledger: Ledger, rows: Sequence[ProposalRow], decisions: Sequence[AuditRow]) -> Iterator[ProposalRecord]:
     """The proposals with all that belongs to them."""
-    about: dict[str, list[AuditRow]] = defaultdict(list)
-    for decision in decisions:
-        about[decision.subject].append(decision)
+    about = _by_subject(decisions)
     for start in range(0, len(rows), READ_AT_ONCE):
         some = rows[start : start + READ_AT_ONCE]
         by_proposal = ledger.moves.of(some)
-        numbers = [move.id for moves in by_proposal.values() for move in moves]
-        steps, outcomes = ledger.moves.steps_of(numbers), ledger.moves.outcomes_of(numbers)
+        moves_of = _move_records(ledger, by_proposal)
         for row in some:
-            moves = by_proposal[row.id]
-            subjects = (f"proposal {row.id}", *(f"move {move.id}" for move in moves))
+            subjects = (f"proposal {row.id}", *(f"move {move.id}" for move in by_proposal[row.id]))
             decided = (each for subject in subjects for each in about.get(subject, ()))
-            yield ProposalRecord(
-                row=row,
-                decisions=tuple(sorted(decided, key=lambda each: each.id)),
-                moves=tuple(
-                    MoveRecord(row=move, steps=tuple(steps[move.id]), outcome=outcomes.get(move.id)) for move in moves
-                ),
-            )
+            ordered = tuple(sorted(decided, key=lambda each: each.id))
+            yield ProposalRecord(row=row, decisions=ordered, moves=moves_of[row.id])
+
+
+def _by_subject(decisions: Sequence[AuditRow]) -> dict[str, list[AuditRow]]:
+    """Decisions by the proposal or move that they are on."""
+    about: dict[str, list[AuditRow]] = defaultdict(list)
+    for decision in decisions:
+        about[decision.subject].append(decision)
+    return about
+
+
+def _move_records(ledger: Ledger, by_proposal: Mapping[int, Sequence[MoveRow]]) -> dict[int, tuple[MoveRecord, ...]]:
+    """The moves of each proposal with their statements and outcomes, all read at once."""
+    numbers = [move.id for moves in by_proposal.values() for move in moves]
+    steps, outcomes = ledger.moves.steps_of(numbers), ledger.moves.outcomes_of(numbers)
+    return {
+        proposal: tuple(
+            MoveRecord(row=move, steps=tuple(steps[move.id]), outcome=outcomes.get(move.id)) for move in moves
+        )
+        for proposal, moves in by_proposal.items()
+    }
 
 
 def report_document(report: Report) -> dict[str, Any]:

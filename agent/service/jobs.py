@@ -131,10 +131,8 @@ class Jobs:
         for outcome in watch.verify():
             log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
         self._note_status(watch)
-        if cycle.evidence and watch.database.name in self._unplanned:  # the server came later than the daemon
-            self.plan(watch)
-        elif cycle.evidence and self._plans_before_its_turn(watch):
-            self._plan(watch)
+        if cycle.evidence:
+            self._plan_early(watch)
 
     def plan(self, watch: Watch) -> None:
         """Plan in its turn, and store what is worth proposing; each proposal is logged once.
@@ -147,6 +145,13 @@ class Jobs:
             self._ledger.state.save_document(watch.database.name, PLANNED, None)
         else:
             self._unplanned.add(watch.database.name)
+
+    def _plan_early(self, watch: Watch) -> None:
+        """Plan after a sample, where that cannot wait for the next turn."""
+        if watch.database.name in self._unplanned:  # the server came later than the daemon
+            self.plan(watch)
+        elif self._plans_before_its_turn(watch):
+            self._plan(watch)
 
     def _plans_before_its_turn(self, watch: Watch) -> bool:
         """Whether a young agent has seen so much since its last plan that it does not wait for its turn."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +16,7 @@ from agent.terminal.throughput import forecast_document, forecast_facts
 from agent.terminal.variants import OtherNames, other_names_of
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
 from connectors.move_effects import Locked
-from connectors.route import Route
+from connectors.route import Route, Step
 from policies.model.moves import MoveReason, missed_wait_ratio
 
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
@@ -222,18 +222,26 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         lines += [f"-- {_comment(step.purpose)}", _with_semicolon(step.sql)]
     if move.goes_back:
         lines.append("-- only if its group cannot be completed, to take it back:")
-    for step in route.undo_steps if move.goes_back else ():
-        lines.append(f"-- {_comment(step.purpose)}")
-        lines += [f"--   {line}" for line in _with_semicolon(step.sql).splitlines()]
+        lines += [line for step in route.undo_steps for line in _commented(step.purpose, [step.sql])]
     if route.tidy_steps:
         lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
-    for step in route.tidy_steps:
-        lines.append(f"-- {_comment(step.purpose)}")
-        found = OtherNames(step.statements, ()) if in_full else other_names_of(step)
-        lines += [f"--   {line}" for sql in found.statements for line in _with_semicolon(sql).splitlines()]
-        if found.names:
-            lines[-len(found.statements)] += f" -- or, in place of this name, {found.text}"
+        lines += [line for step in route.tidy_steps for line in _tidying(step, in_full=in_full)]
     return "\n".join(lines) + "\n"
+
+
+def _tidying(step: Step, *, in_full: bool) -> list[str]:
+    """What removes a leftover, as comments; ``in_full``: with every name that it may have."""
+    found = OtherNames(step.statements, ()) if in_full else other_names_of(step)
+    lines = _commented(step.purpose, found.statements)
+    if found.names:
+        lines[-len(found.statements)] += f" -- or, in place of this name, {found.text}"
+    return lines
+
+
+def _commented(purpose: str, statements: Iterable[str]) -> list[str]:
+    """Statements that who runs the script does not run, below what they are for."""
+    lines = (line for sql in statements for line in _with_semicolon(sql).splitlines())
+    return [f"-- {_comment(purpose)}", *(f"--   {line}" for line in lines)]
 
 
 def move_document(move: ProposedMove) -> dict[str, Any]:

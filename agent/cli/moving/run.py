@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
 
@@ -66,23 +67,25 @@ def _run_once(session: Session) -> ExitCode:
         Daemon(config, session.config_path, session.ledger, session.clock).run_once()
     except HotplaceError as error:
         failure = error
-    documents, ended = [], []
-    for database in session.databases:
-        stored = session.ledger.state.load_document(database.name, STATUS)
-        proposals = session.ledger.proposals.rows(database=database.name, states={ProposalState.PROPOSED})
-        ended += [row for row in session.ledger.moves.rows(database=database.name, since=started) if row.approved]
-        documents.append(
-            {
-                "database": database.name,
-                "status": stored[1] if stored else None,
-                "proposals": [proposal_document(row) for row in proposals],
-            }
-        )
-        if stored is not None and stored[0] >= started and stored[1]["pid"] == os.getpid():  # else it was refused
-            session.out.line(f"{database.name}: {stored[1]['last_cycle']}")
-            print_proposals(session.out, proposals)
+    documents = [_say_what_came(session, database.name, started) for database in session.databases]
+    moves = (session.ledger.moves.rows(database=database.name, since=started) for database in session.databases)
+    ended = [row for rows in moves for row in rows if row.approved]
     print_moves(session.out, ended)
     if failure is not None:
         raise failure
     session.out.document({"databases": documents, "moves": [move_document(row) for row in ended]})
     return ExitCode.MOVE_FAILED if any(row.state is MoveState.FAILED for row in ended) else ExitCode.OK
+
+
+def _say_what_came(session: Session, database: str, started: datetime) -> dict[str, Any]:
+    """What the cycle that began at ``started`` has brought one database, printed and as JSON values."""
+    stored = session.ledger.state.load_document(database, STATUS)
+    proposals = session.ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
+    if stored is not None and stored[0] >= started and stored[1]["pid"] == os.getpid():  # else it was refused
+        session.out.line(f"{database}: {stored[1]['last_cycle']}")
+        print_proposals(session.out, proposals)
+    return {
+        "database": database,
+        "status": stored[1] if stored else None,
+        "proposals": [proposal_document(row) for row in proposals],
+    }

@@ -73,35 +73,46 @@ def sizing_command(
     ] = None,
 ) -> ExitCode:
     """Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves."""
-    if raid is not None and raid not in WRITE_FACTORS:
+    if raid not in {None, *WRITE_FACTORS}:
         raise typer.BadParameter(f"{raid} is not one of 1, 5, 6", param_hint="--raid")
+    prices, files = (price or (), drive_iops or ()), (csv_file, svg_file)
     if fleet:
-        if csv_file or svg_file or price or drive_iops or drive_size or break_even:
+        if any((*files, *prices, drive_size, break_even)):
             raise typer.BadParameter("the ranking of databases takes no prices and no files", param_hint="--fleet")
         return _fleet(session)
     if break_even:
-        if csv_file or svg_file or raid is not None:
+        if any((*files, raid)):
             raise typer.BadParameter("it takes prices and drives, and writes no files", param_hint="--break-even")
-        return break_even_command(session, price or (), drive_iops or (), drive_size or ())
+        return break_even_command(session, *prices, drive_size or ())
     if drive_size:
         raise typer.BadParameter("it is for --break-even only", param_hint="--drive-size")
-    answer = answer_of(session.database, session.ledger, session.clock, planned=True)
-    answer = replace(answer, prices=_prices(answer, price or (), drive_iops or (), raid))
-    files = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
-    for path, text in files.values():
-        if path is not None:
-            write_file(path, text)
-    _print(session, answer)
-    for path, _ in files.values():
-        if path is not None:
-            session.out.line(f"written: {path}")
-    session.out.document(
-        {**answer_document(answer), "files": {kind: path for kind, (path, _) in files.items() if path}}
-    )
-    return ExitCode.OK
+    return _one(session, *prices, raid, csv_file=csv_file, svg_file=svg_file)
 
 
 # -- one database ----------------------------------------------------------------------------------------------------
+
+
+def _one(
+    session: Session,
+    price: Iterable[str],
+    drive_iops: Iterable[str],
+    raid: int | None,
+    *,
+    csv_file: Path | None,
+    svg_file: Path | None,
+) -> ExitCode:
+    """The curve on the terminal and in the files that were asked for."""
+    answer = answer_of(session.database, session.ledger, session.clock, planned=True)
+    answer = replace(answer, prices=_prices(answer, price, drive_iops, raid))
+    texts = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
+    written = {kind: (path, text) for kind, (path, text) in texts.items() if path is not None}
+    for path, text in written.values():
+        write_file(path, text)
+    _print(session, answer)
+    for path, _ in written.values():
+        session.out.line(f"written: {path}")
+    session.out.document({**answer_document(answer), "files": {kind: path for kind, (path, _) in written.items()}})
+    return ExitCode.OK
 
 
 def _prices(
@@ -143,13 +154,9 @@ def _print(session: Session, answer: SizingAnswer) -> None:
     z, fast, slow = answer.sizing, answer.tiers[0].name, answer.tiers[-1].name
     out.line(f"{answer.database}: what {fast} saves over {slow}", style="bold")
     out.facts(_facts(answer))
-    if not answer.watched_seconds:
-        out.line("how much it would serve is not known")
-        out.line(sentence_without_demand(session))
-        return
-    if z.all_fast_per_hour <= 0:
-        out.line("no demand is known that fast storage would serve quicker: there is nothing to buy it for")
-        out.line("next: let `hotplace run` watch for a while, or: hotplace plan --observe 60")
+    if reasons := _why_no_curve(session, answer):
+        for line in reasons:
+            out.line(line)
         return
     out.heading(f"share of {seconds_per_hour(z.all_fast_per_hour)} saved, by bytes on {fast}")
     for line in text_chart(_curve(answer), shutil.get_terminal_size().columns):
@@ -169,6 +176,18 @@ def _print(session: Session, answer: SizingAnswer) -> None:
         out.line(f"wear: at its knee {fast} is written {format_ratio(wear)} of what it endures a day{worn}")
     if any(price.drive_iops for price in answer.prices):
         _print_drives(out, answer)
+
+
+def _why_no_curve(session: Session, answer: SizingAnswer) -> list[str]:
+    """What is missing for a curve, and what to do; empty where nothing is."""
+    if not answer.watched_seconds:
+        return ["how much it would serve is not known", sentence_without_demand(session)]
+    if answer.sizing.all_fast_per_hour <= 0:
+        return [
+            "no demand is known that fast storage would serve quicker: there is nothing to buy it for",
+            "next: let `hotplace run` watch for a while, or: hotplace plan --observe 60",
+        ]
+    return []
 
 
 def _print_drives(out: Output, answer: SizingAnswer) -> None:

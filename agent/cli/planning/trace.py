@@ -105,11 +105,13 @@ def _print(session: Session, mark: TraceMark) -> None:
 def _sentence(session: Session, database: DatabaseConfig, mark: TraceMark, figures: TraceFigures) -> str:
     now = session.clock.now()
     over = mark.until is not None and now >= mark.until
-    state = "on" if mark.on and not over else "off"
-    end = f" until {format_when(mark.until)}" if state == "on" and mark.until is not None else ""
+    collected = f"{figures.intervals} intervals, {format_seconds(figures.seconds)} collected"
+    if over or not mark.on:
+        return f"trace is off: {collected}"
+    end = "" if mark.until is None else f" until {format_when(mark.until)}"
     alive = daemon_of(session.ledger, database, now).alive
-    by = "" if state == "off" or alive else "; no daemon samples this database, start it with: hotplace run"
-    return f"trace is {state}{end}: {figures.intervals} intervals, {format_seconds(figures.seconds)} collected{by}"
+    by = "" if alive else "; no daemon samples this database, start it with: hotplace run"
+    return f"trace is on{end}: {collected}{by}"
 
 
 def _document(mark: TraceMark, figures: TraceFigures) -> dict[str, Any]:

@@ -35,19 +35,28 @@ def containers(
         storage = session.database.resolve_spaces(watch.connector.catalog())
     finally:
         watch.close(save=False)
-    rows = [row for row in _by_tier(storage) if space in {None, storage.spaces[row].name}]
-    if space is not None and not rows:
-        raise CommandError(
-            f"no space is named {space!r}",
-            code=ExitCode.NOT_FOUND,
-            advice=f"There are {', '.join(storage.spaces[row].name for row in _by_tier(storage)) or 'none'}.",
-        )
+    rows = _by_tier(storage) if space is None else [_row_of(storage, space)]
     found = [storage.spaces[row] for row in rows]
     session.out.table(COLUMNS, [_cells(each, container) for each in found for container in each.containers])
     for each in found:
         if not each.containers:
             session.out.line(f"{each.name}: none that this login may see")
     session.out.document({"database": session.database.name, "spaces": [_space_document(storage, row) for row in rows]})
+
+
+def _row_of(storage: Storage, space: str) -> int:
+    """Row of the space of that name.
+
+    Raises:
+        CommandError: there is none.
+    """
+    names = [each.name for each in storage.spaces]
+    if space not in names:
+        listed = ", ".join(names[row] for row in _by_tier(storage))
+        raise CommandError(
+            f"no space is named {space!r}", code=ExitCode.NOT_FOUND, advice=f"There are {listed or 'none'}."
+        )
+    return names.index(space)
 
 
 def _by_tier(storage: Storage) -> list[int]:
