@@ -29,7 +29,6 @@ from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import short_digest, state_text
-from agent.verification.settling import MEASURED_OVER_SETTLE
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
 SHOWN = 50
@@ -294,7 +293,7 @@ def _outcome_lines(rows: Sequence[OutcomeRow]) -> Iterator[str]:
 
 def _awaited_line(each: Mapping[str, Any]) -> str:
     settled, measured = format_when(each["settled_at"]), format_when(each["measured_at"])
-    return f"proposal {each['proposal']}: its moves settle until {settled} and are measured until {measured}"
+    return f"proposal {each['proposal']}: its moves settle until {settled} and are first judged at {measured}"
 
 
 def _awaited(session: Session) -> list[dict[str, Any]]:
@@ -305,7 +304,7 @@ def _awaited(session: Session) -> list[dict[str, Any]]:
     for row in rows:
         arrived[row.proposal_id] = max(row.updated_at, arrived.get(row.proposal_id, row.updated_at))
     return [
-        {"proposal": number, "settled_at": at + settle, "measured_at": at + settle * (1 + MEASURED_OVER_SETTLE)}
+        {"proposal": number, "settled_at": at + settle, "measured_at": at + 2 * settle}
         for number, at in arrived.items()
     ]
 
