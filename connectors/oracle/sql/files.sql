@@ -17,6 +17,7 @@ SELECT T.NAME AS NAME,
          UNION ALL
         SELECT I.FILE_NO, 0, 0, 0, 0, I.SMALL_SYNC_READ_REQS, I.SMALL_SYNC_READ_LATENCY
           FROM GV$IOSTAT_FILE I
+-- Temporary files count from 1 of their own, so FILE_NO alone would add the sorts of temporary file 5 to data file 5.
          WHERE I.FILETYPE_NAME = 'Data File') C
   JOIN V$DATAFILE D ON D.FILE# = C.FILE_NO
   JOIN V$TABLESPACE T ON T.TS# = D.TS#

@@ -22,6 +22,7 @@ SELECT p.object_id,
   JOIN sys.objects AS o ON o.object_id = p.object_id
   JOIN sys.schemas AS s ON s.schema_id = o.schema_id
   JOIN sys.data_spaces AS d ON d.data_space_id = i.data_space_id
+-- container_id is the hobt_id for rows (1) and row overflow (3), but the partition_id for large objects (2).
   LEFT JOIN sys.allocation_units AS a ON a.container_id = p.hobt_id AND a.type = 1
   LEFT JOIN sys.allocation_units AS v ON v.container_id = p.hobt_id AND v.type = 3
   LEFT JOIN sys.allocation_units AS l ON l.container_id = p.partition_id AND l.type = 2

@@ -43,10 +43,13 @@ def go_through(work: Work, operation: Operation, asked: Build) -> None:
     try:
         low_priority = asked.low_priority_minutes
         work.lock(table, SHARED if asked.online else SCHEMA_MODIFICATION, low_priority)
+        # Not before the lock: a build that times out while it waits for its first one leaves nothing to resume.
         operation.begun = True
         work.fail_if_told()
         work.instance.builds += 1
         _copy(work, operation, online=asked.online)
+        # Even an online build shuts the table once more, at its end: a clustered one under Sch-M, which waits behind
+        # long readers and keeps everybody behind itself waiting.
         work.lock(table, SHARED if asked.online and new.type > CLUSTERED else SCHEMA_MODIFICATION, low_priority)
         work.pause(0)
     except (ServerError, Cancelled):
