@@ -121,7 +121,8 @@ class PostgresqlConnector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         allowed = self._settings.allow_moves_with_remote_apply
-        return findings.examine(self._session, self.catalog(), remote_apply_allowed=allowed)
+        catalog = self.catalog()
+        return findings.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""

@@ -13,6 +13,7 @@ from connectors.postgresql.moving.relation import ONE_STORAGE
 from connectors.postgresql.reading.replication import findings_on, read_replication
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
+from connectors.volatile import volatile_here
 
 OLDEST = 140000
 NEWEST_TRIED = 189999
@@ -34,13 +35,14 @@ _FACTS = (
 Facts = Mapping[str, Any]
 
 
-def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: bool) -> tuple[Finding, ...]:
+def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: bool, local: bool) -> tuple[Finding, ...]:
     """All findings, including those that are ok.
 
     Args:
         session: to ask over.
         catalog: as it is now.
         remote_apply_allowed: the configuration allows moves whose lock a standby could prolong.
+        local: the server's files are on this machine.
 
     Raises:
         ConnectorError: the server did not answer.
@@ -50,11 +52,25 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found = [check(facts) for check in _CHECKS]
     found += [_may_create(row) for row in spaces]
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
+    found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
     found += findings_on(read_replication(session), allowed=remote_apply_allowed)
     found += _unfinished_index_findings(
         session.rows(query("unfinished_indexes"), doing="looking for unfinished indexes")
     )
     return (*found, *unknown_files(session))
+
+
+def _volatile(space: str, why: str) -> Finding:
+    """One tablespace that is gone after a restart can keep the whole server from starting."""
+    if not why:
+        return Finding.ok("storage_lasts", f"nothing shows that the storage of {space} is lost with a restart")
+    return Finding.warning(
+        "storage_volatile",
+        f"what {space} holds does not survive a restart of the machine: {why}; a server that lacks a tablespace may "
+        "not start again",
+        f"Give {space} a place on storage that lasts, or no tier.",
+        values={"space": space},
+    )
 
 
 def _unfinished_index_findings(rows: list[Row]) -> list[Finding]:
