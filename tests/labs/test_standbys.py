@@ -66,8 +66,8 @@ def _streams(dba: psycopg.Connection, name: str) -> bool:
 
 def test_a_standby_that_falls_behind_is_spared(primary: Cluster) -> None:
     """Replay stops: a move waits and says for whom, and one that runs is cancelled, nothing changed."""
-    limits = {"replica_queue_mib": 2, "replica_queue_abort_mib": 4}
-    connector = primary.connector(**limits, lock_timeout="20s")  # long enough to be caught while it waits for its lock
+    patient = "20s"  # long enough to be caught while it waits for its lock
+    connector = primary.connector(replica_queue_mib=2, replica_queue_abort_mib=4, lock_timeout=patient)
     with primary.session() as dba, following(primary, "laggard") as standby, standby.session() as replica:
         route = route_to(connector, "public.followed", "fast")
         assert connector.blockers(route) == ()

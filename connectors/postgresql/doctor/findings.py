@@ -9,11 +9,11 @@ from connectors.findings import Finding
 from connectors.formatting import format_bytes
 from connectors.model import Catalog
 from connectors.postgresql.doctor.unknown_files import unknown_files
+from connectors.postgresql.doctor.volatile import volatile_here
 from connectors.postgresql.moving.relation import ONE_STORAGE
 from connectors.postgresql.reading.replication import findings_on, read_replication
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
-from connectors.volatile import volatile_here
 
 OLDEST = 140000
 NEWEST_TRIED = 189999

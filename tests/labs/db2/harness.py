@@ -79,8 +79,8 @@ class TablesHarness:
 
     def connect_through(self, way: SilentWay) -> Connector:
         """As an administrator."""
-        limits: dict[str, Any] = dict.fromkeys(("connect_timeout", "query_timeout", "move_timeout"), 1.0)
-        return find_engine("db2").connect(self.settings(port=way.port, **limits), self.clock)
+        settings = self.settings(port=way.port, connect_timeout=1.0, query_timeout=1.0, move_timeout=1.0)
+        return find_engine("db2").connect(settings, self.clock)
 
     def refused_connect(self) -> Connector:
         """With another password than the server knows."""
