@@ -39,6 +39,7 @@ class EmulatedDatabase(Workload):
         self.stopped = threading.Event()  # one is standing
         self.version = version
         self.seconds_per_gb = 0.0  # how long a copy takes
+        self.least_seconds = 0.0  # and how long at least
         self.name = "ORCL"
         self.database_id = 1_600_000_001
         self.services = {"orcl", "orclpdb1"}

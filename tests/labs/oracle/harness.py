@@ -14,15 +14,18 @@ from typing import Any
 import oracledb
 
 from agent.model.clock import SystemClock
+from agent.prove.script import Script, script_of
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Step
 from connectors.oracle.connector import OracleConnector
+from connectors.oracle.engine import ENGINE
 from connectors.oracle.session.driver import load_driver
 from connectors.oracle.settings import OracleSettings
+from connectors.proving.proof import ProofSession, Scratch
 from connectors.settings import SecretSource
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.oracle.database import EmulatedDatabase
-from tests.labs.oracle.model import UNLIMITED, Quirks, Table
+from tests.labs.oracle.model import UNLIMITED, Quirks, Table, User
 from tests.labs.silence import Address, SilentWay
 from tests.labs.tns.server import TnsServer, serving
 
@@ -127,6 +130,29 @@ class OracleHarness:
         return PlayTable(
             name=own, key=key, index_key=f"{OWNER}.{index} INDEX", lob_key=f"{key} LOB (DOC)" if lob else None
         )
+
+    @contextmanager
+    def scratch(self) -> Iterator[tuple[Script, ProofSession]]:
+        """A schema of its own, over a session of its owner's."""
+        name, proof = f"SCRATCH{next(_NUMBERS)}", ENGINE.proof
+        assert proof is not None
+        self.add_owner(name)
+        session = proof.open_session(self.settings(name), self.clock)
+        try:
+            yield script_of(proof, Scratch(schema=name, slow=self.source_space, fast=self.target_space)), session
+        finally:
+            session.close()
+            for owner, table in list(self.database.tables):
+                if owner == name:
+                    self.database.drop_table(owner, table)
+
+    def add_owner(self, name: str) -> User:
+        """Who owns a schema, may make tables in it, move them, and look."""
+        rights = {"CREATE TABLE", "SELECT ANY DICTIONARY"}
+        quotas = {self.source_space: UNLIMITED, self.target_space: UNLIMITED}
+        user = self.database.add_user(name, PASSWORD, privileges=rights, quotas=quotas)
+        user.grants.add(("EXECUTE", "SYS.DBMS_LOCK"))
+        return user
 
     def drop(self, table: PlayTable) -> None:
         """With PURGE; somebody's move of it is waited for."""
@@ -295,12 +321,13 @@ OF_FILES: Mapping[Ability, str] = {
     Ability.LOCK: "a data file is moved under everybody's feet: it waits for no lock",
     Ability.FULL: "no view tells the room of a folder",
     Ability.LOB: "a tablespace moves with everything in it, indexes and LOBs too",
+    Ability.CASES: "cases lie in a tablespace and move alone, and files are what moves here",
 }
 NEW, OLD = "oracle 19 (emulated server)", "oracle 12.1 SE2 RAC (emulated server)"
 FILES = "oracle 19, whole tablespaces (emulated server)"
 NEVER: Mapping[str, Mapping[Ability, str]] = {
     NEW: NOT_HELD,
-    OLD: {**SHORT_NAMES, **NOT_HELD},
+    OLD: {**SHORT_NAMES, **NOT_HELD, Ability.CASES: "they have partitions and bitmap indexes, of Enterprise Edition"},
     FILES: {**NOT_HELD, **OF_FILES},
 }
 

@@ -215,7 +215,7 @@ def rebuild_index(session: EmulatedSession, owner: str, name: str, rebuild: Rebu
         for copy in copies:
             database.tablespace(copy.tablespace)
         locked = _locked_by_rebuild(table, index, rebuild)
-        session.wait_for_objects(locked, online=rebuild.online)
+        session.wait_for_objects(locked, online=rebuild.online, mode="SHARE")
         for copy in copies:
             copy.segment.created = True
         _make_room(database, copies)
@@ -305,7 +305,7 @@ def _take_time(session: EmulatedSession, total: int, target: str, name: str) -> 
     with database.changed:
         database.long_operations.append(operation)
     for piece in range(1, SLICES + 1):
-        session.pause(database.seconds_per_gb * total / 2**30 / SLICES)
+        session.pause(max(database.least_seconds, database.seconds_per_gb * total / 2**30) / SLICES)
         operation.done_blocks = operation.total_blocks * piece // SLICES
 
 

@@ -83,23 +83,26 @@ def _call(session: EmulatedSession, package: str, name: str, given: dict[str, st
             raise OracleError(6550, "line 1, column 7: PLS-00201: identifier 'SYS.DBMS_LOCK' must be declared")
         return _lock(session, name, str(given.get("id", given.get("0"))))
     if package == "DBMS_STATS" and name == "GATHER_TABLE_STATS":
-        owner, table = (
-            _identifier(str(given.get(key, given.get(str(at))))) for at, key in enumerate(("ownname", "tabname"))
-        )
-        with session.database.changed:
-            if owner != session.user.name or (owner, table) not in session.database.tables:
-                raise OracleError(20000, f'Unable to analyze TABLE "{owner}"."{table}", insufficient privileges')
-            found = session.database.table(owner, table)
-            if not found.columns:
-                raise refuse("statistics of tables that no statement has made")
-            session.database.engine.rows.gather(found, session)
-            session.database.touch()
+        owner, table = (given.get(key, given.get(str(at))) for at, key in enumerate(("ownname", "tabname")))
+        _gather(session, _identifier(str(owner)), _identifier(str(table)))
         return None
     if package == "DBMS_APPLICATION_INFO" and name == "SET_MODULE":
         session.client.module = str(given.get("module_name", given.get("0")) or "")
         session.client.action = str(given.get("action_name", given.get("1")) or "")
         return None
     raise refuse(f"{package}.{name}")
+
+
+def _gather(session: EmulatedSession, owner: str, table: str) -> None:
+    """Statistics of a table that a statement has made, by its owner."""
+    database = session.database
+    with database.changed:
+        if owner != session.user.name or (owner, table) not in database.tables:
+            raise OracleError(20000, f'Unable to analyze TABLE "{owner}"."{table}", insufficient privileges')
+        if not database.tables[owner, table].columns:
+            raise refuse("statistics of tables that no statement has made")
+        database.engine.rows.gather(database.tables[owner, table], session)
+        database.touch()
 
 
 def _identifier(text: str) -> str:

@@ -19,6 +19,8 @@ from tests.labs.oracle.model import BLOCK, Column, Index, Segment, Table
 from tests.labs.oracle.views.rewrite import (
     CHANGES,
     ERRORS,
+    LEVEL,
+    LEVELS,
     Asking,
     Visit,
     name_in_duck,
@@ -42,12 +44,16 @@ Undo = tuple[str, str, list[Any]]  # relation, what to delete of it, rows to ins
 
 
 class Rows:
-    """The rows of a database. Statements run one after the other."""
+    """The rows of a database. Statements run one after the other, over a connection of their own.
 
-    def __init__(self, database: EmulatedDatabase, duck: duckdb.DuckDBPyConnection, lock: threading.Lock) -> None:
+    Its lock is the last one that anybody takes: queries hold the engine's when they ask for the database's, changes of
+    rows hold the database's.
+    """
+
+    def __init__(self, database: EmulatedDatabase, duck: duckdb.DuckDBPyConnection) -> None:
         self._database = database
-        self._duck = duck
-        self._lock = lock
+        self._duck = duck.cursor()
+        self._lock = threading.Lock()
 
     def create(self, table: Table) -> None:
         """An empty relation."""
@@ -106,7 +112,7 @@ class Rows:
         names = [_quoted(str(each.name)) for each in listed] or [_quoted(column.name) for column in table.columns]
         prepared = translate_query(selected.copy(), asking, ())
         for view in prepared.views:
-            self._database.engine.bring(view)
+            self._bring(view)
         first = int(self._run(f"SELECT COALESCE(MAX({_quoted(NUMBER)}), 0) + 1 FROM {_relation(table)}")[0][0])
         numbered = f"SELECT {first - 1} + ROW_NUMBER() OVER (), * FROM ({prepared.sql})"
         into = f"{_relation(table)} ({', '.join((_quoted(NUMBER), *names))})"
@@ -127,6 +133,20 @@ class Rows:
         self._run(translated(tree, ERRORS))
         numbers = ", ".join(str(row[0]) for row in before) or "0"
         return len(before), (_relation(table), f"{_quoted(NUMBER)} IN ({numbers})", before)
+
+    def _bring(self, name: str) -> None:
+        """What an INSERT selects from. Raises OracleError ORA-03001."""
+        if name == "DUAL":
+            self._run('CREATE OR REPLACE TABLE "DUAL" AS SELECT \'X\' AS "DUMMY"')
+        elif "." not in name and not self.bring_levels(name):
+            raise refuse(f"INSERT ... SELECT from {name}")
+
+    def bring_levels(self, name: str) -> bool:
+        """Whether it is what stands for a hierarchy of levels, which is there then."""
+        if name.startswith(LEVELS):
+            made = f'SELECT UNNEST(GENERATE_SERIES(1, {int(name.removeprefix(LEVELS))})) AS "{LEVEL}"'
+            self._run(f'CREATE TABLE IF NOT EXISTS "{name}" AS {made}')
+        return name.startswith(LEVELS)
 
     def take_back(self, undo: Undo) -> None:
         """Rows as they were before a statement."""

@@ -181,7 +181,7 @@ class EmulatedSession:
                 self.database.changed.wait(left)
                 self.check()
 
-    def wait_for_objects(self, numbers: set[int], *, online: bool) -> None:
+    def wait_for_objects(self, numbers: set[int], *, online: bool, mode: str = "EXCLUSIVE") -> None:
         """Blocking DDL locks a table or partitions, or gives up; online DDL waits as ``drain`` says. Lock is held.
 
         Raises:
@@ -192,7 +192,7 @@ class EmulatedSession:
             return
         self._wait_while(lambda: self._holders(numbers).keys(), self._patience(), "enq: TM - contention")
         for number in numbers:
-            self.lock(number, "EXCLUSIVE")
+            self.lock(number, mode)
         self._ddl_locks |= numbers
 
     def drain(self, numbers: set[int]) -> None:
@@ -290,7 +290,7 @@ class EmulatedSession:
             if table.owner != self.user.name:
                 self.may_alter(table.owner, "TABLE", table.name)
             numbers = {table.object_id, *(segment.object_id for segment in table.segments)}
-            self._wait_while(lambda: self._exclusive_holders(numbers), float("inf"), "enq: TM - contention")
+            self._wait_while(lambda: self._ddl_holders(numbers), float("inf"), "enq: TM - contention")
             count, undo = rows.change(self, tree, table)
             self._undo.append(undo)
             self._begin()
@@ -304,9 +304,9 @@ class EmulatedSession:
             self.database.touch()
         return Answer(rowcount=count)
 
-    def _exclusive_holders(self, numbers: set[int]) -> set[int]:
+    def _ddl_holders(self, numbers: set[int]) -> set[int]:
         held = (self.database.table_locks.get(number, {}) for number in numbers)
-        return {session for holders in held for session, mode in holders.items() if mode == "EXCLUSIVE"} - {
+        return {session for holders in held for session, mode in holders.items() if mode in ("EXCLUSIVE", "SHARE")} - {
             self.session_id
         }
 

@@ -190,3 +190,15 @@ def test_nothing_unknown_is_answered(maker: oracledb.Cursor) -> None:
     assert refused(maker, "DELETE FROM t") == 3001
     assert refused(maker, "INSERT INTO t VALUES (1)") == 3001
     assert refused(maker, "SELECT id FROM maker.u") == 942
+
+
+def test_what_is_executed_again_is_committed_again(lab: OracleHarness, maker: oracledb.Cursor) -> None:
+    """With autocommit the driver tells it in other bits of a statement that the server knows already."""
+    maker.execute("CREATE TABLE t (id NUMBER(5), n NUMBER(5))")
+    fill(maker, "t", "g, 0", 3)
+    maker.connection.autocommit = True
+    for _ in range(3):
+        maker.execute("UPDATE t SET n = n + 1 WHERE id = 2")
+        assert not lab.database.table_locks
+    maker.connection.rollback()
+    assert ask(maker, "SELECT SUM(n) FROM maker.t") == [(3,)]

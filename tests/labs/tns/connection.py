@@ -19,6 +19,7 @@ from tests.labs.tns.backend import Answer, Bind, Client, OracleError, Session
 from tests.labs.tns.lobs import LobCall, Lobs, read_lob_call
 from tests.labs.tns.login import Challenge
 from tests.labs.tns.requests import (
+    COMMIT_AGAIN,
     Attributes,
     Execute,
     Function,
@@ -229,10 +230,11 @@ class Connection:
                 asked = read_execute(reader)
                 return lambda writer: self._execute(writer, asked)
             case Function.REEXECUTE | Function.REEXECUTE_AND_FETCH:
-                number, count, _, _ = reader.numbers(4)
+                number, count, _, options = reader.numbers(4)
                 binds = self._rebound(number, 1 if function == Function.REEXECUTE_AND_FETCH else count, reader)
                 rows = count if function == Function.REEXECUTE_AND_FETCH else 0
-                return lambda writer: self._again(writer, number, binds, count if not rows else 1, rows)
+                commit = bool(options & COMMIT_AGAIN)
+                return lambda writer: self._again(writer, number, binds, count if not rows else 1, rows, commit=commit)
             case Function.FETCH:
                 number, rows = reader.numbers(2)
                 return lambda writer: self._fetch(writer, number, rows)
@@ -358,9 +360,11 @@ class Connection:
             read_bind_row(reader, binds)
         return binds
 
-    def _again(self, writer: Writer, number: int, binds: list[Bind], executions: int, rows: int) -> None:
+    def _again(
+        self, writer: Writer, number: int, binds: list[Bind], executions: int, rows: int, *, commit: bool
+    ) -> None:
         cursor = self._cursors[number] = Cursor(self._cursors[number].sql, binds)
-        cursor.answer = self._run(cursor.sql, binds, executions, commit=False)
+        cursor.answer = self._run(cursor.sql, binds, executions, commit=commit)
         if cursor.answer.columns:
             self._rows(writer, number, rows)
         else:

@@ -64,6 +64,9 @@ class Option(IntEnum):
     DESCRIBE = 0x20000
 
 
+COMMIT_AGAIN = 0x01  # in the second options of a statement that is executed again
+
+
 class NotEmulatedError(Exception):
     """The client used a part of the protocol that this server does not have; the connection ends, loudly."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Rows = Iterator[Row]
 CONTAINER, ROOT, WHOLE = 3, 1, 0
+_MODES = {"EXCLUSIVE": 6, "SHARE": 4}  # of table locks; others count as row exclusive, 3
 _SYSSTAT: tuple[str, ...] = (
     *("physical reads", "physical reads cache", "physical reads direct", "physical read IO requests"),
     *("physical read total IO requests", "session logical reads", "physical writes", "redo size"),
@@ -276,7 +277,7 @@ def locked_objects(db: EmulatedDatabase, instance: int) -> Rows:
                 yield {
                     "OBJECT_ID": number, "SESSION_ID": session.session_id, "ORACLE_USERNAME": session.user.name,
                     "XIDUSN": 1, "XIDSLOT": 1, "XIDSQN": session.transaction,
-                    "LOCKED_MODE": 6 if holders[session.session_id] == "EXCLUSIVE" else 3, "CON_ID": container_id(db),
+                    "LOCKED_MODE": _MODES.get(holders[session.session_id], 3), "CON_ID": container_id(db),
                 }  # fmt: skip
 
 
@@ -285,8 +286,7 @@ def locks(db: EmulatedDatabase, instance: int) -> Rows:
     here = {session.session_id for session in _sessions(db, instance)}
     for number, holders in db.table_locks.items():
         for session in holders.keys() & here:
-            exclusive = holders[session] == "EXCLUSIVE"
-            yield {"SID": session, "TYPE": "TM", "ID1": number, "ID2": 0, "LMODE": 6 if exclusive else 3}
+            yield {"SID": session, "TYPE": "TM", "ID1": number, "ID2": 0, "LMODE": _MODES.get(holders[session], 3)}
     for lock, session in db.user_locks.items():
         if session in here:
             yield {"SID": session, "TYPE": "UL", "ID1": int(lock), "ID2": 0, "LMODE": 6, "REQUEST": 0}

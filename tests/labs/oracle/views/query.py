@@ -15,7 +15,7 @@ from tests.labs.oracle.documented import View, view
 from tests.labs.oracle.rows import Rows
 from tests.labs.oracle.views.dictionary import DICTIONARY
 from tests.labs.oracle.views.performance import PERFORMANCE, product, segstat
-from tests.labs.oracle.views.rewrite import ERRORS, LEVEL, LEVELS, Prepared, prepare, refuse
+from tests.labs.oracle.views.rewrite import ERRORS, Prepared, prepare, refuse
 from tests.labs.sql.duck import store, telling
 from tests.labs.tns.backend import Answer, Bind, Column, OracleError
 from tests.labs.tns.values import OracleType
@@ -48,7 +48,7 @@ class Engine:
         self._database = database
         self._lock = threading.Lock()
         self._duck = duckdb.connect(config={"threads": 1})
-        self.rows = Rows(database, self._duck, self._lock)
+        self.rows = Rows(database, self._duck)
         self._loaded: dict[str, tuple[tuple[int, int], frozenset[str]]] = {}  # view -> what it shows, and columns
 
     def run(self, session: EmulatedSession, sql: str, binds: list[Bind]) -> Answer:
@@ -61,7 +61,7 @@ class Engine:
             for name in prepared.views:
                 if "." in name:
                     self._refuse_table(session, name)
-                elif not self._bring_levels(name):
+                elif not self.rows.bring_levels(name):
                     self._load(session, name, prepared)
             with telling(ERRORS):
                 done = self._duck.execute(prepared.sql, {k: v for k, v in values.items() if f"${k}" in prepared.sql})
@@ -69,23 +69,6 @@ class Engine:
         if prepared.visits:
             self.rows.count_visits(prepared.visits, session.instance)
         return answer
-
-    def bring(self, name: str) -> None:
-        """What an INSERT selects from: rows of tables, and levels. Raises OracleError ORA-03001."""
-        with self._lock:
-            if name == "DUAL":
-                self._duck.execute('CREATE OR REPLACE TABLE "DUAL" AS SELECT \'X\' AS "DUMMY"')
-                self._loaded.pop(name, None)
-            elif "." not in name and not self._bring_levels(name):
-                raise refuse(f"INSERT ... SELECT from {name}")
-
-    def _bring_levels(self, name: str) -> bool:
-        """Whether it is what stands for a hierarchy of levels, which is there then."""
-        if name.startswith(LEVELS):
-            last = int(name.removeprefix(LEVELS))
-            made = f'SELECT UNNEST(GENERATE_SERIES(1, {last})) AS "{LEVEL}"'
-            self._duck.execute(f'CREATE TABLE IF NOT EXISTS "{name}" AS {made}')
-        return name.startswith(LEVELS)
 
     def _refuse_table(self, session: EmulatedSession, name: str) -> None:
         """Raises OracleError: ORA-00942 for one that is not there or not theirs, ORA-03001 without rows."""

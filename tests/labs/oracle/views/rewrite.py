@@ -261,8 +261,10 @@ def _literal(node: exp.Literal, _: Asking) -> exp.Expr:
 
 
 def _joined(node: exp.DPipe, _: Asking) -> exp.Expr:
-    """NULL counts as nothing."""
-    joined = exp.Anonymous(this="concat", expressions=[node.left, node.right])
+    """NULL counts as nothing. A chain is one concatenation: NULLIF evaluates its first argument twice."""
+    if isinstance(node.parent, exp.DPipe):
+        return node
+    joined = exp.Anonymous(this="concat", expressions=[each.copy() for each in node.flatten()])
     return exp.Nullif(this=joined, expression=exp.Literal.string(""))
 
 
