@@ -6,6 +6,7 @@ from connectors.assessment import ByHand
 from connectors.base import Clock, Connector
 from connectors.inheritance import Inheritance
 from connectors.oracle import by_hand
+from connectors.oracle.proving import PROOF
 from connectors.oracle.settings import OracleSettings
 from connectors.recording.tap import Tap
 from connectors.registry import Engine
@@ -60,6 +61,7 @@ ENGINE = Engine(
         server=("protocol", "ssl_server_dn_match", "config_dir", "driver", "client_library"),
         login=("password", "token", "token_key", "wallet_location", "wallet_password"),  # a wallet may hold a login
     ),
+    proof=PROOF,
     by_hand=ByHand(
         queries=by_hand.queries,
         read=by_hand.read,

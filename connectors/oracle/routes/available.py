@@ -32,6 +32,7 @@ from connectors.oracle.settings import OracleSettings
 
 ONLINE_PARTITIONS, ONLINE_TABLES = (12, 1), (12, 2)
 _NORMAL = frozenset({"NORMAL", "NORMAL/REV", "FUNCTION-BASED NORMAL"})
+EXCLUSIVE, SHARE = "exclusive DDL lock", "share lock"
 _JOURNAL_RATIO = 0.05  # of the bundle: journal and mapping tables of online forms
 _GATHERED_PER_SECOND = 100e6  # bytes that one session reads and counts, an estimate
 
@@ -120,7 +121,7 @@ class _Maker:
             tidy=[statements.rebuild(piece, None, online=False), *restore],
             tidy_bytes=self._bundle.size_bytes,
             online=online,
-            locks=self._locks(online=online, blocked="writes to the table wait, queries go on"),
+            locks=self._locks(online=online, blocked="writes wait, queries go on", mode=SHARE),
             notes=(
                 "reads the old index or the whole table, and sorts in the temporary tablespace of the mover's user",
             ),
@@ -233,11 +234,11 @@ class _Maker:
             for ordinal, statement in enumerate(sent, start=1)
         )
 
-    def _locks(self, *, online: bool, blocked: str) -> str:
+    def _locks(self, *, online: bool, blocked: str, mode: str = EXCLUSIVE) -> str:
         patience = format_seconds(self._settings.online_lock_timeout if online else self._settings.lock_timeout)
         if online:
             return (
-                "brief exclusive locks at the start and the end, reads and writes go on between; it waits for "
-                f"transactions that are open on the object then, at most {patience}"
+                f"{EXCLUSIVE} on the object, briefly at the start and the end; reads and writes go on between; it "
+                f"waits for transactions that are open on the object then, at most {patience}"
             )
-        return f"exclusive DDL lock: {blocked}; gives up after {patience} if it is not free"
+        return f"{mode} on the table or partition: {blocked}; gives up after {patience} if it is not free"

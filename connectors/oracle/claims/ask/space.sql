@@ -1,0 +1,19 @@
+-- Why a scratch space cannot be used, one sentence a row. Parameter {space}: its name.
+-- Reads: DBA_TABLESPACES, DBA_TS_QUOTAS, SESSION_PRIVS. Since: 11.2. Privilege: SELECT on the first two.
+-- Cost: milliseconds.
+SELECT 'there is no tablespace ' || {space} AS WHY
+  FROM DUAL
+ WHERE NOT EXISTS (SELECT 1 FROM DBA_TABLESPACES T WHERE T.TABLESPACE_NAME = {space})
+UNION ALL
+SELECT 'the tablespace ' || T.TABLESPACE_NAME || ' is ' || T.STATUS || ' and holds ' || T.CONTENTS || ' data'
+  FROM DBA_TABLESPACES T
+ WHERE T.TABLESPACE_NAME = {space}
+   AND (T.CONTENTS <> 'PERMANENT' OR T.STATUS <> 'ONLINE')
+UNION ALL
+SELECT USER || ' has no quota in ' || T.TABLESPACE_NAME || ': ALTER USER ' || USER || ' QUOTA UNLIMITED ON '
+       || T.TABLESPACE_NAME || ';'
+  FROM DBA_TABLESPACES T
+ WHERE T.TABLESPACE_NAME = {space}
+   AND NOT EXISTS (SELECT 1 FROM DBA_TS_QUOTAS Q
+                    WHERE Q.TABLESPACE_NAME = T.TABLESPACE_NAME AND Q.USERNAME = USER AND Q.MAX_BYTES <> 0)
+   AND NOT EXISTS (SELECT 1 FROM SESSION_PRIVS P WHERE P.PRIVILEGE = 'UNLIMITED TABLESPACE')
