@@ -11,6 +11,7 @@ from agent.ledger import Ledger, MoveRow
 from agent.ledger.rows import SentRow
 from agent.ledger.state_names import work_before_proposal
 from agent.model.states import IN_PLACE, MoveState
+from agent.verification.effect import LEAST_AFTER
 from agent.verification.judgement import look_seconds
 from agent.verification.verifier import MINIMUM_WINDOW_SECONDS
 
@@ -65,7 +66,12 @@ def next_look(
     if passed < database.settle_seconds or not _enough_seen(ledger, database, settled_at, ends):
         return None
     length, last = look_seconds(database.settle_seconds, passed)
-    last = last or ends < now
+    first = settled_at + timedelta(seconds=length)
+    few = len(ledger.work.between(database.name, settled_at, first)) < LEAST_AFTER
+    if few or not _enough_seen(ledger, database, settled_at, first):
+        length = passed  # samples come late
+    # Once after is as long as before, what is not known of before is most of the error.
+    last = last or ends < now or length >= _seen_seconds(ledger, database.name, since, until)
     if length <= looked_seconds and not last:
         return None
     return Look(
@@ -125,6 +131,10 @@ def _ended(sent: Sequence[SentRow]) -> datetime | None:
 
 def _enough_seen(ledger: Ledger, database: DatabaseConfig, since: datetime, until: datetime) -> bool:
     """Whether enough was sampled: long enough to measure, unless settling is shorter still."""
-    seen = sum(each.seconds for each in ledger.work.between(database.name, since, until))
-    settle = database.settle_seconds
+    seen, settle = _seen_seconds(ledger, database.name, since, until), database.settle_seconds
     return seen >= min(settle, max(settle * SEEN_OVER_SETTLE, MINIMUM_WINDOW_SECONDS))
+
+
+def _seen_seconds(ledger: Ledger, database: str, since: datetime, until: datetime) -> float:
+    """How long was sampled."""
+    return sum(each.seconds for each in ledger.work.between(database, since, until))

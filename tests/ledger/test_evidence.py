@@ -153,12 +153,26 @@ def test_what_moves_later_ends_the_time_after(
 def test_a_look_that_could_not_tell_waits_for_twice_as_much(
     ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
 ) -> None:
-    """After five minutes were looked at the next look takes ten."""
+    """After five minutes were looked at the next look takes ten, and is the last: before was not seen for longer."""
+    first = next_look(ledger, database, moved[:1], clock.at, 0.0)
+    assert first is not None
+    assert not first.last
     assert next_look(ledger, database, moved[:1], clock.at, 300.0) is None
     watch(ledger, clock, 5, (600, 300, 100, 1000), wait=4.0)
     look = next_look(ledger, database, moved[:1], clock.at, 300.0)
     assert look is not None
-    assert look.seconds == 600.0
+    assert look.seconds >= 600.0
+    assert look.last
+
+
+def test_late_samples_lengthen_the_first_look(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow]
+) -> None:
+    """Two samples in the 90 s of the first look are too few: all 150 s that were seen are looked at."""
+    short = database.model_copy(update={"settle_seconds": 90.0})
+    look = next_look(ledger, short, moved[:1], clock.at - 7 * MINUTE, 0.0)
+    assert look is not None
+    assert look.seconds == 150.0
 
 
 def test_without_homes_all_reads_count_alike(
