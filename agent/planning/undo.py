@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from agent.config import DatabaseConfig
-from agent.ledger import Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, StepRow
 from agent.model.proposals import UNDO, WAY_BACK, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
@@ -52,9 +52,9 @@ def propose_undo(
     catalog = _with_exact_sizes(connector.catalog(), rows, connector)
     # What came up goes down first, whatever the order was: what gave way needs the very room that it takes.
     backwards = sorted(rows, key=lambda row: (row.move.reason == MoveReason.MAKE_ROOM, -row.id))
-    room = _rooms(catalog, database)
+    room, steps = _rooms(catalog, database), ledger.moves.steps_of([row.id for row in rows])
     moves = tuple(
-        _back(ordinal, row, route)
+        _back(ordinal, row, route, steps[row.id])
         for ordinal, (row, route) in enumerate(_routes_back(backwards, catalog, connector, room), start=1)
     )
     lasts = timedelta(seconds=database.proposal_expires_seconds)
@@ -232,7 +232,8 @@ def _bundle_now(row: MoveRow, catalog: Catalog) -> Bundle:
     )
 
 
-def _back(ordinal: int, row: MoveRow, route: Route) -> ProposedMove:
+def _back(ordinal: int, row: MoveRow, route: Route, steps: Sequence[StepRow] = ()) -> ProposedMove:
+    """The way back of a move; ``steps``: those of the way there, as far as they are known."""
     move = row.move
     return ProposedMove(
         ordinal=ordinal,
@@ -245,8 +246,15 @@ def _back(ordinal: int, row: MoveRow, route: Route) -> ProposedMove:
         reason=UNDO,
         size_bytes=route.bundle.size_bytes,
         wait_saved_per_hour=-move.wait_saved_per_hour,
-        copy_seconds=move.copy_seconds if route.bundle.size_bytes else 0.0,
+        copy_seconds=_seconds_back(move, route.bundle.size_bytes, steps),
         payback_seconds=None,
         sentence=f"takes move {row.id} back: {move.key} from {move.to_space} to {move.from_space}",
         undoes=row.id,
     )
+
+
+def _seconds_back(move: ProposedMove, size_bytes: int, steps: Sequence[StepRow]) -> float:
+    """How long a copy of so many bytes takes, by what the move was said to take or, if that was longer, took."""
+    took = sum((step.ended_at - step.intended_at).total_seconds() for step in steps if step.ended_at is not None)
+    grown = size_bytes / move.size_bytes if move.size_bytes else float(size_bytes > 0)
+    return max(move.copy_seconds, took) * grown

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger import Ledger, StepRow
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import MoveState, ProposalState
 from agent.planning.undo import CannotUndo, propose_undo
@@ -81,6 +83,38 @@ def test_the_way_back_states_exact_sizes(site: Site, monkeypatch: pytest.MonkeyP
         for move in ledger.proposals.row(number).proposal.moves:
             (size,) = catalog.units.size_bytes[[key == move.key for key in catalog.units.key]]
             assert move.size_bytes == size
+
+
+@pytest.mark.parametrize("left", [1, 2])
+@pytest.mark.parametrize("slower", [1, 4])
+def test_the_way_back_is_timed_by_the_way_there(
+    site: Site, monkeypatch: pytest.MonkeyPatch, left: int, slower: int
+) -> None:
+    """What took four times as long as was said, or has half the bytes by now, is not foretold as it was."""
+    with site.agent() as (watch, ledger):
+        first = site.approved(watch, ledger)
+        watch.act()
+        exact, steps_of = watch.connector.exact_sizes, ledger.moves.steps_of
+        there = {row.id: row.move for row in ledger.moves.rows(proposal_id=first)}
+
+        def prolonged(numbers: Collection[int]) -> dict[int, list[StepRow]]:
+            """Each move as if its first statement had taken as many times as long as was said."""
+            found = steps_of(numbers)
+            for number, (step, *_) in found.items():
+                lasted = timedelta(seconds=slower * there[number].copy_seconds)
+                found[number] = [replace(step, ended_at=step.intended_at + lasted)]
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(watch.connector, "exact_sizes", lambda ids: exact(ids) // left)
+            patch.setattr(ledger.moves, "steps_of", prolonged)
+            number = take_back(site, watch, ledger)
+        for move in ledger.proposals.row(number).proposal.moves:
+            assert move.undoes is not None
+            before = there[move.undoes]
+            bytes_ratio = move.size_bytes / before.size_bytes
+            assert bytes_ratio == pytest.approx(1 / left, rel=0.05)
+            assert move.copy_seconds == pytest.approx(before.copy_seconds * slower * bytes_ratio)
 
 
 def test_an_undo_runs_only_when_approved(site: Site) -> None:
