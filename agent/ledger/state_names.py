@@ -29,7 +29,8 @@ PROPOSAL_DECISIONS: Final = f"{DECISION} of proposal "  # how the names of the s
 DATABASE_WORK: Final = "work of the database"  # rate -> mean over the half-life, unknown rates left out
 ROLES: Final = "logs, temporary and undo spaces"  # list of their mean rates
 ACTIVE_SESSIONS: Final = (
-    "sessions at work"  # {"active": mean over the long half-life, absent while unknown, "pace": of recent work}
+    "sessions at work"  # {"active": mean over the long half-life, absent while unknown, "pace": of recent work,
+    # "remembered", "remembered_long": share of a full memory that these means and those of the work rest on}
 )
 DISTURBED_INTERVALS: Final = "work while moves ran"  # list of intervals with transactions during moves and before
 TRACE: Final = "trace"  # whether demand is collected for a trace, since when and until when

@@ -15,7 +15,10 @@ from connectors.formatting import format_seconds
 from connectors.move_effects import Locked
 
 LONG_SECONDS = 1.0  # a statement of another session that takes so long was held up
-WHO_WAITS = {Locked.ALL: "all others", Locked.WRITES: "writers"}  # for a way that locks like this; else some
+WHO_WAITS: dict[Locked | None, str] = {
+    Locked.ALL: "all others",
+    Locked.WRITES: "writers",
+}  # for a way that locks like this; else some
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,22 +97,25 @@ def _save_work(ledger: Ledger, database: str, work: RecentWork) -> None:
     known = {rate: value for rate, value in mean.items() if value == value}  # JSON knows no NaN
     ledger.state.save_document(database, DATABASE_WORK, known)
     ledger.state.save_document(database, ROLES, roles_document(work.mean_roles()))
-    at_work = {"active": sessions, "pace": work.pace()}
+    short, long = work.remembered()
+    at_work = {"active": sessions, "pace": work.pace(), "remembered": short, "remembered_long": long}
     ledger.state.save_document(
         database, ACTIVE_SESSIONS, {name: each for name, each in at_work.items() if each == each}
     )
 
 
 def _load_work(ledger: Ledger, database: str) -> RecentWork:
-    """The work of the database before a restart, at half its weight: what a move costs depends on who is active."""
+    """The work of the database before a restart, at half its weight at most: a move's costs depend on who is active."""
     work, roles, sessions = (
         ledger.state.load_document(database, name) for name in (DATABASE_WORK, ROLES, ACTIVE_SESSIONS)
     )
+    at_work = sessions[1] if sessions else {}
     return recall_work(
         DatabaseDemand(**(work[1] if work else {})),
         roles_from_document(roles[1]) if roles else (),
-        float(sessions[1].get("active", "nan")) if sessions else float("nan"),
-        float(sessions[1].get("pace", 1.0)) if sessions else 1.0,
+        float(at_work.get("active", "nan")),
+        float(at_work.get("pace", 1.0)),
+        (float(at_work.get("remembered", 1.0)), float(at_work.get("remembered_long", 1.0))),
     )
 
 

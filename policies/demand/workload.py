@@ -114,6 +114,11 @@ class RecentWork:
         """Sessions at work on average by the long horizon; NaN where it was never known."""
         return mean_of(self.long).get(SESSIONS, math.nan)
 
+    def remembered(self) -> tuple[float, float]:
+        """Share of a full memory that the means rest on, 0 to 1: by the half-life, and by the long horizon."""
+        short, long = (max((weight for _, weight in means.values()), default=0.0) for means in (self.demand, self.long))
+        return short, long
+
     def mean_roles(self) -> tuple[RoleFigures, ...]:
         """Rates per second of each log, temporary and undo space under its newest note, in the order of appearance."""
         unknown: dict[str, Any] = dict.fromkeys(ROLE_FIGURES, math.nan)
@@ -121,23 +126,34 @@ class RecentWork:
 
 
 def recall_work(
-    demand: DatabaseDemand, roles: Iterable[RoleFigures], sessions: float = math.nan, pace: float = 1.0
+    demand: DatabaseDemand,
+    roles: Iterable[RoleFigures],
+    sessions: float = math.nan,
+    pace: float = 1.0,
+    remembered: tuple[float, float] = (1.0, 1.0),
 ) -> RecentWork:
-    """Means that were kept over a restart, worth half a memory; ``sessions`` by the long horizon, ``pace()``."""
+    """Means that were kept over a restart, worth half a memory at most; ``sessions`` by the long horizon, ``pace()``.
 
-    def half_weight(rates: Mapping[str, float]) -> Means:
+    Means of an agent that had watched for less are worth no more than they were (``remembered()``): else half an hour
+    before a restart would outweigh the hours after it.
+    """
+
+    def kept(rates: Mapping[str, float], known: float) -> Means:
         # Half a memory, not a whole one: what happened while no agent ran is unknown, so the first intervals after a
         # restart weigh more.
-        return {name: (rate / 2, 0.5) for name, rate in rates.items() if not math.isnan(rate)}
+        weight = min(0.5, known)
+        return {name: (rate * weight, weight) for name, rate in rates.items() if not math.isnan(rate)}
+
+    short, long = remembered
 
     return RecentWork(
-        demand=half_weight(asdict(demand)),
+        demand=kept(asdict(demand), short),
         roles={
-            (each.role, each.name): (each, half_weight({name: getattr(each, name) for name in ROLE_FIGURES}))
+            (each.role, each.name): (each, kept({name: getattr(each, name) for name in ROLE_FIGURES}, short))
             for each in roles
         },
-        paced=half_weight({READS: demand.reads, PACED_READS: demand.reads / pace}),
-        long=half_weight({SESSIONS: sessions}),
+        paced=kept({READS: demand.reads, PACED_READS: demand.reads / pace}, short),
+        long=kept({SESSIONS: sessions}, long),
     )
 
 

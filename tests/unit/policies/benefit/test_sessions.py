@@ -107,3 +107,14 @@ def test_sessions_at_work_are_known_by_the_long_horizon() -> None:
     assert counted.mean_sessions() == work.mean_sessions()
     assert recall_work(DatabaseDemand(), (), 6.0).mean_sessions() == 6.0
     assert math.isnan(recall_work(DatabaseDemand(), ()).mean_sessions())
+
+
+@pytest.mark.parametrize(("hours_before", "mean"), [(0.5, 203.0), (240.0, 121.0)])
+def test_a_young_memory_does_not_outweigh_what_comes_after_a_restart(hours_before: float, mean: float) -> None:
+    """Half an hour at 100 a second, a restart, half an hour at 300: the mean is between; ten days weigh more."""
+    before = RecentWork().then(
+        WorkInterval(seconds=hours_before * HOUR, demand=DatabaseDemand(transactions=100.0)), 6 * HOUR
+    )
+    work = recall_work(before.mean(), (), remembered=before.remembered())
+    work = work.then(WorkInterval(seconds=0.5 * HOUR, demand=DatabaseDemand(transactions=300.0)), 6 * HOUR)
+    assert work.mean().transactions == pytest.approx(mean, rel=0.02)
