@@ -81,6 +81,7 @@ def _post(name: str, webhook: WebhookConfig, body: bytes) -> None:
     except urllib.error.HTTPError as error:
         error.close()  # it holds the connection
         raise NoticeFailed(f"notice channel {name}: the webhook answered {error.code}", advice=CHECK) from None
+    # Without its cause, here and below: a traceback of it may show the address, and that of a webhook is a secret.
     except (OSError, ValueError) as error:  # ValueError: an address that is none
         reason = getattr(error, "reason", error)
         said = reason.strerror if isinstance(reason, OSError) and reason.strerror else type(reason).__name__
@@ -120,6 +121,7 @@ def _connect(mail: MailConfig) -> smtplib.SMTP:
     if mail.encryption == "starttls":
         try:
             server.starttls(context=trusted)
+        # Not yet in the caller's with: nobody else would close it.
         except BaseException:
             server.close()
             raise

@@ -75,6 +75,7 @@ class Notifier:
     def _keep(self, outbox: Outbox, before: Outbox) -> None:
         """Store it where more has changed than when each matter was last seen."""
         self._outbox = outbox
+        # What lasts is seen anew in every turn; kept for that alone, the ledger would be written to in each.
         if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
             self._ledger.state.save_document(ALL_DATABASES, NOTICES, outbox_document(outbox))
 

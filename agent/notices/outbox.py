@@ -91,6 +91,7 @@ def note_sent(outbox: Outbox, channel: NoticeConfig, sent: Collection[Notice], n
 def note_failure(outbox: Outbox, channel: str, now: datetime) -> Outbox:
     """The outbox after a message did not reach its channel: it waits, each time twice as long."""
     lane = outbox.lanes[channel]
+    # The power has a limit of its own: after 42 failures, a day and a half, the product is more than a timedelta holds.
     pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(lane.failures, 10))
     return _with_lane(outbox, channel, replace(lane, failures=lane.failures + 1, not_before=now + pause))
 

@@ -54,4 +54,5 @@ def leave_at_once() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # its reader has gone
             stream.flush()
+    # sys.exit would end the calling thread alone, and the interpreter waits at its end for the very threads that hang.
     os._exit(0)
