@@ -165,7 +165,7 @@ def columns(plays: Sequence[Play]) -> dict[str, float]:
             shares[f"hotplace +{DELAY_HOURS} h"].append(play.share(play.delayed))
         for rule in (*play.rules, play.equal_pages):
             shares.setdefault(rule.policy, []).append(play.share(rule))
-    return {name: fmean(values) if values else nan for name, values in shares.items()}
+    return {name: fmean(values) for name, values in shares.items() if values}
 
 
 def page(played: Sequence[Play]) -> str:
@@ -174,7 +174,8 @@ def page(played: Sequence[Play]) -> str:
     head = ["shape", *names, "best fixed, h", "vs best rule", "copy cost", "back / unpaid"]
     lines = [f"| {' | '.join(head)} |", f"|---{'|---:' * (len(head) - 1)}|"]
     for shape, plays in by_shape(played):
-        means = [f"{value:.3f}" for value in columns(plays).values()]
+        of = columns(plays)
+        means = [f"{of.get(name, nan):.3f}" for name in names]
         hours = fmean(play.fixed.gain for play in plays) / 3600
         against = fmean(play.against_best_rule for play in plays)
         cost = fmean(play.product.cost_share for play in plays)
