@@ -21,6 +21,7 @@ DAY = 86_400.0
 LEVEL, QUEUE, MOVED, ELSEWHERE, HOUR = (0.0, 100.0), (1.0, 0.3), (0.0, 0.1), (0.0, 0.25), (0.0, 0.1)
 UTILISATIONS = (0.03, 0.12, 0.25, 0.4, 0.55, 0.75)  # at the mean load
 SERVERS = (1, 4)
+# The curve has a pole at 1, and a load above the mean may come near to it or pass it.
 MOST_BUSY = 0.97
 LEAST_NOISE = 0.01**2  # variance of an interval: no model is better than that
 HARMONICS = 2  # of the day
@@ -158,6 +159,8 @@ class UsualWait:
             residuals = self._y - np.einsum("mik,mk->mi", self._designs, betas)
             missed = np.average(np.square(residuals), axis=1, weights=self._weight)
             best = residuals[int(np.argmin(missed))]
+            # Where noise lasts for minutes, sums over a block scatter more than so many independent intervals would: by
+            # the variance of single ones the fit would be too sure.
             lasting = float(np.var(runs(best, self._block))) / self._block
             self._noise = max(lasting, float(np.var(best)), LEAST_NOISE)
         cost = missed * len(self._y) / self._noise + np.square((betas - self._mean) / self._error).sum(axis=1)
