@@ -202,7 +202,7 @@ def forget(database: EmulatedDatabase, owner: str, name: str) -> None:
         holder -= {each for each in holder if each[1] == f"{owner}.{name}"}
 
 
-def grown(segment: Segment, blocks: int, block: int) -> int:
+def extent_bytes(segment: Segment, blocks: int, block: int) -> int:
     """Bytes that a segment has with so many used blocks: extents of 64 KiB up to 1 MiB, of 1 MiB after that."""
     needed, mebibyte = max(blocks * block, SMALLEST), 1 << 20
     step = SMALLEST if needed <= mebibyte else mebibyte

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from tests.labs.oracle.creating import LOBS
-from tests.labs.oracle.making import grown
+from tests.labs.oracle.making import extent_bytes
 from tests.labs.oracle.model import BLOCK, Column, Index, Segment, Table
 from tests.labs.oracle.views.rewrite import (
     CHANGES,
@@ -191,7 +191,7 @@ class Rows:
                 self._grow(index.segments[0], _index_blocks(table, index, total))
 
     def _grow(self, segment: Segment, blocks: int) -> None:
-        size = grown(segment, blocks, BLOCK)
+        size = extent_bytes(segment, blocks, BLOCK)
         more = size - (segment.bytes if segment.created else 0)
         if more > 0:
             full = OracleError(

@@ -183,7 +183,7 @@ def test_what_it_needs_to_make_a_table(lab: OracleHarness, maker: oracledb.Curso
 
 
 def test_nothing_unknown_is_answered(maker: oracledb.Cursor) -> None:
-    """Statements and types that the lab does not play are told so, never done in part."""
+    """What the lab does not play is an error, never done in part."""
     assert refused(maker, "CREATE VIEW v AS SELECT 1 AS n FROM DUAL") == 3001
     assert refused(maker, "CREATE TABLE t (at TIMESTAMP)") == 3001
     maker.execute("CREATE TABLE t (id NUMBER(5))")

@@ -93,7 +93,7 @@ def _scan(sql: str) -> str:
     return "".join(parts).strip()
 
 
-def spelled(identifier: exp.Expr) -> str:
+def dictionary_name(identifier: exp.Expr) -> str:
     """A name as the dictionary has it."""
     name = str(identifier.name)
     return name if identifier.args.get("quoted") else name.upper()
@@ -101,9 +101,9 @@ def spelled(identifier: exp.Expr) -> str:
 
 def view_name(table: exp.Table) -> str:
     """Name of the view behind synonym, owner and underscore: SYS.V_$SEGSTAT is V$SEGSTAT; OWNER.NAME of a table."""
-    name, owner = spelled(table.this), table.args.get("db")
-    if owner is not None and spelled(owner) != "SYS":
-        return f"{spelled(owner)}.{name}"
+    name, owner = dictionary_name(table.this), table.args.get("db")
+    if owner is not None and dictionary_name(owner) != "SYS":
+        return f"{dictionary_name(owner)}.{name}"
     for prefix in ("GV_$", "V_$"):
         if name.startswith(prefix):
             return prefix.replace("_", "") + name[len(prefix) :]
