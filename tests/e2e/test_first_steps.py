@@ -52,7 +52,7 @@ def test_from_a_look_to_an_outcome(shop: Shop, port: int) -> None:
         proposal = proposal_under_reloads(shop, daemon)
         approved = shop.hotplace("approve", str(proposal["id"]), "--digest", proposal["digest"])
         assert approved.returncode == 0, approved.stderr
-        (outcome, *_) = wait_until("the outcome", lambda: shop.answer("outcomes")["outcomes"])
+        (outcome, *_) = wait_until("the outcome", lambda: shop.answer("outcomes")["outcomes"], seconds=180)
         assert outcome["measured"], outcome["sentence"]
         daemon.send_signal(signal.SIGTERM)
         assert daemon.wait(20) == 0

@@ -190,7 +190,7 @@ def test_a_whole_life(site: Site, lab: OracleHarness, tmp_path: Path) -> None:
     lab.database.seconds_per_gb = SLOW_SECONDS_PER_GB / 4
     agent = site.start("run")
     before = len(lab.server.statements)
-    _wait_for("some samples", lambda: len(lab.server.statements) > before + 80)
+    _wait_for("some samples", lambda: len(lab.server.statements) > before + 160)
     site.good("approve", str(number), "--digest", found["proposal"]["digest"])
     _wait_for("a copy", lambda: lab.database.long_operations)
     agent.kill()
