@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 
 from agent.ledger import Ledger
 from agent.ledger.rows import HistoryRow, MoveRow
+from agent.model.outcomes import Outcome
 from agent.sampling.picture import Homes
 from agent.verification.effect import Effect
 from agent.verification.usual_wait import Evidence
@@ -123,27 +124,51 @@ class EvidenceReader:
         return MovedWork(reads=np.zeros(self._moves), at_source=np.zeros(self._moves), at_target=np.zeros(self._moves))
 
 
-def own_figures(evidence: Evidences, effect: Effect | None, at: int) -> dict[str, float]:
-    """What is known of one move, by the names of an outcome; nothing where its reads are not.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFigures:
+    """What is known of one move."""
+
+    share: float  # of the effect of all that were measured together
+    reads_per_second: tuple[float, float]  # before and after
+    wait_per_read: tuple[float, float]  # seconds; NaN where it was not read
+
+
+def with_own(outcome: Outcome, own: OwnFigures | None) -> Outcome:
+    """The outcome as that of one move."""
+    if own is None:
+        return outcome
+    return replace(
+        outcome,
+        own_share=own.share,
+        own_reads_per_second_before=own.reads_per_second[0],
+        own_reads_per_second_after=own.reads_per_second[1],
+        own_wait_per_read_before=own.wait_per_read[0],
+        own_wait_per_read_after=own.wait_per_read[1],
+    )
+
+
+def own_figures(evidence: Evidences, effect: Effect | None, at: int) -> OwnFigures | None:
+    """What is known of one move; None where its reads are not.
 
     Engines time all reads together, so the wait of its reads follows from the tiers' read times: before the moves as
     all reads were waited for, and since then less its share of what all moves have saved.
     """
     was, now = evidence.moved_before, evidence.moved_after
     if not (effect is not None and was.reads.size and evidence.before.expected.sum() > 0):
-        return {}
+        return None
     share = float(now.shares()[at])
     level = float(evidence.before.waited.sum() / evidence.before.expected.sum())
     waited = float(evidence.after.waited.sum())
     added = waited - waited / math.exp(effect.log_change)
     own = now.at_source[at] * level + share * added
-    return {
-        "own_share": share,
-        "own_reads_per_second_before": float(was.reads[at] / evidence.before.seconds.sum()),
-        "own_reads_per_second_after": float(now.reads[at] / max(evidence.after.seconds.sum(), 1e-9)),
-        "own_wait_per_read_before": _ratio(was.at_source[at] * level, was.reads[at]),
-        "own_wait_per_read_after": _ratio(max(0.0, own), now.reads[at]),
-    }
+    return OwnFigures(
+        share=share,
+        reads_per_second=(
+            float(was.reads[at] / evidence.before.seconds.sum()),
+            float(now.reads[at] / max(float(evidence.after.seconds.sum()), 1e-9)),
+        ),
+        wait_per_read=(_ratio(was.at_source[at] * level, was.reads[at]), _ratio(max(0.0, own), now.reads[at])),
+    )
 
 
 def _ratio(seconds: float, reads: float) -> float:

@@ -22,7 +22,7 @@ from agent.planning.undo import CannotUndo, propose_undo
 from agent.sampling.picture import Homes
 from agent.verification.carried_moves import carried_out
 from agent.verification.effect import LEAST_BEFORE, estimate
-from agent.verification.evidence import EvidenceReader, own_figures
+from agent.verification.evidence import EvidenceReader, OwnFigures, own_figures, with_own
 from agent.verification.looks import Look, next_look
 from agent.verification.partial_forecast import forecast_of_moves
 from agent.verification.verifier import measure
@@ -114,13 +114,13 @@ class Settling:
         outcome = next(iter(known.values()), outcome)
         for row in rows:
             if row.id not in known:
-                self._ledger.moves.record_outcome(row.id, replace(outcome, **own.get(row.id, {})))
+                self._ledger.moves.record_outcome(row.id, with_own(outcome, own.get(row.id)))
         self._looked.pop(proposal_id, None)
         return outcome
 
     def _measure(
         self, proposal_id: int, look: Look, homes: Homes | None
-    ) -> tuple[Outcome, dict[int, dict[str, float]], bool]:
+    ) -> tuple[Outcome, dict[int, OwnFigures | None], bool]:
         """The outcome of a proposal, the figures of each of its moves, and whether more time can tell no more."""
         name, work = self._database.name, self._ledger.work
         joint = look.joint

@@ -45,9 +45,9 @@ def judge(case: Case, seed: int) -> Judged:
     """Look at a move until the verdict can tell."""
     for look in range(LOOKS):
         minutes = SETTLE * 2**look
-        effect = estimate(case.before, case.after.rows(slice(minutes)), seed)
-        assert effect is not None, "a world has enough intervals"
-        verdict = verdict_of(effect)
+        found = estimate(case.before, case.after.rows(slice(minutes)), seed)
+        assert found is not None, "a world has enough intervals"
+        effect, verdict = found, verdict_of(found)
         if verdict is not OutcomeVerdict.CANNOT_TELL:
             break
     return Judged(case=case, effect=effect, verdict=verdict, minutes=minutes, plain_hurt=_plain_hurt(case))

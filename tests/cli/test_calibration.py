@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -25,7 +26,8 @@ DEMAND = DatabaseDemand(reads=1000.0, read_wait=4.0, transactions=100.0, active=
 
 def measured(ledger: Ledger, change: float | None, *, undo: bool = False, database: str) -> None:
     """One proposal that predicts 75 % less wait, between 60 and 85 %, and what came of it."""
-    move = a_move(key=f"public.t{change}", **({"reason": UNDO, "undoes": 1} if undo else {}))
+    move = a_move(key=f"public.t{change}")
+    move = replace(move, reason=UNDO, undoes=1) if undo else move
     proposal = a_proposal(move, database=database, saved_ratio_low=0.6, saved_ratio_high=0.85)
     number = carried_out(ledger, ledger.proposals.store(proposal), *ENDS)
     effect = None if change is None else an_effect(change)

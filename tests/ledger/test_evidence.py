@@ -16,7 +16,7 @@ from agent.verification.effect import Effect
 from agent.verification.evidence import EvidenceReader, own_figures
 from agent.verification.looks import next_look
 from connectors.model import DatabaseDemand
-from tests.ledger.conftest import StillClock
+from tests.ledger.clock import StillClock
 from tests.unit.samples import a_move, a_proposal
 
 SLOW, FAST = 0.010, 0.001
@@ -126,10 +126,10 @@ def test_the_figures_of_one_move(
     own = own_figures(found, effect, 0)
     level = 12.0 / ((1000 * SLOW + 1000 * FAST) * 1.01)
     before = 600 * SLOW * 1.01 * level
-    assert own["own_share"] == pytest.approx(2 / 3)
-    assert own["own_reads_per_second_after"] == pytest.approx(660 / 60)
-    assert own["own_wait_per_read_before"] == pytest.approx(before / 660)
-    assert own["own_wait_per_read_after"] == pytest.approx((before - 8 * 2 / 3) / 660)
+    assert own is not None
+    assert own.share == pytest.approx(2 / 3)
+    assert own.reads_per_second == pytest.approx((660 / 60, 660 / 60))
+    assert own.wait_per_read == pytest.approx((before / 660, (before - 8 * 2 / 3) / 660))
 
 
 def test_what_moves_later_ends_the_time_after(
@@ -183,4 +183,4 @@ def test_without_homes_all_reads_count_alike(
     assert look is not None
     found = EvidenceReader(ledger, "shop", None, look.joint).read(look.before, look.after)
     assert found.after.expected == pytest.approx([2000.0] * 5)
-    assert own_figures(found, None, 0) == {}
+    assert own_figures(found, None, 0) is None

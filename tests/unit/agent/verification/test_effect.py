@@ -34,8 +34,8 @@ def evidence(
     loads = np.broadcast_to(np.asarray(load, dtype=np.float64), count) * np.exp(generator.normal(0, 0.05, count))
     factor = wait * np.exp(queue_curve(loads, used, 1) + generator.normal(0, noise, count))
     return Evidence(
-        at=(start + np.arange(count)) * MINUTE, seconds=np.full(count, MINUTE), waited=loads * MINUTE * factor,
-        expected=loads * MINUTE, moved=np.full(count, mix), elsewhere=np.zeros(count),
+        at=np.arange(start, start + count, dtype=np.float64) * MINUTE, seconds=np.full(count, MINUTE),
+        waited=loads * MINUTE * factor, expected=loads * MINUTE, moved=np.full(count, mix), elsewhere=np.zeros(count),
     )  # fmt: skip
 
 

@@ -11,7 +11,8 @@ import pytest
 from policies.model.confidence import MODEL_ERROR, Placed, ratio_interval
 from policies.model.prediction_error import ALL, PRIOR_OUTCOMES, Kind, Residual, learn_errors, taught_variance
 from policies.modes.dispatch import plan_mode
-from tests.unit.policies.model.test_confidence import MIB, watched
+from tests.unit.policies.model.test_confidence import watched
+from tests.unit.policies.situations import MIB
 
 TABLE: Kind = ("table", "hdd", "ssd")
 INDEX: Kind = ("index", "hdd", "ssd")
