@@ -14,6 +14,7 @@ from pathlib import Path
 
 Address = tuple[str, int] | Path  # a path: a unix socket
 LOOK_EVERY_SECONDS = 0.02
+WAIT_SECONDS = 20.0
 
 
 class SilentWay:
@@ -28,6 +29,7 @@ class SilentWay:
         """
         self._server = server
         self._silent = threading.Event()
+        self._seen = threading.Event()  # by the thread that forwards: it passes nothing on any more
         self._ended = threading.Event()
         self._selector = selectors.DefaultSelector()
         self._listener = _socket_for(at)
@@ -44,7 +46,9 @@ class SilentWay:
 
     def fall_silent(self) -> None:
         """Nothing goes through from now on."""
+        self._seen.clear()
         self._silent.set()
+        self._seen.wait(WAIT_SECONDS)
 
     def speak(self) -> None:
         """Everything goes through again, what was sent meanwhile too."""
@@ -63,6 +67,7 @@ class SilentWay:
     def _forward(self) -> None:
         while not self._ended.is_set():
             if self._silent.is_set():
+                self._seen.set()
                 self._ended.wait(LOOK_EVERY_SECONDS)
                 continue
             for key, _ in self._selector.select(LOOK_EVERY_SECONDS):
