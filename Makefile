@@ -8,7 +8,7 @@ DEMO := $(VENV)/.demo-ready
 DEV := $(VENV)/.dev-ready
 ARGS ?=
 
-.PHONY: help demo test lint bench bench-quick docs docs-write setup components clean
+.PHONY: help demo test fault-simulation lint bench bench-quick docs docs-write setup components clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -59,6 +59,9 @@ bench: components ## measures and writes tests/bench/RESULTS.md and results.json
 bench-quick: $(DEV) ## small versions of the benchmarks in about five minutes; prints, writes nothing
 	@$(BIN)/python -m tests.components --laboratory >&2
 	@$(BIN)/python -m tests.bench --quick $(ARGS)
+
+fault-simulation: $(DEV) ## the whole agent among faults drawn from seeds; ARGS="--seeds 1000 --jobs 2", or ARGS="--seed 7"
+	@$(BIN)/python -m tests.fault_simulation $(ARGS)
 
 docs: $(DEV) ## builds docs/ strictly into docs/site and checks links, commands, metrics and keys against the code
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)

@@ -50,6 +50,7 @@ SMALL_TOO = (
     "history_week",
     "year",
     "day",
+    "fault_simulation",
 )  # have a small version: measurements(quick=True)
 MODULES = (
     "policy",
@@ -60,6 +61,7 @@ MODULES = (
     "policy_arrays",
     "demand",
     "verify",
+    "fault_simulation",
     *COST,
     *LAB,
 )

@@ -1,0 +1,500 @@
+"""What must hold whatever happens, watched from outside: at the server, at the ledger's file and from what people did.
+
+Each oracle has the name of a promise of the design. It asks no code of the agent whether something is allowed: it goes
+by the rows of the ledger as they lie on the disk, by the decisions that people of the simulation have made, and by the
+simulated server, which knows the truth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agent.ledger import Ledger, MoveRow
+from agent.ledger.chain.anchors import find_anchors
+from agent.ledger.grouping import groups_of
+from agent.model.proposals import UNDO, WAY_BACK
+from agent.model.states import ACTIONABLE, IN_PLACE
+from connectors.simulated.server.language import Move
+from connectors.simulated.server.placement import ONLINE_ROOM, Placement, Running
+from connectors.simulated.server.workload import copy_seconds
+from policies.model.plan import MoveReason
+from tests.fault_simulation.people import Decision
+from tests.fault_simulation.process import Process
+from tests.fault_simulation.server import Sent
+from tests.fault_simulation.worlds import WINDOWS_OF
+
+if TYPE_CHECKING:
+    from tests.fault_simulation.agent_program import AgentProgram
+    from tests.fault_simulation.site import FaultySite
+
+APPROVED = "1 approved statements"
+DRY_RUN = "2 dry run"
+TRUE_STATES = "3 final states agree with the catalog"
+HEAD_ROOM = "4 head-room"
+WINDOWS = "5 windows and caps"
+HEAT = "6 heat is the work's"
+COOL_DOWN = "7 cool-down"
+GROUPS = "8 groups begin whole"
+AUDIT = "9 audit chain"
+ONE_AGENT = "10 one agent"
+COST = "11 own cost"
+GROUP_RULE = "group rule: no more wait than before"
+ORACLES = (
+    APPROVED, DRY_RUN, TRUE_STATES, HEAD_ROOM, WINDOWS, HEAT, COOL_DOWN, GROUPS, AUDIT, ONE_AGENT, COST, GROUP_RULE,
+)  # fmt: skip
+QUERY = """
+SELECT steps.id AS step, steps.ordinal, moves.id AS move, moves.ordinal AS of_proposal, moves.state,
+       moves.proposal_id AS proposal, proposals.body, proposals.digest, proposals.fingerprint
+FROM steps JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
+WHERE steps.sql = ? AND steps.state = 'intended' ORDER BY steps.id DESC LIMIT 1
+"""
+MOVE_QUERY = """
+SELECT moves.ordinal AS of_proposal, moves.proposal_id AS proposal, proposals.body, proposals.digest
+FROM moves JOIN proposals ON proposals.id = moves.proposal_id WHERE moves.id = ?
+"""
+DROPPED = {"skipped", "cancelled", "failed", "rejected", "expired"}
+FOR_ROOM = {MoveReason.PROMOTE.value, MoveReason.MAKE_ROOM.value}
+SLACK = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A move of an agent that arrived."""
+
+    at: float  # seconds on the monotonic clock
+    agent: str
+    proposal: int
+    asked: bool  # by a person
+    reason: str
+    to_tier: str
+    size_bytes: int
+    begun: datetime
+
+
+class Oracles:
+    """All of them, watching one site."""
+
+    def __init__(self, site: FaultySite) -> None:
+        self._site = site
+        self._arrivals: dict[int, list[Arrival]] = {}  # by row of the unit
+        self._started: dict[tuple[str, int], datetime] = {}  # agent and move -> its first statement
+        self._in_window: list[Arrival] = []
+        self._cause: dict[int, tuple[str, int] | str] = {}  # row of a unit -> agent and move, or others
+        server = site.server
+        server.on_statement, server.on_begin, server.on_done = self.statement, self.begin, self.done
+        server.on_mover = self.mover
+        site.watchers.append(self.look)
+        for agent in site.agents.values():
+            agent.on_end = self.life_ends
+
+    def _check(self, oracle: str, holds: bool, sentence: str) -> None:  # an assertion
+        self._site.report.checked[oracle] += 1
+        if not holds:
+            self._site.violated(oracle, sentence)
+
+    def _agent(self, process: Process) -> AgentProgram:
+        return next(agent for agent in self._site.agents.values() if process.name.startswith(f"{agent.name} "))
+
+    # -- at every statement ---------------------------------------------------------------------------------------
+
+    def mover(self, process: Process) -> None:
+        """A session that could write is opened."""
+        daemon = self._agent(process).daemon
+        if daemon is not None:
+            self._check(DRY_RUN, not daemon.config.dry_run, f"{process.name} opened a session that could write")
+
+    def statement(self, sent: Sent) -> None:
+        """A statement has reached the server."""
+        agent, seen = self._agent(sent.process), self._site.server.lease_seen
+        sent.at = self._site.decided_at()
+        self._check(ONE_AGENT, id(sent.process) in seen, f"{sent.process.name} sent {sent.sql} without the lease")
+        seen.discard(id(sent.process))
+        row = _row(agent, sent.sql)
+        self._site.tell(f"{sent.process.name} sends {sent.sql}{'' if row else ' without an intent'}")
+        if row is None:
+            self._check(APPROVED, False, f"no intent was on the disk for {sent.sql}")
+            return
+        sent.numbers = row
+        self._check(APPROVED, not (why := self._not_approved(agent, sent, row)), f"{sent.sql}: {why}")
+        if isinstance(sent.move, Move):
+            self._room(sent)
+            self._group_begins(agent, sent)
+
+    def _not_approved(self, agent: AgentProgram, sent: Sent, row: dict[str, Any]) -> str:
+        """Why no decision of a person covers a statement; "" where one does."""
+        site, body = self._site, json.loads(row["body"])
+        if hashlib.sha256(row["body"].encode()).hexdigest() != row["digest"]:
+            return "the stored proposal does not have its digest"
+        move = next(each for each in body["moves"] if each["ordinal"] == row["of_proposal"])
+        covered = _statements(move["route"])
+        if sent.sql not in covered:
+            return "the proposal did not show it"
+        if row["fingerprint"] != site.server.fingerprint:
+            return "it was approved for another database"
+        decision = self._decision(agent, row, move)
+        if decision is None:
+            return f"nobody approved proposal {row['proposal']}"
+        if (agent.name, row["move"]) in site.people.dropped and (agent.name, row["move"]) not in self._started:
+            return "the move was struck or cancelled before it began"
+        first = self._started.setdefault((agent.name, row["move"]), sent.at)
+        if move.get("reason") != WAY_BACK and first == sent.at and sent.at >= decision.expires_at:
+            return f"the approval expired at {decision.expires_at}"
+        return self._other_object(sent, move)
+
+    def _decision(self, agent: AgentProgram, row: dict[str, Any], move: dict[str, Any]) -> Decision | None:
+        """Of the proposal itself, or of the one whose group it takes back as that showed."""
+        own = _of(self._site.people.decisions, agent, row["proposal"], row["digest"])
+        if own is not None or move["reason"] != WAY_BACK:
+            return own
+        done = _move_row(agent, move["undoes"])
+        if done is None:
+            return None
+        original = next(each for each in json.loads(done["body"])["moves"] if each["ordinal"] == done["of_proposal"])
+        shown = {step["sql"] for step in original["route"]["undo_steps"]}
+        if not original["goes_back"] or not {step["sql"] for step in move["route"]["steps"]} <= shown:
+            return None
+        return _of(self._site.people.decisions, agent, done["proposal"], done["digest"])
+
+    def _other_object(self, sent: Sent, move: dict[str, Any]) -> str:
+        """Whether the approved name is another object now, and the agent has had the chance to see that."""
+        if not isinstance(sent.move, Move):
+            return ""
+        server, placement = self._site.server, self._site.world.placement
+        row = placement.row(sent.move.key)
+        looked = server.looked.get(sent.process.name, (0, {}))[0]
+        if row is None or server.changed.get(row, 0) > looked:
+            return ""
+        bundle = move["route"]["bundle"]
+        at = bundle["unit_keys"].index(sent.move.key)
+        parent = int(placement.units.parent[row])
+        now = parent if parent >= 0 and '_pkey"' in sent.move.key else int(placement.units.physical_id[row])
+        known = bundle["table_ids"][at] if bundle["table_ids"] else now
+        return "" if now == known else f"its table had id {known} when it was approved, now {now}"
+
+    def begin(self, sent: Sent, running: Running) -> None:
+        """A copy begins; its room is reserved."""
+        site, agent = self._site, self._agent(sent.process)
+        daemon = agent.daemon
+        if daemon is None or not sent.numbers:
+            return
+        seconds = copy_seconds(site.world.placement, running)
+        if _texts(agent):
+            left = _seconds_left(site.decided_at(), _texts(agent))
+            pausable = sent.sql.endswith("ONLINE")
+            first = self._started.get((agent.name, sent.numbers["move"])) == sent.at
+            if first:
+                self._check(WINDOWS, left > 0, f"{sent.sql} began outside its window")
+                self._check(WINDOWS, pausable or left >= 0.5 * seconds,
+                            f"{sent.sql} takes {seconds:.0f} s and began {left:.0f} s before the end")  # fmt: skip
+
+    def _room(self, sent: Sent) -> None:
+        """What a copy takes of its target leaves the head-room, by what the agent could see."""
+        server, placement = self._site.server, self._site.world.placement
+        assert isinstance(sent.move, Move)
+        row, (looked, free) = placement.row(sent.move.key), server.looked.get(sent.process.name, (0, {}))
+        if row is None or server.changes > looked or sent.move.space not in free:
+            return  # others may have filled it since the agent looked
+        to = placement.space_row(sent.move.space)
+        coming = [each for each in placement.bundle_rows(row) if placement.units.space[each] != to]
+        need = int(placement.units.size_bytes[coming].sum() * (1 + ONLINE_ROOM * sent.move.online))
+        left, whole = free[sent.move.space] - need, placement.spaces[to].capacity_bytes
+        self._check(HEAD_ROOM, not coming or left >= 0.1 * whole - 1,
+                    f"{sent.sql} leaves {left} bytes of {sent.move.space}, which has {whole}")  # fmt: skip
+
+    def _group_begins(self, agent: AgentProgram, sent: Sent) -> None:
+        """Nothing of a group begins after a move of it was dropped, unless it is what takes it back."""
+        with closing(_open(agent)) as ledger:
+            found = ledger.execute("SELECT * FROM moves WHERE proposal_id = ?", (sent.numbers["proposal"],)).fetchall()
+        body = json.loads(sent.numbers["body"])
+        own = next(move for move in body["moves"] if move["ordinal"] == sent.numbers["of_proposal"])
+        if own["reason"] == WAY_BACK or own.get("group") is None:
+            return
+        moves, jumped = {row["ordinal"]: row for row in found}, bool(self._site.jumps)
+        began = moves[own["ordinal"]]["updated_at"]
+        gone = [
+            row["ordinal"]
+            for row in (moves[move["ordinal"]] for move in body["moves"] if move.get("group") == own["group"])
+            if row["state"] in DROPPED and row["updated_at"] <= began and not jumped
+            and (agent.name, row["id"]) not in self._site.people.dropped  # by a person, perhaps at this very moment
+        ]  # fmt: skip
+        self._check(GROUPS, not gone, f"{sent.sql} began though moves {gone} of its group had been dropped")
+
+    # -- when a copy has arrived ----------------------------------------------------------------------------------
+
+    def done(self, sent: Sent, rows: list[int]) -> None:
+        """A statement has had its effect."""
+        if not rows or not sent.numbers:
+            return
+        site, agent = self._site, self._agent(sent.process)
+        body = json.loads(sent.numbers["body"])
+        move = next(each for each in body["moves"] if each["ordinal"] == sent.numbers["of_proposal"])
+        for row in rows:
+            self._cause[row] = (agent.name, sent.numbers["move"])
+            site.server.last_mover.pop(row, None)
+        arrival = Arrival(
+            site.clock.monotonic(), agent.name, sent.numbers["proposal"],
+            bool(body["asked_by"]) or (agent.name, sent.numbers["proposal"]) in site.people.asked,
+            move["reason"], move["to_tier"], move["size_bytes"], sent.at,
+        )  # fmt: skip
+        self._cap(agent, arrival)
+        earlier = self._arrivals.setdefault(rows[0], [])
+        if earlier and arrival.reason not in {UNDO, WAY_BACK} and not arrival.asked and agent.name == earlier[-1].agent:
+            rested = arrival.at - earlier[-1].at
+            hours = site.script.site.cool_down_hours
+            self._check(COOL_DOWN, rested >= hours * 3600 - 1 or _may_follow(earlier[-1], arrival),
+                        f"{sent.sql} {rested:.0f} s after a move ({earlier[-1].reason})")  # fmt: skip
+        earlier.append(arrival)
+
+    def _cap(self, agent: AgentProgram, arrival: Arrival) -> None:
+        daemon = agent.daemon
+        if daemon is None or daemon.config.database().window_bytes is None:
+            return
+        cap, texts = daemon.config.database().window_bytes or 0, _texts(agent)
+        self._in_window.append(arrival)
+        left, size = _seconds_left(arrival.begun, texts), 0
+        closes = arrival.begun + timedelta(seconds=left)
+        for each in self._in_window:
+            other = each.begun + timedelta(seconds=_seconds_left(each.begun, texts))
+            if each.agent == agent.name and abs((other - closes).total_seconds()) < 1:
+                size += each.size_bytes
+        self._check(WINDOWS, size <= cap * 1.001, f"{size} bytes moved in one window of {cap}")
+
+    # -- now and then ---------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """The chain and what the agent believes, while it runs."""
+        for agent in self._site.agents.values():
+            self._heat(agent)
+            if agent.lives and self._site.calm:
+                self._audit(agent)
+        if self._site.calm:
+            for agent in self._site.agents.values():
+                if agent.lives:
+                    self._end(agent)
+            self._nothing_left()
+
+    def _audit(self, agent: AgentProgram) -> None:
+        site = self._site
+        with Ledger.open(agent.disk.path, site.clock, actor="auditor", create=False) as ledger:
+            report = ledger.audit.verify()
+            self._check(AUDIT, report.ok, f"the chain of {agent.name} does not verify: {report.sentence}")
+            lines = agent.disk.path.with_name("ledger.db.anchors").read_text().splitlines()
+            _, faults = ledger.audit.anchor_faults(find_anchors(lines), "anchors")
+            self._check(AUDIT, not faults, f"the anchors of {agent.name} do not fit: {faults}")
+            approved = [row for row in ledger.audit.rows(10**5) if row.event == "proposal.approved"]
+        for decision in site.people.decisions:
+            if decision.agent == agent.name:
+                named = [row for row in approved if row.subject == f"proposal {decision.proposal}"
+                         and row.facts.get("who") and row.facts.get("origin")
+                         and row.facts.get("digest") == decision.digest]  # fmt: skip
+                self._check(AUDIT, len(named) == 1, f"{len(named)} rows hold the approval of {decision.proposal}")
+
+    def _heat(self, agent: AgentProgram) -> None:
+        """Shares of heat are those of the work, which is steady: whatever was reset, lost or renumbered."""
+        watch = agent.watch
+        if watch is None or agent.process is None or not agent.process.alive or watch._sampler is None:
+            return
+        picture = watch._sampler.picture()
+        if picture is None:
+            return
+        placement = self._site.world.placement
+        rows = [placement.row(key) for key in picture.catalog.units.key]
+        there = np.array([row is not None and self._site.server.changed.get(row, 0) == 0 for row in rows])
+        truth = np.array([0.0 if row is None else self._site.world.pages[1, row] for row in rows])
+        heat = np.asarray(picture.heat.rates[1], dtype=np.float64)
+        seen = there & (np.asarray(picture.heat.observed_seconds) > 0)
+        if seen.sum() < 2 or truth[seen].sum() == 0 or heat[seen].sum() == 0:
+            return
+        wrong = np.abs(heat[seen] / heat[seen].sum() - truth[seen] / truth[seen].sum())
+        worst = int(np.argmax(wrong))
+        key = np.array(picture.catalog.units.key)[seen][worst]
+        self._pace(agent, float(heat[seen].sum()), float(truth[seen].sum()))
+        self._check(HEAT, float(wrong[worst]) < 0.05,
+                    f"{agent.name} is {float(wrong[worst]):.0%} of all work wrong about {key}")  # fmt: skip
+
+    def _pace(self, agent: AgentProgram, heat: float, pages: float) -> None:
+        """Heat is that of the sessions' real pace: no counter that jumped, and no clock, has made it more or less."""
+        slowest, fastest = (_transactions(self._site, space) for space in ("hdd", "ssd"))
+        untouched = not self._site.server.changes and not self._arrivals
+        least, most = (0.7 * slowest, 1.6 * slowest) if untouched else (0.5 * slowest, 1.5 * fastest)
+        pace = heat / pages
+        self._check(HEAT, least <= pace <= most,
+                    f"{agent.name} sees {pace:.0f} transactions/s, {least:.0f} to {most:.0f} can be")  # fmt: skip
+
+    def life_ends(self, agent: AgentProgram) -> None:
+        """What the agent says that it cost is what it cost."""
+        watch, process = agent.watch, agent.process
+        if watch is None or process is None:
+            return
+        cost, count = self._site.server.cost[id(process)], self._site.server.samples[id(process)]
+        said, lost = watch.snapshot.server_seconds, watch.snapshot.failures + 1
+        each = cost / count if count else 0.0
+        self._check(COST, said <= cost * (1 + SLACK) + SLACK and said >= cost - lost * 2 * each - SLACK,
+                    f"{process.name} says it cost {said} s, and it cost {cost} s in {count} samples")  # fmt: skip
+
+    # -- at the end -----------------------------------------------------------------------------------------------
+
+    def _end(self, agent: AgentProgram) -> None:
+        with Ledger.open(agent.disk.path, self._site.clock, actor="auditor", create=False) as ledger:
+            rows = ledger.moves.rows(database="sim")
+            steps = ledger.moves.steps_of([row.id for row in rows])
+        for row in rows:
+            self._site.report.moves[row.state] += 1
+            self._true_state(agent, row, sent=bool(steps[row.id]))
+        by_proposal: dict[int, list[MoveRow]] = {}
+        for row in rows:
+            by_proposal.setdefault(row.proposal_id, []).append(row)
+        for of_one in by_proposal.values():
+            for group in groups_of(of_one):
+                self._group_rule(agent, group)
+
+    def _true_state(self, agent: AgentProgram, row: MoveRow, *, sent: bool) -> None:
+        placement = self._site.world.placement
+        units = [placement.row(key) for key in row.move.route.bundle.unit_keys]
+        foreign = row.fingerprint != self._site.server.fingerprint
+        self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign,
+                    f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
+        caused = [unit for unit in units if unit is not None and self._cause.get(unit) == (agent.name, row.id)]
+        for unit in caused:
+            if self._site.server.last_mover.get(unit) != "others":
+                there = placement.spaces[int(placement.units.space[unit])].name
+                self._check(TRUE_STATES, row.state in IN_PLACE and there == row.move.to_space,
+                            f"move {row.id} of {agent.name} brought {row.move.key} to {there} and is {row.state}: "
+                            f"{row.reason}")  # fmt: skip
+        if row.state in IN_PLACE and not caused:
+            touched = any(unit is None or self._site.server.changed.get(unit) for unit in units)
+            later = any(unit is not None and self._cause.get(unit) for unit in units)
+            self._check(TRUE_STATES, touched or later,
+                        f"move {row.id} of {agent.name} is {row.state}; nothing brought {row.move.key}")  # fmt: skip
+        del sent
+
+    def _nothing_left(self) -> None:
+        site, server = self._site, self._site.server
+        running = [move.key for move in site.world.placement.running.values()]
+        self._check(TRUE_STATES, not running, f"the server still moves {running}")
+        living = {agent.process for agent in site.agents.values() if agent.process is not None}
+        left = [session for session in server.sessions if session.process not in living]
+        self._check(TRUE_STATES, not left, f"{len(left)} sessions of dead agents are left")
+        open_now = [session for session in server.sessions if session.process in living]
+        self._check(TRUE_STATES, not open_now, f"{len(open_now)} sessions that could write are left open")
+
+    def _group_rule(self, agent: AgentProgram, group: list[MoveRow]) -> None:
+        """By the model, sessions wait no more for what a group has done than without it."""
+        if not {row.move.reason for row in group} <= FOR_ROOM or any(row.state in ACTIONABLE for row in group):
+            return
+        site, placement = self._site, self._site.world.placement
+        units = {key: placement.row(key) for row in group for key in row.move.route.bundle.unit_keys}
+        touched = any(unit is None or site.server.changed.get(unit) for unit in units.values())
+        numbers = {row.id for row in group}
+        ours = [(row, unit) for row in group for key in row.move.route.bundle.unit_keys
+                if (unit := units[key]) is not None and self._cause.get(unit) == (agent.name, row.id)]  # fmt: skip
+        if touched or not ours:
+            return
+        if any(move in numbers for name, move in site.people.dropped if name == agent.name):
+            return
+        if any(_cancelled_by_hand(agent, row) for row in group):
+            return  # a person has refused the way back
+        homes = placement.units.space.copy()
+        after = _wait(self._site)
+        for row, unit in ours:
+            placement.units.space[unit] = placement.space_row(row.move.from_space)
+        before = _wait(self._site)
+        placement.units.space = homes
+        self._check(GROUP_RULE, after <= before * 1.001,
+                    f"group {[row.id for row in group]} of {agent.name} left {after / before - 1:.1%} more wait: "
+                    f"{[(row.move.key, str(row.state), row.reason[:80]) for row in group]}")  # fmt: skip
+
+
+def _wait(site: FaultySite) -> float:
+    """Seconds of waiting per transaction with everything where it is."""
+    placement: Placement = site.world.placement
+    rates = site.world._workload.rates(placement, site.world.pages)
+    return rates.read_seconds / max(rates.transactions, 1e-9)
+
+
+def _transactions(site: FaultySite, space: str) -> float:
+    """Per second with everything in one space."""
+    placement: Placement = site.world.placement
+    homes, running = placement.units.space, placement.running
+    placement.units.space, placement.running = np.full_like(homes, placement.space_row(space)), {}
+    rates = site.world._workload.rates(placement, site.world.pages)
+    placement.units.space, placement.running = homes, running
+    return rates.transactions
+
+
+def _may_follow(before: Arrival, now: Arrival) -> bool:
+    """What may move again within its cool-down: what made room comes back, what came up makes room."""
+    if before.reason == MoveReason.MAKE_ROOM:
+        return now.reason == MoveReason.PROMOTE
+    return before.reason == MoveReason.PROMOTE and now.reason in {MoveReason.MAKE_ROOM, MoveReason.GROWTH}
+
+
+def _open(agent: AgentProgram) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{agent.disk.path}?mode=ro", uri=True)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def _row(agent: AgentProgram, sql: str) -> dict[str, Any] | None:
+    """What the ledger's file says of a statement that was just sent; None: no intent lies there."""
+    with closing(_open(agent)) as ledger:
+        found = ledger.execute(QUERY, (sql,)).fetchone()
+        return None if found is None else dict(found)
+
+
+def _move_row(agent: AgentProgram, number: int) -> dict[str, Any] | None:
+    with closing(_open(agent)) as ledger:
+        found = ledger.execute(MOVE_QUERY, (number,)).fetchone()
+        return None if found is None else dict(found)
+
+
+def _of(decisions: Iterable[Decision], agent: AgentProgram, proposal: int, digest: str) -> Decision | None:
+    wanted = (agent.name, proposal, digest)
+    return next((each for each in decisions if (each.agent, each.proposal, each.digest) == wanted), None)
+
+
+def _cancelled_by_hand(agent: AgentProgram, row: MoveRow) -> bool:
+    with closing(_open(agent)) as ledger:
+        query = (
+            "SELECT count(*) FROM asks JOIN moves ON moves.id = asks.move_id JOIN proposals ON "
+            "proposals.id = moves.proposal_id WHERE asks.kind = 'cancel' AND instr(proposals.body, ?) > 0"
+        )
+        return bool(ledger.execute(query, (f'"undoes":{row.id},',)).fetchone()[0])
+
+
+def _statements(route: dict[str, Any]) -> set[str]:
+    steps = [*route["steps"], *route["tidy_steps"]]
+    words = ("sql", "pause_sql", "resume_sql", "undo_sql")
+    return {step[word] for step in steps for word in words if step.get(word)}
+
+
+def _texts(agent: AgentProgram) -> list[str]:
+    """The windows that the running configuration names, as they are written there."""
+    assert agent.daemon is not None
+    return WINDOWS_OF[id(agent.daemon.config.database())]
+
+
+def _seconds_left(now: datetime, windows: list[str]) -> float:
+    """Until the daily window that is open now closes; 0 where none is."""
+    for text in windows:
+        begin, end = (_minutes(part) for part in text.split("-"))
+        minutes = now.hour * 60 + now.minute + now.second / 60 + now.microsecond / 6e7
+        if end - begin >= 1440:
+            return 1e9
+        if begin <= minutes < end:
+            return (end - minutes) * 60
+    return 0.0
+
+
+def _minutes(text: str) -> int:
+    hours, minutes = text.split(":")
+    return int(hours) * 60 + int(minutes)

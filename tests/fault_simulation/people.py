@@ -1,0 +1,231 @@
+"""The people of the site: what they look at, approve, refuse, hold and take back, by commands of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent.ledger import Ledger, LedgerError, MoveRow, RequestKind
+from agent.model.states import ACTIONABLE, UNDOABLE, UNFINISHED, MoveState, ProposalState
+from agent.planning.undo import propose_undo
+from agent.service.daemon import _Asked
+from connectors.base import HotplaceError
+from connectors.simulated.connector import SimulatedConnector
+from policies.model.plan import Pin
+from tests.fault_simulation.script import Kind
+
+if TYPE_CHECKING:
+    from tests.fault_simulation.agent_program import AgentProgram
+    from tests.fault_simulation.site import FaultySite
+
+REASON_SECONDS = 3600.0  # within which a person approves what he has looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An approval that a person gave and that was taken."""
+
+    agent: str
+    proposal: int
+    digest: str
+    who: str
+    at: datetime
+    expires_at: datetime
+
+
+@dataclass(slots=True)
+class Person:
+    """Ann, Bob and Eve at their terminals; what they do fails where the ledger says no, and they go on."""
+
+    site: FaultySite
+    decisions: list[Decision] = field(default_factory=list)
+    dropped: set[tuple[str, int]] = field(default_factory=set)  # agent and move that was struck or cancelled in time
+    asked: set[tuple[str, int]] = field(default_factory=set)  # agent and proposal that a person asked for
+
+    @contextmanager
+    def _at_ledger(self, agent: AgentProgram) -> Iterator[Ledger]:
+        """What a command opens; a refusal ends the command."""
+        try:
+            with self.site.ledger(agent) as ledger:
+                yield ledger
+        except HotplaceError as error:
+            self.site.tell(f"a person was told: {error}")
+        agent.disk.keep()
+
+    def _agent(self, pick: float) -> AgentProgram:
+        agents = [agent for agent in self.site.agents.values() if agent.lives]
+        return agents[int(pick * len(agents))] if agents else self.site.main
+
+    def approve(self, first: float, second: float) -> None:
+        """Look at what waits, think, and approve what was seen, if it is still there."""
+        agent = self._agent(second)
+        with self._at_ledger(agent) as ledger:
+            waiting = ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
+            if not waiting:
+                return
+            seen = waiting[0]
+            self.site.clock.call_later(
+                1.0 + REASON_SECONDS * first**2,
+                lambda: self._approve(agent, seen.id, seen.digest, seen.proposal.expires_at),
+            )
+
+    def _approve(self, agent: AgentProgram, number: int, digest: str, expires_at: datetime) -> None:
+        with self._at_ledger(agent) as ledger:
+            ledger.proposals.approve(number, who="ann", origin="terminal 1", digest=digest)
+            now = self.site.clock.now()
+            self.decisions.append(Decision(agent.name, number, digest, "ann", now, expires_at))
+            self.site.tell(f"ann approved proposal {number} of {agent.name}")
+
+    def reject(self, first: float, second: float) -> None:
+        """What waits."""
+        del first
+        agent = self._agent(second)
+        with self._at_ledger(agent) as ledger:
+            for row in ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})[:1]:
+                ledger.proposals.reject(row.id, who="bob", origin="terminal 2", reason="not now")
+
+    def strike(self, first: float, second: float) -> None:
+        """One move that has not begun."""
+        agent = self._agent(second)
+        with self._at_ledger(agent) as ledger:
+            if row := _one(ledger, {MoveState.PROPOSED, MoveState.APPROVED}, first):
+                gone = ledger.proposals.strike(
+                    row.proposal_id, row.move.ordinal, who="bob", origin="terminal 2", reason="keep it"
+                )
+                self.dropped |= {(agent.name, each.id) for each in gone}
+
+    def _request(self, kind: RequestKind, first: float, second: float) -> None:
+        agent = self._agent(second)
+        with self._at_ledger(agent) as ledger:
+            row = _one(ledger, UNFINISHED, first) or _one(ledger, ACTIONABLE, first)
+            if row is not None:
+                ledger.requests.submit(row.id, kind, who="eve", origin="terminal 3", reason="an incident")
+                if kind is RequestKind.CANCEL and row.state is MoveState.APPROVED:
+                    self.dropped.add((agent.name, row.id))
+
+    def pause(self, first: float, second: float) -> None:
+        """Hold a move."""
+        self._request(RequestKind.PAUSE, first, second)
+
+    def resume(self, first: float, second: float) -> None:
+        """Let it go on."""
+        self._request(RequestKind.RESUME, first, second)
+
+    def cancel(self, first: float, second: float) -> None:
+        """Give it up."""
+        self._request(RequestKind.CANCEL, first, second)
+
+    def undo(self, first: float, second: float) -> None:
+        """Take a move back, and approve that."""
+        agent = self._agent(second)
+        with self._at_ledger(agent) as ledger:
+            row = _one(ledger, UNDOABLE, first)
+            if row is None or agent.watch is None:
+                return
+            connector = SimulatedConnector(self.site.world, clock=self.site.clock)
+            number = propose_undo([row], agent.watch.database, connector, ledger, self.site.clock.now(), asked_by="bob")
+            self.asked.add((agent.name, number))
+            stored = ledger.proposals.row(number)
+            self._approve(agent, number, stored.digest, stored.proposal.expires_at)
+
+    def pin(self, first: float, second: float) -> None:
+        """Keep something off the fast tier for some hours."""
+        agent = self._agent(second)
+        with self._at_ledger(agent) as ledger:
+            units = self.site.world.placement.units
+            key = units.keys[int(first * len(units))]
+            ledger.pins.pin("sim", key, Pin.NEVER, who="ann", reason="audit", until=None)
+
+    def ask(self, first: float, second: float) -> None:
+        """`hotplace run --once`: nobody waits for the next turn."""
+        del first
+        agent = self._agent(second)
+        watch, process = agent.watch, agent.process
+        if watch is not None and process is not None and not process.depth:
+            for job in getattr(agent.daemon and agent.daemon._scheduler, "jobs", ()):
+                job.next_run_time = min(job.next_run_time, self.site.clock.now())
+
+    def reload(self, first: float, second: float) -> None:
+        """Other windows, or none."""
+        self.site.windows = (("00:00-24:00",), (), ("00:00-02:00", "03:00-06:00"))[int(3 * first)]
+        self.site.dry_run = second < 0.1
+        self.site.mistaken = False
+        self._tell_agents(_Asked.RELOAD)
+
+    def reload_mistake(self, first: float, second: float) -> None:
+        """A word that is none."""
+        del first, second
+        self.site.mistaken = True
+        self._tell_agents(_Asked.RELOAD)
+        self.site.mistaken = False
+
+    def _tell_agents(self, what: _Asked) -> None:
+        for agent in self.site.agents.values():
+            self.site.write_config(agent)
+            agent.ask(what)
+        if self.site.mistaken:  # it is mended before a restart would find it
+            for agent in self.site.agents.values():
+                self.site.clock.call_later(300.0, partial(self.site.write_config, agent))
+
+    def stop(self, first: float, second: float) -> None:
+        """SIGTERM; the service manager starts it again."""
+        del first
+        self._agent(second).ask(_Asked.STOP)
+
+    def rival(self, first: float, second: float) -> None:
+        """Somebody starts another agent for the same database, with a ledger of its own, for some hours."""
+        agent = self.site.agents["second"]
+        agent.wanted = True
+        agent.start()
+
+        def leave() -> None:
+            agent.wanted = False
+            agent.ask(_Asked.STOP)
+
+        self.site.clock.call_later(600.0 + 7200.0 * max(first, second), leave)
+
+    # -- at the end ------------------------------------------------------------------------------------------------
+
+    def answer_everything(self, agent: AgentProgram) -> None:
+        """What is held goes on, what waits for a decision is refused."""
+        with self._at_ledger(agent) as ledger:
+            for number, request in ledger.requests.in_force("sim").items():
+                if request.kind is RequestKind.PAUSE and ledger.moves.row(number).state in ACTIONABLE:
+                    ledger.requests.submit(number, RequestKind.RESUME, who="eve", origin="terminal 3", reason="over")
+            for row in ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED}):
+                ledger.proposals.reject(row.id, who="bob", origin="terminal 2", reason="no more today")
+
+    def open_moves(self, agent: AgentProgram) -> int:
+        """How many moves have not come to an end."""
+        open_states = ACTIONABLE | {MoveState.PLACED, MoveState.UNDO_PROPOSED}
+        try:
+            with self.site.ledger(agent) as ledger:
+                return len(ledger.moves.rows(database="sim", states=open_states))
+        except LedgerError:
+            return 1
+
+
+def _one(ledger: Ledger, states: frozenset[MoveState] | set[MoveState], pick: float) -> MoveRow | None:
+    rows = ledger.moves.rows(database="sim", states=states)
+    return rows[int(pick * len(rows))] if rows else None
+
+
+PEOPLE_DO: dict[Kind, Callable[[Person, float, float], None]] = {
+    Kind.APPROVE: Person.approve,
+    Kind.REJECT: Person.reject,
+    Kind.STRIKE: Person.strike,
+    Kind.PAUSE: Person.pause,
+    Kind.RESUME: Person.resume,
+    Kind.CANCEL: Person.cancel,
+    Kind.UNDO: Person.undo,
+    Kind.PIN: Person.pin,
+    Kind.ASK: Person.ask,
+    Kind.RELOAD: Person.reload,
+    Kind.RELOAD_MISTAKE: Person.reload_mistake,
+    Kind.STOP: Person.stop,
+    Kind.RIVAL: Person.rival,
+}

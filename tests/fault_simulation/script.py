@@ -1,0 +1,215 @@
+"""What happens in one run, drawn from one seed: the site, and events with the call or the time of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from random import Random
+
+MINUTE, HOUR = 60.0, 3600.0
+
+
+class Trigger(StrEnum):
+    """Where an event strikes, once its time has come: at once, or at a call of the agent."""
+
+    TIME = "time"
+    LEDGER_BEGIN = "ledger.begin"  # before a transaction
+    LEDGER_COMMIT = "ledger.commit"  # before its commit
+    LEDGER_DONE = "ledger.done"  # after its commit
+    READ_BEGIN = "read.begin"  # before the engine is asked something
+    READ_DONE = "read.done"  # before its answer arrives
+    STATEMENT_BEGIN = "statement.begin"  # before a statement that changes something
+    STATEMENT_DONE = "statement.done"  # before the news that it is done arrives
+    COPYING = "copying"  # in the middle of a copy
+
+
+class Kind(StrEnum):
+    """One thing that happens."""
+
+    # the machine of the agent
+    KILL = "kill"
+    POWER_CUT = "power cut"
+    LEDGER_FULL = "ledger full"
+    LEDGER_BUSY = "ledger busy"
+    LEDGER_ERROR = "ledger error"
+    CLOCK_JUMP = "clock jump"
+    # the way to the server, and the server
+    LOST = "connection lost"
+    SILENT = "silence"
+    DEADLOCK = "deadlock"
+    LOCK_TIMEOUT = "lock time-out"
+    SPACE_FULL = "space full"
+    RESTART = "server restart"
+    FAILOVER = "failover"
+    OTHER_IDS = "failover with other ids"
+    OTHER_DATABASE = "another database answers"
+    COUNTER_RESET = "counter reset"
+    LEASE_LOST = "lease lost"
+    # other people at the database
+    DROPPED = "dropped"
+    RENAMED = "renamed"
+    MOVED = "moved"
+    REBUILT = "rebuilt"
+    RECREATED = "recreated"
+    GROWN = "grown"
+    LOCKED = "locked"
+    FILLED = "target filled"
+    REVOKED = "privilege revoked"
+    # the people of hotplace
+    APPROVE = "approve"
+    REJECT = "reject"
+    STRIKE = "strike"
+    PAUSE = "pause"
+    RESUME = "resume"
+    CANCEL = "cancel"
+    UNDO = "undo"
+    PIN = "pin"
+    ASK = "ask for a plan"
+    RELOAD = "reload"
+    RELOAD_MISTAKE = "reload with a mistake"
+    STOP = "stop"
+    RIVAL = "rival agent"
+
+
+LEDGER = (Trigger.LEDGER_BEGIN, Trigger.LEDGER_COMMIT)
+AT_ENGINE = (
+    Trigger.READ_BEGIN, Trigger.READ_DONE, Trigger.STATEMENT_BEGIN, Trigger.STATEMENT_DONE, Trigger.COPYING
+)  # fmt: skip
+ON_THE_WAY = (Trigger.TIME, Trigger.READ_DONE, Trigger.STATEMENT_BEGIN, Trigger.COPYING, Trigger.LEDGER_DONE)
+STATEMENT = (Trigger.STATEMENT_BEGIN, Trigger.COPYING)
+ALL = tuple(Trigger)
+
+# kind: how often it is drawn, and where it may strike
+KINDS: dict[Kind, tuple[float, tuple[Trigger, ...]]] = {
+    Kind.KILL: (3.0, ALL),
+    Kind.POWER_CUT: (0.6, ALL),
+    Kind.LEDGER_FULL: (1.0, LEDGER),
+    Kind.LEDGER_BUSY: (0.7, (Trigger.LEDGER_BEGIN,)),
+    Kind.LEDGER_ERROR: (0.7, LEDGER),
+    Kind.CLOCK_JUMP: (0.5, ON_THE_WAY),
+    Kind.LOST: (2.0, AT_ENGINE),
+    Kind.SILENT: (1.0, AT_ENGINE),
+    Kind.DEADLOCK: (0.7, STATEMENT),
+    Kind.LOCK_TIMEOUT: (0.7, (Trigger.STATEMENT_BEGIN,)),
+    Kind.SPACE_FULL: (0.7, STATEMENT),
+    Kind.RESTART: (0.7, ON_THE_WAY),
+    Kind.FAILOVER: (0.5, ON_THE_WAY),
+    Kind.OTHER_IDS: (0.4, ON_THE_WAY),
+    Kind.OTHER_DATABASE: (0.3, ON_THE_WAY),
+    Kind.COUNTER_RESET: (0.5, (Trigger.TIME,)),
+    Kind.LEASE_LOST: (0.7, ON_THE_WAY),
+    Kind.DROPPED: (0.5, ON_THE_WAY),
+    Kind.RENAMED: (0.5, ON_THE_WAY),
+    Kind.MOVED: (0.6, ON_THE_WAY),
+    Kind.REBUILT: (0.5, ON_THE_WAY),
+    Kind.RECREATED: (0.5, ON_THE_WAY),
+    Kind.GROWN: (0.6, ON_THE_WAY),
+    Kind.LOCKED: (1.0, ON_THE_WAY),
+    Kind.FILLED: (0.6, ON_THE_WAY),
+    Kind.REVOKED: (0.6, ON_THE_WAY),
+    Kind.APPROVE: (2.0, ON_THE_WAY),
+    Kind.REJECT: (0.3, ON_THE_WAY),
+    Kind.STRIKE: (0.5, ON_THE_WAY),
+    Kind.PAUSE: (0.8, ON_THE_WAY),
+    Kind.RESUME: (0.4, ON_THE_WAY),
+    Kind.CANCEL: (0.7, ON_THE_WAY),
+    Kind.UNDO: (1.2, ON_THE_WAY),
+    Kind.PIN: (0.3, ON_THE_WAY),
+    Kind.ASK: (0.5, ON_THE_WAY),
+    Kind.RELOAD: (0.7, ON_THE_WAY),
+    Kind.RELOAD_MISTAKE: (0.5, ON_THE_WAY),
+    Kind.STOP: (0.7, ON_THE_WAY),
+    Kind.RIVAL: (0.4, ON_THE_WAY),
+}  # fmt: skip
+MOST_PASSED = {
+    Trigger.LEDGER_BEGIN: 60, Trigger.LEDGER_COMMIT: 60, Trigger.LEDGER_DONE: 60,
+    Trigger.READ_BEGIN: 20, Trigger.READ_DONE: 20, Trigger.STATEMENT_BEGIN: 3, Trigger.STATEMENT_DONE: 3,
+    Trigger.COPYING: 60,
+}  # fmt: skip  # calls that are let pass before an event strikes
+WINDOWS = ((), (), ("00:00-24:00",), ("01:00-03:30", "05:00-06:00"), ("00:30-01:00", "01:40-02:00", "03:00-07:00"))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happens, and where. ``pick`` holds numbers in [0, 1) that choose among what is there then."""
+
+    at: float  # seconds since the start, from which on it may strike
+    kind: Kind
+    trigger: Trigger
+    passes: int  # calls of the trigger that are let pass
+    pick: tuple[float, float]
+
+    def __str__(self) -> str:
+        where = "" if self.trigger is Trigger.TIME else f" at {self.trigger} {self.passes + 1}"
+        return f"{self.at / HOUR:5.2f} h{where}: {self.kind}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """How the site is set up."""
+
+    world_seed: int
+    hours: float
+    sample_seconds: float
+    windows: tuple[str, ...]
+    window_bytes: int | None
+    cool_down_hours: float
+    expires_hours: float
+    retries: int
+    dry_run: bool
+    maximum_moves: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """Everything that is drawn."""
+
+    seed: int
+    site: Site
+    events: tuple[Event, ...]
+
+    def keep(self, numbers: Collection[int]) -> Script:
+        """With those events only."""
+        return replace(self, events=tuple(event for at, event in enumerate(self.events) if at in set(numbers)))
+
+
+def draw(seed: int) -> Script:
+    """The script of a seed."""
+    random = Random(seed)  # a simulation, no secret
+    site = _site(random)
+    events = [*_approvals(random, site), *(_event(random, site) for _ in range(random.randint(3, 16)))]
+    return Script(seed=seed, site=site, events=tuple(sorted(events, key=lambda event: event.at)))
+
+
+def _site(random: Random) -> Site:
+    return Site(
+        world_seed=random.randrange(10**6),
+        hours=random.choice((2.0, 3.0, 3.0, 4.0)),
+        sample_seconds=random.choice((15.0, 20.0, 30.0)) * MINUTE,
+        windows=random.choice(WINDOWS),
+        window_bytes=random.choice((None, None, None, 4 * 10**9)),
+        cool_down_hours=random.choice((1.0, 24.0, 24.0)),
+        expires_hours=random.choice((0.7, 2.0, 12.0)),
+        retries=random.choice((2, 5)),
+        dry_run=random.random() < 0.05,
+        maximum_moves=random.choice((2, 4, 100)),
+    )
+
+
+def _approvals(random: Random, site: Site) -> list[Event]:
+    """People look now and then at what waits and approve it; most of what follows needs something to go wrong in."""
+    due, found = 0.7 * HOUR, []
+    while due < site.hours * HOUR:
+        found.append(Event(due, Kind.APPROVE, Trigger.TIME, 0, (random.random() * 0.2, random.random())))
+        due += random.uniform(0.3, 1.2) * HOUR
+    return found
+
+
+def _event(random: Random, site: Site) -> Event:
+    kinds = list(KINDS)
+    kind = random.choices(kinds, [KINDS[each][0] for each in kinds])[0]
+    trigger = random.choice(KINDS[kind][1])
+    passes = int(MOST_PASSED.get(trigger, 0) * random.random() ** 2)
+    at = random.uniform(0.1, site.hours) * HOUR
+    return Event(at, kind, trigger, passes, (random.random(), random.random()))

@@ -1,0 +1,46 @@
+"""Each oracle notices an agent that is broken on purpose, at a seed where it can."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fault_simulation.__main__ import repeat_command, run
+from tests.fault_simulation.mutants import MUTANTS, Mutant
+from tests.fault_simulation.oracles import ORACLES
+from tests.fault_simulation.script import Kind, Trigger, draw
+from tests.fault_simulation.shrinking import shrink
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.what)
+def test_a_broken_agent_is_noticed(mutant: Mutant) -> None:
+    """By the oracle that is there for it, which has nothing to say of the same run when nothing is broken."""
+    with mutant.at_work():
+        report = run(mutant.script)
+    assert mutant.oracle in {each.oracle for each in report.violations}
+    assert not run(mutant.script).violations
+
+
+def test_each_oracle_was_seen_to_speak() -> None:
+    """There is a broken agent for each of them."""
+    assert {mutant.oracle for mutant in MUTANTS} == set(ORACLES)
+
+
+def test_what_it_takes_is_found() -> None:
+    """Of twenty events two are needed; the command names them."""
+    found = shrink(list(range(20)), lambda numbers: {3, 17} <= set(numbers))
+    assert found == [3, 17]
+    assert repeat_command(7, found) == 'make fault-simulation ARGS="--seed 7 --keep 3,17"'
+
+
+def test_events_that_are_left_out_do_not_happen() -> None:
+    """A run with a part of its events repeats the rest of them at the same calls."""
+    script = draw(6)
+    alone = run(script.keep([0]))
+    assert sum(alone.struck.values()) <= 1
+
+
+def test_every_kind_of_fault_is_drawn() -> None:
+    """At every call at which one may strike."""
+    events = [event for seed in range(400) for event in draw(seed).events]
+    assert {event.kind for event in events} == set(Kind)
+    assert {event.trigger for event in events} == set(Trigger)
