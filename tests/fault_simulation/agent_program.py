@@ -62,6 +62,10 @@ class VirtualScheduler:
         """Let jobs run."""
         self.on = True
 
+    def pause(self) -> None:
+        """Begin no further job."""
+        self.on = False
+
     def shutdown(self, *, wait: bool) -> None:
         """End; nothing runs when this is called."""
         assert wait
