@@ -7,6 +7,7 @@ import json
 
 from agent.ledger.rows import ProposalRow
 from agent.model.proposals import Proposal
+from agent.model.purposes import takes_back
 from agent.model.states import ProposalState
 
 
@@ -32,8 +33,11 @@ def makes_unnecessary(row: ProposalRow, proposal: Proposal) -> bool:
 
     It does not if the new one was requested by a command and the stored one was not: the agent may supersede its own
     proposals, but never one that was requested. Nor does it if something is now expected to outgrow the size up to
-    which the stored one holds: it would be approved in vain.
+    which the stored one holds: it would be approved in vain. Nor does the undo of other moves: it may have run already,
+    between the moves that it took back and those that are to be taken back now.
     """
+    if takes_back(row.proposal.purpose) and takes_back(proposal.purpose) and row.proposal.purpose != proposal.purpose:
+        return False
     if row.state is ProposalState.APPROVED or row.proposal.asked_by:
         return True
     return not proposal.asked_by and _sizes_hold(row.proposal, proposal)

@@ -13,6 +13,7 @@ from agent.model.proposals import BALANCE
 if TYPE_CHECKING:
     from policies.modes.dispatch import Mode
 
+_UNDO = "undo "
 _BY_TIER = ("usage", "capacity")
 _WORDS = {
     BALANCE: "hot up, cold down",
@@ -60,4 +61,13 @@ def purpose_of_container(space: str, container: str) -> str:
 
 def purpose_of_undo(moves: Iterable[int]) -> str:
     """Those moves back."""
-    return f"undo {', '.join(str(number) for number in sorted(moves))}"
+    return f"{_UNDO}{', '.join(str(number) for number in sorted(moves))}"
+
+
+def takes_back(purpose: str) -> bool:
+    """Whether it is the undo of moves.
+
+    >>> takes_back(purpose_of_undo([7, 3])), takes_back("drain old_ssd")
+    (True, False)
+    """
+    return purpose.startswith(_UNDO)

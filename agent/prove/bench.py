@@ -23,7 +23,7 @@ from connectors.model import Bundle, Catalog, Route, UnitKind
 from connectors.proving.proof import Case, Proof, ProofSession
 
 PURPOSE = "prove"  # Proposal.purpose and ProposedMove.reason
-MOST_SECONDS = 120.0  # that a proposal of moves may take; what is left then is struck
+MOST_SECONDS = 120.0  # that a move may take in the mean; what of a proposal is left then is struck
 LOOK_SECONDS = 0.05
 Approve = Callable[[int, Proposal], bool]  # shows a stored proposal and asks; True: carry it out
 
@@ -161,9 +161,13 @@ class Bench:
     # -- catalog -------------------------------------------------------------------------------------------------
 
     def bundles(self, cases: Sequence[Case], catalog: Catalog) -> list[Bundle]:
-        """Every bundle of the cases' units that the catalog has, by key."""
+        """Every bundle of the cases' units that the catalog has, once each, led by the first of its units."""
         wanted = {key for case in cases for key in case.units}
-        return [bundle_of(catalog, row) for row, key in enumerate(catalog.units.key) if key in wanted]
+        first: dict[int, int] = {}
+        for row, key in enumerate(catalog.units.key):
+            if key in wanted:
+                first.setdefault(int(catalog.units.bundle[row]), row)
+        return [bundle_of(catalog, row) for row in first.values()]
 
     def case_of(self, key: str) -> Case | None:
         """The case that has a unit of that key."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +14,7 @@ from agent.prove.claims import Findings
 from agent.prove.witness import Probe, SeenLock, Witness
 from connectors.formatting import format_seconds
 from connectors.move_effects import Locked
+from connectors.proving.proof import Case
 
 LONG_SECONDS = 1.0  # a statement of another session that takes so long was held up
 WHO_WAITS: dict[Locked | None, str] = {
@@ -51,7 +53,7 @@ def judge_locks(findings: Findings, witness: Witness, bench: Bench) -> None:
     for window in windows(bench):
         case = bench.case_of(window.row.move.key)
         for lock in _within(witness.locks, window):
-            if case is None or lock.relation not in case.units:
+            if case is None or not belongs(case, lock.relation):
                 continue
             name = window.row.move.route.name
             if name not in strongest or lock.rank > strongest[name][0].rank:
@@ -63,8 +65,28 @@ def judge_locks(findings: Findings, witness: Witness, bench: Bench) -> None:
             continue
         lock, window = strongest[name]
         words = f"{lock.mode} on {lock.relation} while {window.row.move.key} moved"
-        named = window.row.move.route.locks.startswith(f"{lock.mode} on ")
+        named = is_named(lock.mode, window.row.move.route.locks)
         (findings.note_seen if named else findings.note_contradiction)(f"lock {name}", words)
+
+
+def belongs(case: Case, relation: str) -> bool:
+    """Whether a relation is a unit of the case, or the table of one.
+
+    >>> case = Case(name="", sentence="", purpose="", units={"[s].[t].[i] partition 1": "index partition"})
+    >>> belongs(case, "[s].[t]"), belongs(case, "[s].[u]")
+    (True, False)
+    """
+    return any(key == relation or key.startswith((f"{relation}.", f"{relation} ")) for key in case.units)
+
+
+def is_named(mode: str, locks: str) -> bool:
+    """Whether the words of a route begin with that mode or name it as one that comes later.
+
+    >>> words = "IS on the table while it is built, Sch-M for a moment at the end; waits at most 10 s"
+    >>> is_named("IS", words), is_named("Sch-M", words), is_named("S", words), is_named("X", words)
+    (True, True, False, False)
+    """
+    return re.search(rf"(?:^|[,;] ){re.escape(mode)} (?:on|for) ", locks) is not None
 
 
 def _within(locks: list[SeenLock], window: Window) -> Iterator[SeenLock]:

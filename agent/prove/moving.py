@@ -10,7 +10,7 @@ import numpy as np
 from agent.execution.hooks import MoveEvent
 from agent.ledger import MoveRow
 from agent.model.states import UNDOABLE, MoveState
-from agent.prove.bench import Bench, with_exact_size
+from agent.prove.bench import MOST_SECONDS, Bench, with_exact_size
 from agent.prove.claims import LOST, Result, native_code_of
 from agent.prove.comparing import State, in_words, look
 from agent.prove.judging import judge_locks, judge_others, windows
@@ -29,6 +29,7 @@ class Rounds:
     witness: Witness
     before: dict[str, State] = field(default_factory=dict)  # by case: as it was made and loaded
     compared: dict[str, int] = field(default_factory=dict)  # by case: after how many moves it was as before
+    tried: set[tuple[str, str]] = field(default_factory=set)  # key and way
     lost: HotplaceError | None = None  # the session that compares has lost its connection
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # by case and way: seconds of each move
 
@@ -46,6 +47,8 @@ class Rounds:
     def run(self) -> None:
         """All rounds: of each bundle its kindest way in the first, the next one in the second, and back each time.
 
+        What rewrites the same thing waits for another round: a partition's move changes what the next one starts from.
+
         Raises:
             NotApproved: a person said no.
             ConnectorError: the engine did not answer.
@@ -61,9 +64,9 @@ class Rounds:
         self._conclude_all(cases, whole=True)
 
     def _all_rounds(self, cases: Sequence[Case]) -> None:
-        round_number = 0
-        while routes := self._routes(cases, round_number):
-            self.bench.say(f"round {round_number + 1}: {len(routes)} moves there, and back")
+        round_number = 1
+        while routes := self._routes(cases):
+            self.bench.say(f"round {round_number}: {len(routes)} moves there, and back")
             there = self._carry_out(self.bench.store(routes))
             arrived = [row for row in there if row.state in UNDOABLE]
             if arrived:
@@ -79,7 +82,7 @@ class Rounds:
 
     def _carry_out(self, number: int) -> list[MoveRow]:
         self.bench.confirm(number)
-        rows = self.bench.carry_out(number)
+        rows = self.bench.carry_out(number, MOST_SECONDS * len(self.bench.rows(number)))
         self.bench.strike_rest(number)
         if self.lost is not None:
             raise self.lost
@@ -89,8 +92,8 @@ class Rounds:
 
     # -- routes --------------------------------------------------------------------------------------------------
 
-    def _routes(self, cases: Sequence[Case], round_number: int) -> list[Route]:
-        """The way of that number of each bundle that has so many."""
+    def _routes(self, cases: Sequence[Case]) -> list[Route]:
+        """Of each bundle the kindest way that was not tried yet; of those that rewrite one thing the first alone."""
         connector = self.bench.watch.connector
         catalog = connector.catalog()
         found: list[Route] = []
@@ -98,7 +101,10 @@ class Rounds:
             if bundle.space != self.bench.script.scratch.slow:
                 continue  # a move before this one has failed, which stands in the findings
             ways = self._ways(with_exact_size(bundle, list(connector.exact_sizes(ids_of(bundle)))))
-            found += ways[round_number : round_number + 1]
+            way = next((each for each in ways if (bundle.key, each.name) not in self.tried), None)
+            if way is not None and not (way.rewrites and way.rewrites in {each.rewrites for each in found}):
+                self.tried.add((bundle.key, way.name))
+                found.append(way)
         return found
 
     def _ways(self, bundle: Bundle) -> tuple[Route, ...]:

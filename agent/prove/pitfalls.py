@@ -16,6 +16,7 @@ from connectors.model import Bundle, Home, NoRoute, Route
 from connectors.proving.proof import Case
 
 HELD_SECONDS = 1.5  # for which another session holds what an online build waits for
+BEGIN_SECONDS = 10.0  # in which a move begins that nothing keeps from it
 PATIENCE_SECONDS = 60.0
 
 
@@ -92,10 +93,12 @@ class Pitfalls:
         known = len(self.witness.probes)
         try:
             with bench.acting(number, PATIENCE_SECONDS):
+                self._until_begun(number)
                 bench.clock.sleep(HELD_SECONDS)
                 (row,) = bench.rows(number)
                 states = str(row.state)
-                if cancel and row.state is MoveState.RUNNING:
+                begun = row.state is MoveState.RUNNING
+                if cancel and begun:
                     bench.ledger.requests.submit(
                         row.id, RequestKind.CANCEL, who=bench.who, origin=bench.origin, reason="tried by prove"
                     )
@@ -106,7 +109,18 @@ class Pitfalls:
             holder.close()
         bench.strike_rest(number)
         (row,) = bench.rows(number)
+        if cancel and not begun:
+            self._back(row)
+            raise CannotTry(f"it was not begun while the transaction was open: {states}")
         return row, states, probes
+
+    def _until_begun(self, number: int) -> None:
+        """Wait until the move runs; one that waits for the transaction before it is sent does not."""
+        until = self.bench.clock.monotonic() + BEGIN_SECONDS
+        while self.bench.clock.monotonic() < until:
+            if any(row.state is MoveState.RUNNING for row in self.bench.rows(number)):
+                return
+            self.bench.clock.sleep(0.05)
 
     def _until_cancelled(self, row: MoveRow) -> None:
         """Wait until the statement of a move has ended; what it waits for stays in its way until then."""

@@ -26,7 +26,7 @@ from connectors.sqlserver.moving.blockers import find_blockers
 from connectors.sqlserver.moving.mover import SqlserverMover
 from connectors.sqlserver.moving.plan_drift import foreseen, foreseen_back
 from connectors.sqlserver.reading import demand
-from connectors.sqlserver.reading.belongings import read_belongings
+from connectors.sqlserver.reading.belongings import hangs_on_index, read_belongings
 from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
 from connectors.sqlserver.reading.definition import Definition, find
 from connectors.sqlserver.reading.disks import homes
@@ -39,7 +39,7 @@ from connectors.sqlserver.routes import available
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
 from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
-from connectors.sqlserver.routes.operations import way_back
+from connectors.sqlserver.routes.operations import replaces_index, way_back
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -193,9 +193,10 @@ class SqlserverConnector:
             return paused
         if isinstance(found, NoRoute):
             return found
-        asked = [(route, self._against(route)) for route in found]
-        known = resident_note(self._session, definition, self._settings)
         keeps = () if definition is None else read_belongings(self._session, definition)
+        kept = [route for route in found if not (replaces_index(route) and hangs_on_index(definition, keeps))] or found
+        asked = [(route, self._against(route)) for route in kept]
+        known = resident_note(self._session, definition, self._settings)
         open_ways = tuple(
             replace(route, notes=(*route.notes, *known), keeps=keeps) for route, reason in asked if reason is None
         )

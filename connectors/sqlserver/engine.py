@@ -9,6 +9,7 @@ from connectors.installing import install_command
 from connectors.recording.tap import Tap
 from connectors.registry import Engine
 from connectors.sqlserver import by_hand
+from connectors.sqlserver.proving import PROOF
 from connectors.sqlserver.settings import SqlserverSettings
 
 SAMPLE_SETTINGS = """\
@@ -75,4 +76,5 @@ ENGINE = Engine(
         login=("password",),
     ),
     by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
+    proof=PROOF,
 )

@@ -26,6 +26,7 @@ from agent.cli.main import whole_app
 from agent.config import load
 from connectors.model import Home
 from connectors.registry import find_engine
+from tests.cli.site import run_here
 from tests.components import ORACLE_GRAMMARS
 from tests.conftest import MAJORS, NO_SERVER
 from tests.contract.asking import route_to, run
@@ -34,6 +35,7 @@ from tests.labs.oracle.harness import PASSWORD as ORACLE_PASSWORD
 from tests.labs.oracle.harness import running_harness
 from tests.labs.oracle.test_grammars import checker as checker  # a fixture
 from tests.labs.postgresql import running_cluster
+from tests.labs.sqlserver.world import PROVER
 
 LIVE = DEPLOY / "live"
 ENGINES = ("db2", "oracle", "postgresql", "sqlserver")
@@ -243,3 +245,24 @@ def test_the_set_up_of_oracle_lets_a_login_move_its_own(cleanup: ExitStack) -> N
     run(connector, route)
     assert connector.inspect(route).home is Home.TARGET
     lease.release()
+
+
+def test_the_set_up_of_sqlserver_gives_what_the_proofs_login_has(tmp_path: Path) -> None:
+    """The rights with which the emulated server was proved, no more and no less; the commands list the statements."""
+    scripts = [text_of("sqlserver", "setup.sql")]
+    scripts += [
+        (DEPLOY / "privileges" / f"sqlserver-{what}.sql").read_text(encoding="utf-8") for what in ("observe", "move")
+    ]
+    sent = "\n".join(line for text in scripts for line in text.splitlines() if not line.lstrip().startswith("--"))
+    granted = {right for found in re.findall(r"GRANT ([A-Z ,]+?) TO", sent) for right in found.split(", ")}
+    assert granted == {*PROVER.server_rights, *PROVER.database_rights, "VIEW SERVER PERFORMANCE STATE"}
+    assert "CREATE SCHEMA scratch AUTHORIZATION prover" in sent
+    assert re.findall(r"GRANT ALTER ON (.*?) TO", sent) == ["SCHEMA::[$(schema)]"]
+    config = tmp_path / "hotplace.yaml"
+    config.write_bytes((LIVE / "sqlserver-hotplace.yaml").read_bytes())
+    config.chmod(0o600)
+    command = next(line for line in text_of("sqlserver", "compose.yaml").splitlines() if " prove --engine " in line)
+    done = run_here("--config", str(config), "--json", *command.split()[command.split().index("prove") :])
+    assert done.code == 0
+    assert done.document["dry_run"]
+    assert len(done.document["statements"]) > 100

@@ -20,6 +20,7 @@ from agent.ledger import (
     WrongState,
 )
 from agent.model.proposals import Proposal, proposal_from_text, proposal_text
+from agent.model.purposes import purpose_of_undo
 from agent.model.states import MoveState, ProposalState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import DIGITS, Tamper, approved, stored
@@ -70,6 +71,18 @@ def test_the_same_work_is_not_proposed_again_while_approved(ledger: Ledger) -> N
     """A plan made between the approval and the move says nothing new."""
     number = approved(ledger)
     assert stored(ledger) == number
+
+
+def test_the_undo_of_other_moves_is_another_proposal(ledger: Ledger) -> None:
+    """The same statements take back what moved again since: an undo that has run already does not stand for it."""
+
+    def undo(*moves: int) -> Proposal:
+        return a_proposal(a_move(1), purpose=purpose_of_undo(moves), asked_by="ann")
+
+    first = ledger.proposals.store(undo(1))
+    ledger.proposals.approve(first, who="ann", origin="terminal", digest=ledger.proposals.row(first).digest)
+    assert ledger.proposals.store(undo(1)) == first
+    assert ledger.proposals.store(undo(3)) != first
 
 
 def test_the_same_work_is_proposed_again_after_a_refusal_or_expiry(ledger: Ledger, clock: StillClock) -> None:

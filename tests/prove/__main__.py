@@ -4,49 +4,55 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from agent.terminal.exit_codes import ExitCode
 from tests.cli.site import run_here
 from tests.docs.reference.claims import PROOFS
-from tests.labs.postgresql import installations, running_cluster
-from tests.prove.conftest import OWNER
-
-NOTES = {"postgresql": "An embedded server started for this run, its tablespaces in two folders of one disk."}
+from tests.prove import places
 
 
-def postgresql(stack: ExitStack) -> dict[str, Any]:
-    """The newest PostgreSQL of this machine with an empty scratch schema; the database as configured."""
-    cluster = stack.enter_context(running_cluster(max(installations())))
-    dbname = stack.enter_context(cluster.database())
-    with cluster.session(dbname) as dba:
-        dba.execute(OWNER)
-    return {
-        "name": "real",
-        "engine": "postgresql",
-        "connection": {"host": str(cluster.server.folder), "dbname": dbname, "user": "prover"},
-        "tiers": [
-            {"name": "ssd", "spaces": [{"name": "fast", "capacity": "1 GiB"}]},
-            {"name": "hdd", "spaces": [{"name": "slow", "capacity": "1 GiB"}]},
-        ],
-    }
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Spaces of a server, and what a reader of its page has to know."""
+
+    slow: str
+    fast: str
+    note: str
+    emulated: bool = False
+
+
+WHERE = {
+    "postgresql": Where(
+        "slow", "fast", "An embedded server started for this run, its tablespaces in two folders of one disk."
+    ),
+    "sqlserver": Where(
+        "hdd",
+        "ssd",
+        "The emulated server of tests/labs/sqlserver: its rules were written from documentation, its rows are numbers, "
+        "its locks last as long as a test says. What is seen here is what that server does, not Microsoft's. Rule and "
+        "claim had one author.",
+        emulated=True,
+    ),
+}
 
 
 def main(engine: str) -> int:
     """Run ``hotplace prove`` on that engine's server and write its page; how the command ended."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    where = WHERE[engine]
+    with tempfile.TemporaryDirectory() as name, getattr(places, engine)(Path(name)) as database:
+        folder = Path(name)
         config = {"level": "propose", "dry_run": False, "ledger": {"path": str(folder / "ledger.db")}}
         path = folder / "hotplace.yaml"
-        path.write_text(yaml.safe_dump({**config, "databases": [postgresql(stack)]}), encoding="utf-8")
+        path.write_text(yaml.safe_dump({**config, "databases": [database]}), encoding="utf-8")
         path.chmod(0o600)
         done = run_here(
-            "prove", "--config", str(path), "--engine", engine, "--schema", "scratch", "--slow", "slow",
-            "--fast", "fast", "--yes", "--note", NOTES[engine], "--output", str(PROOFS / f"{engine}.json"),
+            "prove", "--config", str(path), "--engine", engine, "--schema", "scratch", "--slow", where.slow,
+            "--fast", where.fast, "--yes", "--note", where.note, "--output", str(PROOFS / f"{engine}.json"),
+            *(["--emulated"] if where.emulated else []),
         )  # fmt: skip
     sys.stdout.write(done.out[-2000:])
     sys.stderr.write(done.err if done.code not in (ExitCode.OK, ExitCode.CONTRADICTED) else "")

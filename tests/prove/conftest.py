@@ -22,14 +22,9 @@ from agent.prove.script import Script, script_of
 from connectors.proving.proof import Proof, Scratch
 from connectors.registry import find_engine
 from tests.labs.postgresql import Cluster
+from tests.prove.places import OWNER
 
 SCRATCH = Scratch(schema="scratch", slow="slow", fast="fast")
-OWNER = """
-DO $$ BEGIN IF to_regrole('prover') IS NULL THEN CREATE ROLE prover LOGIN; END IF; END $$;
-GRANT pg_monitor TO prover;
-GRANT CREATE ON TABLESPACE fast, slow TO prover;
-CREATE SCHEMA scratch AUTHORIZATION prover;
-"""
 
 
 @dataclass(slots=True)

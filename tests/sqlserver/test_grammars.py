@@ -19,7 +19,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.prove.script import script_of
 from connectors.model import NoRoute, Route, Step
+from connectors.proving.proof import Scratch
+from connectors.sqlserver.proving import PROOF
 from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
@@ -286,3 +289,13 @@ def test_every_query_is_one(refusals: Refusals, major: int) -> None:
     parser = reader_of(major)
     assert [(sql, no) for sql, no in zip(asked, refusals([(parser, s) for s in asked]), strict=True) if no] == []
     assert all(refusals([(parser, f"{sql} FROM FROM") for sql in asked]))
+
+
+@pytest.mark.parametrize("major", [12, NEWEST_READ])
+def test_every_statement_of_a_proof_is_one(refusals: Refusals, major: int) -> None:
+    """What `hotplace prove` makes, asks, compares and drops, the calls that describe queries included."""
+    script = script_of(PROOF, Scratch(schema="scratch", slow="hdd", fast="ssd"))
+    found = [sql for _, sql in script.statements() if "-- {" not in sql]
+    assert len(found) > 100
+    told = refusals([(reader_of(major), sql) for sql in found])
+    assert [(sql, no) for sql, no in zip(found, told, strict=True) if no] == []

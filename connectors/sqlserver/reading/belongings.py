@@ -71,6 +71,19 @@ def changes(before: Sequence[Kept], now: Sequence[Kept]) -> tuple[str, ...]:
     )
 
 
+def hangs_on_index(definition: Definition | None, kept: Sequence[Kept]) -> bool:
+    """Whether the index that moves has an extended property or a persisted sample, which another index would not have.
+
+    Args:
+        definition: of the unit.
+        kept: from ``read_belongings``.
+    """
+    if definition is None or definition.index is None:
+        return False
+    mine = f" of {_named(definition.index)}"
+    return any(each.what.endswith(mine) for each in kept)
+
+
 def _optional(session: ReadSession, name: str, object_id: int) -> list[Row]:
     """Rows of a query, none where this login or version cannot ask it."""
     try:

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connectors.model import Step
+from connectors.model import Route, Step
 from connectors.operations import Operation
 from connectors.sqlserver.routes import stored_steps
 
@@ -59,6 +59,11 @@ def resumable_index(step: Step) -> str | None:
     """The index that the step builds so that the build can be paused; None where it builds none such."""
     found = operation_of(step)
     return found.text("index") if found.name == BUILD_INDEX and found.parameters.get("resumable") else None
+
+
+def replaces_index(route: Route) -> bool:
+    """Whether a second index takes the place of the one that moves: what hangs on that one goes with it."""
+    return any(operation_of(step).name == SWAP_INDEX for step in route.steps)
 
 
 def way_back(steps: Sequence[Step]) -> tuple[str, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import Connector, Mover, StatementFailed
+from agent.prove.script import Script, script_of
+from connectors.base import Connector, ConnectorError, Mover, StatementFailed
 from connectors.model import Route, Step
+from connectors.proving.proof import ProofSession, Scratch
 from connectors.settings import SecretSource
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
@@ -22,7 +24,7 @@ from tests.labs.silence import Address, SilentWay
 from tests.labs.sqlserver.instance import Account, Connected
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.objects import Table
-from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_table
+from tests.labs.sqlserver.world import FAST, MOVER, PROVER, READER, SLOW, add_scratch, add_table
 from tests.labs.tds.certificate import make_certificate
 from tests.labs.tds.drivers import OdbcDriver, drivers
 
@@ -48,6 +50,8 @@ class SqlserverHarness:
 
     def __init__(self, lab: Lab, driver: OdbcDriver, folder: Path) -> None:
         self.name = f"sqlserver emulated server, {driver.name}"
+        if driver != next(each for each in drivers() if not each.missing):
+            self.cannot = {Ability.CASES: "statements are not the driver's matter: another one has carried them out"}
         self.clock = SystemClock()
         self._lab = lab
         self._driver = driver
@@ -118,6 +122,24 @@ class SqlserverHarness:
                 for partition in index.partitions:
                     for unit in partition.units.values():
                         self._lab.shop.storage.free(unit)
+
+    @contextmanager
+    def scratch(self) -> Iterator[tuple[Script, ProofSession]]:
+        """A schema, and a session of its owner."""
+        from connectors.sqlserver.engine import ENGINE
+
+        assert ENGINE.proof is not None
+        add_scratch(self._lab.shop)
+        session = ENGINE.proof.open_session(self.settings(PROVER), self.clock)
+        script = script_of(ENGINE.proof, Scratch(schema="scratch", slow=SLOW, fast=FAST))
+        try:
+            yield script, session
+        finally:
+            for statement in (each for case in script.cases for each in case.part("drop")):
+                with suppress(ConnectorError):
+                    session.run(statement.sql)
+            session.close()
+            self._lab.shop.schemas.remove("scratch")
 
     def read_randomly(self, table: PlayTable, reads: int) -> None:
         """Each look-up waits for a page of the table."""

@@ -28,6 +28,7 @@ class Account:
     administrator: bool = False
     denied: frozenset[str] = frozenset()  # system views on which SELECT is denied
     hidden: frozenset[str] = frozenset()  # tables on which VIEW DEFINITION is denied
+    owns: frozenset[str] = frozenset()  # schemas, in lower case
 
 
 @dataclass(slots=True)
@@ -110,6 +111,7 @@ class Database:
     log_reuse_wait: str = "NOTHING"  # log_reuse_wait_desc
     log_counters: FileCounters = field(default_factory=FileCounters)
     transactions: int = 0
+    owners: dict[str, str] = field(default_factory=dict)  # schema -> its owner, where that is not dbo
 
     def next_id(self, kind: str) -> int:
         """A new number of that kind."""
@@ -164,6 +166,7 @@ class Instance:
         self.replicas: list[dict[str, object]] = []
         self.extra_requests: list[str] = []  # commands somebody else runs: BACKUP DATABASE ...
         self.build_seconds = 0.0  # how long any copy takes
+        self.last_lock_seconds = 0.0  # for how long an online build keeps its last lock
         self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
         self.next_errors: list[int] = []  # error numbers the next builds end with
         self.resumable_with_drop_existing = False

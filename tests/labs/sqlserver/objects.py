@@ -113,6 +113,8 @@ class Table:
     limits: tuple[tuple[str, str, object], ...] = ()  # of a CHECK: column, comparison, value
     lock_holders: dict[int, str] = field(default_factory=dict)  # session -> mode
     grants: tuple[tuple[str, str], ...] = ()  # permission, to whom
+    properties: dict[str, str] = field(default_factory=dict)  # extended ones
+    written: list[str] = field(default_factory=list)  # statements that wrote its rows
 
     def index_named(self, name: str) -> Index | None:
         """Names compare without case."""

@@ -29,9 +29,25 @@ def sees_definitions(account: Account) -> bool:
     return account.administrator or bool({"VIEW ANY DEFINITION", "VIEW DEFINITION", "ALTER"} & rights)
 
 
-def may_alter(account: Account) -> bool:
-    """ALTER on the database and so on every table."""
-    return account.administrator or "ALTER" in account.database_rights
+def may_alter(account: Account, schema: str) -> bool:
+    """ALTER on the database and so on every table, or the owner of the schema, who has CONTROL of what is in it."""
+    return account.administrator or "ALTER" in account.database_rights or schema.lower() in account.owns
+
+
+def may_alter_spaces(account: Account) -> bool:
+    """ALTER ANY DATASPACE, which ALTER on the database holds."""
+    return account.administrator or bool({"ALTER", "ALTER ANY DATASPACE"} & account.database_rights)
+
+
+def may_create_tables(account: Account, schema: str) -> bool:
+    """CREATE TABLE in the database, and ALTER on the schema."""
+    creates = account.administrator or bool({"ALTER", "CREATE TABLE"} & account.database_rights)
+    return creates and may_alter(account, schema)
+
+
+def owns_rows(account: Account, schema: str) -> bool:
+    """SELECT, INSERT and UPDATE on the tables of a schema: its owner's, or given for the database."""
+    return schema.lower() in account.owns or may_read_and_write(account)
 
 
 def may_read_and_write(account: Account) -> bool:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tests.labs.sqlserver.changes import builds, partitions, spaces
+from tests.labs.sqlserver.changes import builds, partitions, rows, spaces
 from tests.labs.sqlserver.changes.switch import switch
 from tests.labs.sqlserver.changes.work import POLL_SECONDS, Work
 from tests.labs.sqlserver.instance import Account, Connected, Instance, Request
@@ -21,6 +21,7 @@ from tests.labs.sqlserver.language.partition_statements import (
     Reshape,
     Switch,
 )
+from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, UpdateRow, read_rows
 from tests.labs.sqlserver.language.statements import (
     AddFile,
     AlterIndex,
@@ -38,7 +39,7 @@ from tests.labs.sqlserver.language.tokens import Parser, pieces_of, statements_o
 from tests.labs.sqlserver.views.query import select
 from tests.labs.sqlserver.views.relations import Viewer
 from tests.labs.tds.backend import Cancelled, Count, Login, LoginRefused, Result, Rows, ServerError
-from tests.labs.tds.values import Value
+from tests.labs.tds.values import Column, Kind, Value
 
 SWITCHES = frozenset(
     [
@@ -72,6 +73,9 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     CreateTable: partitions.create_table,
     AddKey: partitions.add_key,
     InsertSelect: partitions.insert_select,
+    InsertRows: rows.insert_rows,
+    UpdateRow: rows.update_row,
+    Grant: rows.grant,
     Reshape: partitions.reshape,
     NextUsed: partitions.next_used,
     RefuseIfRows: partitions.refuse_if_rows,
@@ -150,8 +154,12 @@ class SqlserverSession:
 
     def _statement(self, sql: str, variables: dict[str, Value]) -> Result:
         parser = Parser(sql)
+        if parser.peek("SELECT") and (asked := read_rows(sql)) is not None:
+            return rows.read_rows(self._work, asked)
         if parser.peek("SELECT", "WITH"):
             return select(self._viewer, sql, variables)
+        if parser.take("EXEC", "SYS", ".", "SP_DESCRIBE_FIRST_RESULT_SET"):
+            return self._describe(dict(_arguments(parser)))
         if parser.take("SET"):
             self._set(parser)
         elif parser.take("DECLARE"):
@@ -216,17 +224,28 @@ class SqlserverSession:
         procedure = answer
         if schema == "dbo" and parser.take("="):
             _, procedure = parser.table()
-        arguments = []
-        while not parser.ended:
-            name = parser.name()
-            parser.need("=")
-            arguments.append((name, _argument(parser)))
-            parser.take(",")
-        variables[answer.lstrip("@")] = self._procedure(procedure, dict(arguments))
+        variables[answer.lstrip("@")] = self._procedure(procedure, dict(_arguments(parser)))
+
+    def _describe(self, arguments: dict[str, Value]) -> Rows:
+        """sp_describe_first_result_set: columns of the first SELECT of a batch, for parameters that are all NULL."""
+        variables: dict[str, Value] = {}
+        _declare(Parser(str(arguments.get("@params") or "@none int")), variables)
+        for statement in statements_of(str(arguments["@tsql"])):
+            parser = Parser(statement)
+            if parser.take("DECLARE"):
+                _declare(parser, variables)
+            elif parser.peek("SELECT", "WITH"):
+                found = select(self._viewer, statement, variables)
+                described = [(at, column.name) for at, column in enumerate(found.columns, start=1)]
+                return Rows((Column("column_ordinal", Kind.INT), Column("name", Kind.NVARCHAR)), described)
+        return Rows((Column("column_ordinal", Kind.INT), Column("name", Kind.NVARCHAR)), [])
 
     def _procedure(self, name: str, arguments: dict[str, Value]) -> int:
         if name.lower() == "sp_rename":
             return self._rename(arguments)
+        if name.lower() == "sp_addextendedproperty":
+            rows.add_property(self._work, dict(arguments))
+            return 0
         resource = str(arguments.get("@Resource", ""))
         with self._instance.lock:
             holder = self._instance.app_locks.get(resource)
@@ -304,6 +323,15 @@ def _declare(parser: Parser, variables: dict[str, Value]) -> None:
         if not parser.take(","):
             break
     parser.finish()
+
+
+def _arguments(parser: Parser) -> Iterator[tuple[str, Value]]:
+    """@name = value, ..."""
+    while not parser.ended:
+        name = parser.name()
+        parser.need("=")
+        yield name, _argument(parser)
+        parser.take(",")
 
 
 def _argument(parser: Parser) -> Value:

@@ -19,7 +19,7 @@ from tests.labs.tds.test_wire import EVERY_TYPE, PASSWORD, EchoBackend
 def test_login_query_and_numbers(lab: Lab, ask: Ask) -> None:
     """It logs in, asks for the catalog and gets what the model holds."""
     table = add_table(lab.shop, "orders", pages=100)
-    assert ask("SELECT object_id, name FROM sys.objects") == [(table.object_id, "orders")]
+    assert ask("SELECT object_id, name FROM sys.tables") == [(table.object_id, "orders")]
 
 
 def test_parameters(ask: Ask) -> None:

@@ -11,7 +11,7 @@ from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.world import HALF_BLIND, READER, WITHOUT_DEFINITIONS, add_table
 
 COUNTED = "SELECT COUNT(*) AS n FROM sys.dm_db_index_operational_stats(DB_ID(), NULL, NULL, NULL)"
-SEEN = "SELECT name FROM sys.objects ORDER BY name"
+SEEN = "SELECT name FROM sys.tables ORDER BY name"
 MOVE = "CREATE UNIQUE CLUSTERED INDEX pk_orders ON dbo.orders (id) WITH (DROP_EXISTING = ON{}) ON ssd"
 
 

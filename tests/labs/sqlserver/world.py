@@ -28,6 +28,10 @@ OWNER = Account(
 )  # db_owner, which DBCC SHRINKFILE needs
 WITHOUT_DEFINITIONS = Account("counter", "S3cret of the counter", frozenset({"VIEW SERVER STATE"}))
 HALF_BLIND = Account("half", "S3cret of one half", READER.server_rights, hidden=frozenset({"secret"}))
+PROVER = Account(
+    "prover", "S3cret of the prover", READER.server_rights, frozenset({"CREATE TABLE", "ALTER ANY DATASPACE"}),
+    owns=frozenset({"scratch"}),
+)  # fmt: skip
 STRANGER = Account("stranger", "S3cret of nobody")
 ROWS_PER_PAGE = 8
 
@@ -35,7 +39,7 @@ ROWS_PER_PAGE = 8
 def make_instance(*, major: int = 16, engine_edition: int = 3) -> tuple[Instance, Database]:
     """A server with the database ``shop``: PRIMARY, ``hdd`` on a seeking disk, ``ssd`` on one that does not."""
     instance = Instance(major=major, engine_edition=engine_edition)
-    for account in (ADMINISTRATOR, READER, MOVER, OWNER, WITHOUT_DEFINITIONS, HALF_BLIND, STRANGER):
+    for account in (ADMINISTRATOR, READER, MOVER, OWNER, WITHOUT_DEFINITIONS, HALF_BLIND, PROVER, STRANGER):
         instance.accounts[account.name] = account
     shop = instance.add_database("shop")
     disk = Volume("D:\\", 1000 * GIB, 600 * GIB, seeks=True)
@@ -46,6 +50,12 @@ def make_instance(*, major: int = 16, engine_edition: int = 3) -> tuple[Instance
     shop.add_filegroup(SLOW, disk, pages=131072)
     shop.add_filegroup(FAST, flash, pages=65536)
     return instance, shop
+
+
+def add_scratch(shop: Database) -> None:
+    """CREATE SCHEMA scratch AUTHORIZATION prover."""
+    shop.schemas.append("scratch")
+    shop.owners["scratch"] = PROVER.name
 
 
 def new_index(

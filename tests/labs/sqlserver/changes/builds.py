@@ -17,18 +17,20 @@ from tests.labs.sqlserver.objects import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
     HEAP,
+    NONCLUSTERED,
     NONCLUSTERED_COLUMNSTORE,
     Index,
     Partition,
     PartitionScheme,
     Table,
 )
-from tests.labs.sqlserver.storage import LOB, PAGE, AllocationUnit
+from tests.labs.sqlserver.storage import IN_ROW, LOB, PAGE, AllocationUnit
 from tests.labs.tds.backend import ServerError
 
 ONLINE_EDITIONS = frozenset({3, 5, 8})
 STORES_OFFLINE = 13  # the last version in which a nonclustered columnstore index refuses online builds of the table
 COLUMNSTORE = frozenset({CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE})
+SECONDARY = frozenset({NONCLUSTERED, NONCLUSTERED_COLUMNSTORE})  # large values stay with the table
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ def create_index(work: Work, asked: CreateIndex) -> None:
     old = _replaced(table, asked, work)
     target = target_of(work.database, asked.space, old or table.base)
     _check_edition(work, asked.build, table, asked.kind)
+    _check_partitioning(asked, target)
     _check_source(work, old)
     _check_sort_room(work, asked.build, (old or table.base).pages)
     if not asked.build.fill_factor_said and asked.kind not in COLUMNSTORE:
@@ -251,6 +254,13 @@ def _check_edition(work: Work, build: Build, table: Table, kind: int) -> None:
         raise ServerError(2725, "An online operation cannot be performed because the index contains large columns.")
 
 
+def _check_partitioning(asked: CreateIndex, target: Target) -> None:
+    keys = {name.lower() for name, _ in asked.keys}
+    if target.partitioned and asked.unique and (asked.partition_column or "").lower() not in keys:
+        message = f"Column '{asked.partition_column}' is partitioning column of the index '{asked.name}'."
+        raise ServerError(1908, f"{message} Partition columns for a unique index must be a subset of the index key.")
+
+
 def _check_sort_room(work: Work, build: Build, pages: int) -> None:
     """SORT_IN_TEMPDB keeps the sort runs there: about as much as the index."""
     volume = work.instance.tempdb_volume
@@ -306,7 +316,7 @@ def _plan_partitions(database: Database, old: Index, new: Index, target: Target)
     for at, group in enumerate(target.filegroups):
         same = old.partitions[at] if len(old.partitions) == len(target.filegroups) else None
         units: dict[int, AllocationUnit] = {}
-        for kind in old.partitions[0].units:
+        for kind in (IN_ROW,) if new.type in SECONDARY else tuple(old.partitions[0].units):
             stays = kind == LOB and not switches and same is not None
             units[kind] = same.units[LOB] if stays and same else database.storage.new_unit(kind, group)
         new.partitions.append(Partition(database.next_id("partition"), at + 1, 0, units))

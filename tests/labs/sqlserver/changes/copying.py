@@ -9,10 +9,18 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from tests.labs.sqlserver.changes import log
-from tests.labs.sqlserver.changes.work import SCHEMA_MODIFICATION, SHARED, Work
+from tests.labs.sqlserver.changes.work import INTENT_SHARED, SCHEMA_MODIFICATION, SHARED, Work
 from tests.labs.sqlserver.instance import STARTED, Database, Operation
 from tests.labs.sqlserver.language.options import Build
-from tests.labs.sqlserver.objects import CLUSTERED, CLUSTERED_COLUMNSTORE, HEAP, Index, Table
+from tests.labs.sqlserver.objects import (
+    CLUSTERED,
+    CLUSTERED_COLUMNSTORE,
+    HEAP,
+    NONCLUSTERED,
+    NONCLUSTERED_COLUMNSTORE,
+    Index,
+    Table,
+)
 from tests.labs.sqlserver.storage import AllocationUnit
 from tests.labs.tds.backend import Cancelled, ServerError
 
@@ -47,11 +55,16 @@ def go_through(work: Work, operation: Operation, asked: Build) -> None:
         operation.begun = True
         work.fail_if_told()
         work.instance.builds += 1
-        _copy(work, operation, online=asked.online)
+        secondary = new.type in (NONCLUSTERED, NONCLUSTERED_COLUMNSTORE)
+        offline = SHARED if secondary else SCHEMA_MODIFICATION
+        with work.holding(table, INTENT_SHARED if asked.online else offline):
+            _copy(work, operation, online=asked.online)
         # Even an online build shuts the table once more, at its end: a clustered one under Sch-M, which waits behind
         # long readers and keeps everybody behind itself waiting.
-        work.lock(table, SHARED if asked.online and new.type > CLUSTERED else SCHEMA_MODIFICATION, low_priority)
-        work.pause(0)
+        last = SHARED if asked.online and secondary else SCHEMA_MODIFICATION
+        work.lock(table, last, low_priority)
+        with work.holding(table, last):
+            work.pause(work.instance.last_lock_seconds if asked.online else 0)
     except (ServerError, Cancelled):
         _stop(work, operation)
         raise

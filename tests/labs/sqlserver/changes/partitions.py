@@ -33,8 +33,8 @@ from tests.labs.sqlserver.objects import (
     PartitionScheme,
     Table,
 )
-from tests.labs.sqlserver.rights import may_alter, may_read_and_write
-from tests.labs.sqlserver.storage import IN_ROW
+from tests.labs.sqlserver.rights import may_alter_spaces, may_create_tables, may_read_and_write
+from tests.labs.sqlserver.storage import IN_ROW, LOB
 from tests.labs.tds.backend import ServerError
 
 CHUNKS = 20
@@ -43,26 +43,54 @@ CHUNKS = 20
 def create_table(work: Work, asked: CreateTable) -> None:
     """CREATE TABLE: a heap, until it gets a clustered index."""
     database, (schema, name) = work.database, asked.table
-    if not may_alter(work.account):
+    if not may_create_tables(work.account, schema):
         raise ServerError(262, f"CREATE TABLE permission denied in database '{database.name}'.", severity=14)
     if schema.lower() not in (known.lower() for known in database.schemas):
         raise ServerError(2760, f'The specified schema name "{schema}" either does not exist or is not permitted.')
     if database.table_named(schema, name):
         raise ServerError(2714, f"There is already an object named '{name}' in the database.")
-    group = database.storage.filegroup_named(asked.space)
-    if group is None:
+    where = database.space_named(asked.space)
+    if where is None:
         raise ServerError(1921, f"Invalid filegroup '{asked.space}' specified.")
-    heap = Partition(database.next_id("partition"), 1, 0, {IN_ROW: database.storage.new_unit(IN_ROW, group.space_id)})
-    heap.compression = asked.build.compression.get(0, "NONE")
+    groups = where.filegroups if isinstance(where, PartitionScheme) else [where.space_id]
+    large = _large_space(work, asked, partitioned=isinstance(where, PartitionScheme))
+    heap = []
+    for at, group in enumerate(groups, start=1):
+        units = {IN_ROW: database.storage.new_unit(IN_ROW, group)}
+        if large is not None:
+            units[LOB] = database.storage.new_unit(LOB, large or group)
+        compression = asked.build.compression.get(at, asked.build.compression.get(0, "NONE"))
+        heap.append(Partition(database.next_id("partition"), at, 0, units, compression))
     table = Table(database.next_id("object"), schema, name, asked.columns, limits=asked.limits)
-    table.indexes[HEAP] = Index(0, None, HEAP, group.space_id, [heap])
+    table.indexes[HEAP] = Index(0, None, HEAP, where.space_id, heap, partition_column=asked.column)
     database.tables[table.object_id] = table
+
+
+def _large_space(work: Work, asked: CreateTable, *, partitioned: bool) -> int | None:
+    """Where large values go: TEXTIMAGE_ON, else the default filegroup; 0: with each partition; None: there are none."""
+    groups = work.database.storage.filegroups.values()
+    if not any(column.max_length == -1 for column in asked.columns):
+        if asked.large is not None:
+            raise ServerError(1709, "Cannot use TEXTIMAGE_ON when a table has no large columns.")
+        return None
+    if partitioned:
+        if asked.large is not None:
+            raise ServerError(50000, "TEXTIMAGE_ON does not go with a partition scheme; its number is not established")
+        return 0
+    if asked.large is None:
+        return next(group.space_id for group in groups if group.is_default)
+    named = work.database.storage.filegroup_named(asked.large)
+    if named is None:
+        raise ServerError(1921, f"Invalid filegroup '{asked.large}' specified.")
+    return named.space_id
 
 
 def add_key(work: Work, asked: AddKey) -> None:
     """ADD CONSTRAINT PRIMARY KEY or UNIQUE, which builds an index."""
     kind = CLUSTERED if asked.clustered else NONCLUSTERED
-    index = CreateIndex(asked.name, asked.table, kind, True, asked.keys, (), None, asked.build, asked.space, None)
+    index = CreateIndex(
+        asked.name, asked.table, kind, True, asked.keys, (), None, asked.build, asked.space, asked.column
+    )
     builds.create_index(work, index)
     made = work.table(asked.table).index_named(asked.name)
     assert made is not None, "it was just made"
@@ -172,7 +200,7 @@ def refuse_if_different(work: Work, asked: RefuseIfDifferent) -> None:
 def next_used(work: Work, asked: NextUsed) -> None:
     """ALTER PARTITION SCHEME ... NEXT USED."""
     scheme = work.database.space_named(asked.scheme)
-    if not isinstance(scheme, PartitionScheme) or not may_alter(work.account):
+    if not isinstance(scheme, PartitionScheme) or not may_alter_spaces(work.account):
         raise _cannot_alter("partition scheme", asked.scheme)
     group = work.database.storage.filegroup_named(asked.filegroup) if asked.filegroup else None
     if asked.filegroup and group is None:
@@ -185,7 +213,7 @@ def next_used(work: Work, asked: NextUsed) -> None:
 def reshape(work: Work, asked: Reshape) -> None:
     """ALTER PARTITION FUNCTION: every table on it is locked and changes."""
     function = work.database.functions.get(asked.function.lower())
-    if function is None or not may_alter(work.account):
+    if function is None or not may_alter_spaces(work.account):
         raise _cannot_alter("partition function", asked.function)
     schemes = [s for s in work.database.schemes.values() if s.function is function]
     for table in _tables_on(work.database, schemes):

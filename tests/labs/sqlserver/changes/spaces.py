@@ -14,7 +14,7 @@ from tests.labs.sqlserver.language.statements import (
     RemoveFile,
 )
 from tests.labs.sqlserver.objects import PartitionFunction, PartitionScheme
-from tests.labs.sqlserver.rights import may_alter
+from tests.labs.sqlserver.rights import may_alter, may_alter_spaces
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Volume
 from tests.labs.tds.backend import Rows, ServerError
 from tests.labs.tds.values import Column, Kind
@@ -75,7 +75,7 @@ def drop(work: Work, asked: Drop) -> None:
 
 def _drop_table(work: Work, asked: Drop) -> None:
     table = work.database.table_named(*asked.table)
-    if table is None or not may_alter(work.account):
+    if table is None or not may_alter(work.account, table.schema):
         raise _cannot_drop("table", asked)
     work.lock(table, SCHEMA_MODIFICATION)
     del work.database.tables[table.object_id]
@@ -87,7 +87,7 @@ def _drop_table(work: Work, asked: Drop) -> None:
 
 def _drop_scheme(work: Work, asked: Drop) -> None:
     found = work.database.space_named(asked.table[1])
-    if not isinstance(found, PartitionScheme) or not may_alter(work.account):
+    if not isinstance(found, PartitionScheme) or not may_alter_spaces(work.account):
         raise _cannot_drop("partition scheme", asked)
     if any(index.data_space == found.space_id for index in all_indexes(work.database)):
         message = f'The partition scheme "{found.name}" is currently being used to partition one or more tables.'
@@ -97,7 +97,7 @@ def _drop_scheme(work: Work, asked: Drop) -> None:
 
 def _drop_function(work: Work, asked: Drop) -> None:
     name = asked.table[1].lower()
-    if name not in work.database.functions or not may_alter(work.account):
+    if name not in work.database.functions or not may_alter_spaces(work.account):
         raise _cannot_drop("partition function", asked)
     if any(scheme.function.name.lower() == name for scheme in work.database.schemes.values()):
         raise ServerError(
@@ -223,7 +223,7 @@ def _check_alter_database(work: Work) -> None:
 
 
 def _need_alter(work: Work, number: int, doing: str) -> None:
-    if not may_alter(work.account):
+    if not may_alter_spaces(work.account):
         raise ServerError(number, f"User does not have permission to {doing}, or it does not exist.", severity=14)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.labs.sqlserver.instance import Account, Connected, Database, Instance
@@ -13,8 +14,15 @@ from tests.labs.sqlserver.rights import may_alter
 from tests.labs.tds.backend import Cancelled, ServerError
 
 SHARED, EXCLUSIVE, SCHEMA_MODIFICATION = "S", "X", "Sch-M"
-SHARES = frozenset({"S", "IS", "Sch-S"})
-WAIT_TYPES = {SHARED: "LCK_M_S", EXCLUSIVE: "LCK_M_X", SCHEMA_MODIFICATION: "LCK_M_SCH_M"}
+INTENT_SHARED, INTENT_EXCLUSIVE = "IS", "IX"
+COMPATIBLE = {  # with what a lock of that mode is granted (rule 15)
+    INTENT_SHARED: frozenset({"IS", "S", "IX", "Sch-S"}),
+    SHARED: frozenset({"IS", "S", "Sch-S"}),
+    INTENT_EXCLUSIVE: frozenset({"IS", "IX", "Sch-S"}),
+    EXCLUSIVE: frozenset({"Sch-S"}),
+    SCHEMA_MODIFICATION: frozenset[str](),
+}
+WAIT_TYPES = {mode: f"LCK_M_{mode.upper().replace('-', '_')}" for mode in COMPATIBLE}
 POLL_SECONDS = 0.005
 ERRORS = {
     1105: "Could not allocate space for object because the filegroup is full.",
@@ -56,6 +64,18 @@ class Work:
                 table.lock_holders[self.spid] = mode
                 self._held.append(table)
 
+    @contextmanager
+    def holding(self, table: Table, mode: str) -> Iterator[None]:
+        """Others see the lock while the body runs; one that the session's transaction has stays as it is."""
+        with self.instance.lock:
+            before = table.lock_holders.setdefault(self.spid, mode)
+        try:
+            yield
+        finally:
+            if before == mode and table not in self._held:
+                with self.instance.lock:
+                    table.lock_holders.pop(self.spid, None)
+
     def on_rollback(self, undo: Callable[[], None]) -> None:
         """Remember how to take back what was just done, while a transaction is open."""
         if self.in_transaction:
@@ -88,7 +108,7 @@ class Work:
     def table(self, name: tuple[str, str]) -> Table:
         """The table, if it is there and may be altered; SQL Server does not say which of the two fails."""
         found = self.database.table_named(*name)
-        if found is None or not may_alter(self.account):
+        if found is None or not may_alter(self.account, found.schema):
             whole = ".".join(name)
             message = f'Cannot find the object "{whole}" because it does not exist or you do not have permissions.'
             raise ServerError(1088, message)
@@ -127,7 +147,7 @@ class Work:
     def _blockers(self, table: Table, mode: str) -> list[int]:
         with self.instance.lock:
             others = {spid: held for spid, held in table.lock_holders.items() if spid != self.spid}
-        return [spid for spid, held in others.items() if mode != SHARED or held not in SHARES]
+        return [spid for spid, held in others.items() if held not in COMPATIBLE[mode]]
 
     def _tell(self, wait_type: str | None, blocker: int) -> None:
         if self.connected.request is not None:

@@ -10,12 +10,13 @@ from tests.labs.sql.duck import Changes, replaced
 from tests.labs.sqlserver.documented import View, floating_columns, variant_columns
 from tests.labs.sqlserver.instance import Instance
 from tests.labs.sqlserver.rights import has_permission
-from tests.labs.sqlserver.views.relations import Viewer
+from tests.labs.sqlserver.views.relations import Viewer, principal_id
 from tests.labs.tds.backend import ServerError
 
 NOT_EMULATED = 50000
 ISO_8601 = "126"
 VARIANTS = frozenset({"SERVERPROPERTY", "DATABASEPROPERTYEX"})  # sql_variant: no driver can fetch it
+SERVER_ROLES = frozenset({"sysadmin", "securityadmin", "serveradmin", "dbcreator"})
 EDITIONS = {2: "Standard Edition (64-bit)", 3: "Enterprise Edition (64-bit)", 4: "Express Edition (64-bit)"}
 _STRING_TYPES = (exp.DType.NVARCHAR, exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.TEXT)
 _EXACT_FLOATS = (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL)
@@ -202,8 +203,23 @@ def _lock_mode(arguments: Call, viewer: Viewer) -> exp.Expr:
     return literal("Exclusive" if holder == viewer.connected.spid else "NoLock")
 
 
+def _server_role(viewer: Viewer, role: str | None) -> int | None:
+    """IS_SRVROLEMEMBER: logins here are sysadmin or nothing; NULL for what is no role."""
+    return int(viewer.account.administrator and role == "sysadmin") if role in SERVER_ROLES else None
+
+
+def _database_role(viewer: Viewer, role: str | None) -> int | None:
+    """IS_ROLEMEMBER: db_owner has CONTROL, db_ddladmin ALTER, no other is played."""
+    rights = viewer.account.database_rights
+    has = {"db_owner": "CONTROL" in rights, "db_ddladmin": "ALTER" in rights}
+    return int(has[role]) if role in has else None
+
+
 _FUNCTIONS: dict[str, Callable[[Call, Viewer], exp.Expr]] = {
     "DB_ID": _database_id,
+    "DATABASE_PRINCIPAL_ID": lambda _, viewer: literal(principal_id(viewer)),
+    "IS_SRVROLEMEMBER": lambda a, viewer: literal(_server_role(viewer, _text(a[0]))),
+    "IS_ROLEMEMBER": lambda a, viewer: literal(_database_role(viewer, _text(a[0]))),
     "DB_NAME": lambda _, viewer: literal(viewer.database.name),
     "SUSER_SNAME": lambda _, viewer: literal(viewer.account.name),
     "SERVERPROPERTY": lambda a, viewer: literal(_server_property(viewer.instance, _text(a[0]))),

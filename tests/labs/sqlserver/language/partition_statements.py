@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.labs.sqlserver.language.options import Build, read_low_priority, read_options
+from tests.labs.sqlserver.language.row_statements import InsertRows, insert_rows
 from tests.labs.sqlserver.language.tokens import Parser
 from tests.labs.sqlserver.objects import ColumnOf
 from tests.labs.tds.backend import ServerError
@@ -19,13 +20,15 @@ Limit = tuple[str, str, object]  # column, comparison, value; "IS NOT NULL" with
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE (columns [, CONSTRAINT name CHECK (range)]) ON filegroup."""
+    """CREATE TABLE (columns [, CONSTRAINT name CHECK (range)]) ON filegroup or scheme(column) [TEXTIMAGE_ON ...]."""
 
     table: tuple[str, str]
     columns: list[ColumnOf]
     limits: tuple[Limit, ...]
     space: str
     build: Build
+    column: str | None = None  # that partitions it
+    large: str | None = None  # TEXTIMAGE_ON
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class AddKey:
     keys: tuple[tuple[str, bool], ...]
     build: Build
     space: str
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +127,16 @@ def create_table(parser: Parser, major: int) -> CreateTable:
             break
     parser.need(")", "ON")
     space = parser.name()
-    return CreateTable(table, columns, limits, space, read_options(parser, major))
+    column = parser.names()[0] if parser.peek("(") else None
+    large = parser.name() if parser.take("TEXTIMAGE_ON") else None
+    return CreateTable(table, columns, limits, space, read_options(parser, major), column, large)
 
 
 def _column(parser: Parser, number: int) -> ColumnOf:
     name, kind = parser.name(), parser.name().lower()
     length = LENGTHS.get(kind, 0)
     if parser.take("("):
-        length = parser.number() * (2 if kind.startswith("n") else 1)
+        length = -1 if parser.take("MAX") else parser.number() * (2 if kind.startswith("n") else 1)
         if parser.take(","):
             parser.number()
         parser.need(")")
@@ -195,12 +201,16 @@ def _add_key(parser: Parser, major: int, table: tuple[str, str]) -> AddKey:
     keys = parser.keys()
     build = read_options(parser, major)
     parser.need("ON")
-    return AddKey(table, name, "UQ" if unique else "PK", clustered, keys, build, parser.name())
+    space = parser.name()
+    column = parser.names()[0] if parser.peek("(") else None
+    return AddKey(table, name, "UQ" if unique else "PK", clustered, keys, build, space, column)
 
 
-def insert_select(parser: Parser, _: int) -> InsertSelect:
+def insert_select(parser: Parser, _: int) -> InsertSelect | InsertRows:
     """Behind INSERT INTO."""
     target = parser.table()
+    if parser.peek("("):
+        return insert_rows(parser, target)
     parser.need("WITH", "(", "TABLOCK", ")")
     into = parser.names()
     parser.need("SELECT")

@@ -22,6 +22,7 @@ from tests.labs.sqlserver.language.partition_statements import (
     insert_select,
     refuse_if,
 )
+from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, UpdateRow, grant, update_row
 from tests.labs.sqlserver.language.tokens import Parser
 from tests.labs.sqlserver.objects import (
     CLUSTERED,
@@ -132,6 +133,9 @@ class EmptyFile:
 
 Statement = (
     CreateIndex
+    | InsertRows
+    | UpdateRow
+    | Grant
     | DropIndex
     | AlterIndex
     | CreateScheme
@@ -317,6 +321,8 @@ _READERS: dict[str, Reader] = {
     "CREATE TABLE": create_table,
     "INSERT INTO": insert_select,
     "IF": refuse_if,
+    "UPDATE": update_row,
+    "GRANT": grant,
     "DBCC SHRINKFILE": _shrink,
     "CREATE": _create_index,
 }

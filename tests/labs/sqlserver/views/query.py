@@ -93,10 +93,10 @@ def _prepare(sql: str, viewer: Viewer) -> Prepared:
     key = (sql, *_facts(sql, viewer))
     if key not in _PREPARED:
         tree = parsed(sql, "tsql", ERRORS)
-        bound = _bind(tree, viewer)
+        views: dict[str, View] = {}
+        bound = _bind(tree, viewer, views)
         rewrite(tree, viewer, bound)
         variables = frozenset(p.name for p in tree.find_all(exp.Parameter))
-        views = {view.name: view for view in bound.values()}
         if len(_PREPARED) >= MOST_PREPARED:
             _PREPARED.clear()
         _PREPARED[key] = Prepared(translated(tree, ERRORS), tuple(views.values()), variables)
@@ -115,8 +115,8 @@ def _facts(sql: str, viewer: Viewer) -> Iterator[Hashable]:
         yield frozenset(instance.app_locks.items())
 
 
-def _bind(tree: exp.Query, viewer: Viewer) -> dict[str, View]:
-    """Put a place for rows where a view or function is; alias -> view."""
+def _bind(tree: exp.Query, viewer: Viewer, views: dict[str, View]) -> dict[str, View]:
+    """Put a place for rows where a view or function is, and each in ``views``; alias -> view."""
     bound: dict[str, View] = {}
     common = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for lateral in list(tree.find_all(exp.Lateral)):
@@ -124,6 +124,7 @@ def _bind(tree: exp.Query, viewer: Viewer) -> dict[str, View]:
         assert isinstance(dotted, exp.Dot), f"APPLY to {dotted.sql()}"
         call = dotted.expression
         bound[lateral.alias.lower()] = view = _view(f"{dotted.this.name}.{call.name}", viewer)
+        views[view.name] = view
         lateral.set("this", exp.Subquery(this=_called(view, call.expressions)))
         join = lateral.parent
         assert isinstance(join, exp.Join), "APPLY joins"
@@ -137,7 +138,7 @@ def _bind(tree: exp.Query, viewer: Viewer) -> dict[str, View]:
             raise ServerError(NOT_EMULATED, f"the emulated server does not look into {table.catalog} from here")
         call = table.this if isinstance(table.this, exp.Anonymous) else None
         view = _view(f"{table.db}.{call.name if call else table.name}", viewer)
-        bound[table.alias_or_name.lower()] = view
+        bound[table.alias_or_name.lower()] = views[view.name] = view  # an alias may stand for another in a UNION
         source = _called(view, call.expressions if call else [])
         table.replace(source.subquery(table.alias_or_name or view.name.partition(".")[2]))
     return bound

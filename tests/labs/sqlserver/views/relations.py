@@ -77,28 +77,43 @@ def schema_id(viewer: Viewer, name: str) -> int:
 def schemas(viewer: Viewer) -> Iterator[Row]:
     """sys.schemas."""
     for name in viewer.database.schemas:
-        yield {"name": name, "schema_id": schema_id(viewer, name), "principal_id": 1}
+        owner = _principals(viewer).get(viewer.database.owners.get(name, ""), 1)
+        yield {"name": name, "schema_id": schema_id(viewer, name), "principal_id": owner}
 
 
 def objects(viewer: Viewer) -> Iterator[Row]:
-    """sys.objects: user tables only."""
+    """sys.objects: user tables with their keys."""
     for table in viewer.tables():
-        yield {
-            "name": table.name,
-            "object_id": table.object_id,
-            "schema_id": schema_id(viewer, table.schema),
-            "parent_object_id": 0,
-            "type": "U ",
-            "type_desc": "USER_TABLE",
-            "create_date": CREATED,
-            "modify_date": CREATED,
-            "is_ms_shipped": False,
-        }
+        yield _table_object(viewer, table)
+        for index in table.indexes.values():
+            if index.constraint:
+                yield {
+                    **_table_object(viewer, table),
+                    "name": index.name,
+                    "object_id": -((table.object_id % 2**20) * 1024 + index.index_id),
+                    "parent_object_id": table.object_id,
+                    "type": index.constraint,
+                    "type_desc": "PRIMARY_KEY_CONSTRAINT" if index.constraint == "PK" else "UNIQUE_CONSTRAINT",
+                }
+
+
+def _table_object(viewer: Viewer, table: Table) -> Row:
+    return {
+        "name": table.name,
+        "object_id": table.object_id,
+        "schema_id": schema_id(viewer, table.schema),
+        "parent_object_id": 0,
+        "type": "U ",
+        "type_desc": "USER_TABLE",
+        "create_date": CREATED,
+        "modify_date": CREATED,
+        "is_ms_shipped": False,
+    }
 
 
 def tables(viewer: Viewer) -> Iterator[Row]:
     """sys.tables."""
-    for row, table in zip(objects(viewer), viewer.tables(), strict=True):
+    for row, table in ((_table_object(viewer, table), table) for table in viewer.tables()):
         yield {
             **row,
             "lob_data_space_id": table.lob_space(),
@@ -299,7 +314,11 @@ def stats_properties(viewer: Viewer) -> Iterator[Row]:
 
 
 def extended_properties(viewer: Viewer) -> Iterator[Row]:
-    """sys.extended_properties: those of indexes (class 7)."""
+    """sys.extended_properties: those of tables (class 1) and indexes (class 7)."""
+    for table in viewer.tables():
+        for name, value in table.properties.items():
+            key = {"class": 1, "class_desc": "OBJECT_OR_COLUMN", "major_id": table.object_id, "minor_id": 0}
+            yield {**key, "name": name, "value": value}
     for table, index in viewer.indexes():
         for name, value in index.properties.items():
             key = {"class": 7, "class_desc": "INDEX", "major_id": table.object_id, "minor_id": index.index_id}
@@ -307,9 +326,11 @@ def extended_properties(viewer: Viewer) -> Iterator[Row]:
 
 
 def database_principals(viewer: Viewer) -> Iterator[Row]:
-    """sys.database_principals: those to whom something is granted."""
+    """sys.database_principals: those to whom something is granted, and who owns a schema."""
     for name, number in _principals(viewer).items():
-        yield {"name": name, "principal_id": number, "type": "R", "type_desc": "DATABASE_ROLE"}
+        user = name in viewer.instance.accounts
+        kind = ("S", "SQL_USER") if user else ("R", "DATABASE_ROLE")
+        yield {"name": name, "principal_id": number, "type": kind[0], "type_desc": kind[1]}
 
 
 def database_permissions(viewer: Viewer) -> Iterator[Row]:
@@ -322,8 +343,14 @@ def database_permissions(viewer: Viewer) -> Iterator[Row]:
             yield {**key, **given, "grantee_principal_id": principals[name], "grantor_principal_id": 1}
 
 
+def principal_id(viewer: Viewer) -> int:
+    """DATABASE_PRINCIPAL_ID() of who asks: 1 is dbo, 2 guest."""
+    return 1 if viewer.account.administrator else _principals(viewer).get(viewer.account.name, 2)
+
+
 def _principals(viewer: Viewer) -> dict[str, int]:
     named = {name for table in viewer.database.tables.values() for _, name in table.grants}
+    named |= set(viewer.database.owners.values())
     return {name: number for number, name in enumerate(sorted(named), start=5)}
 
 

@@ -1,0 +1,94 @@
+"""How SQL Server is proved: the texts of this folder with the scratch schema's names in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+
+from connectors.proving.files import read_cases, read_questions
+from connectors.proving.proof import Case, Scratch
+from connectors.sqlserver.reading.keys import quote
+from connectors.sqlserver.session.queries import NEWEST, query, query_names
+
+PACKAGE = "connectors.sqlserver.claims"
+OLDEST = 11  # 2012
+MAJORS = {"2012": 11, "2014": 12, "2016": 13, "2017": 14, "2019": 15, "2022": 16, "2025": 17}
+_SINCE = re.compile(r"Since: (\d{4})")
+_GATE = re.compile(r"--@(\d+) ")
+
+
+def cases(scratch: Scratch) -> tuple[Case, ...]:
+    """Every case, for that schema and these filegroups."""
+    return read_cases(PACKAGE, _names(scratch))
+
+
+def questions(scratch: Scratch) -> Mapping[str, str]:
+    """See ``connectors.proving.proof.Proof``."""
+    names = _names(scratch)
+    found = dict(read_questions(PACKAGE, "ask", names))
+    space = found.pop("space")
+    for which, name in (("slow", scratch.slow), ("fast", scratch.fast)):
+        found[f"space {which}"] = space.replace("{space}", _literal(name))
+    return {**found, **{f"compare {name}": text for name, text in read_questions(PACKAGE, "compare", names)}}
+
+
+def queries() -> Mapping[str, str]:
+    """Each query of the connector, as each range of versions is asked it, for the server to describe and not to run."""
+    found = ((label, query(name, versions.start)) for name in sorted(query_names()) for label, versions in _forms(name))
+    return {label: describing(text) for label, text in found}
+
+
+def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
+    """Queries that servers of other major versions are asked.
+
+    >>> sorted(name for name in of_other_versions((13, 0)) if name.startswith("query"))
+    ['query_store']
+    """
+    forms = (form for name in query_names() for form in _forms(name))
+    return frozenset(label for label, versions in forms if version[0] not in versions)
+
+
+def describing(text: str) -> str:
+    r"""A call that names the columns of the query's result and runs nothing; every parameter is text.
+
+    >>> print(describing("SELECT o.name FROM sys.objects AS o WHERE o.name = CONVERT(sysname, ?) OR o.name = N'x'"))
+    EXEC sys.sp_describe_first_result_set @tsql = N'SELECT o.name FROM sys.objects AS o WHERE o.name = \
+CONVERT(sysname, @P1) OR o.name = N''x''', @params = N'@P1 nvarchar(4000)'
+    """
+    first, *others = text.split("?")  # no query has one in a string
+    numbered = first + "".join(f"@P{number}{part}" for number, part in enumerate(others, start=1))
+    parameters = ", ".join(f"@P{number} nvarchar(4000)" for number in range(1, len(others) + 1))
+    wanted = f", @params = {_literal(parameters)}" if parameters else ""
+    return f"EXEC sys.sp_describe_first_result_set @tsql = {_literal(numbered)}{wanted}"
+
+
+def _forms(name: str) -> Iterator[tuple[str, range]]:
+    """Each form that a query has, with the major versions that are asked it; the cloud is as the newest."""
+    text = (files("connectors.sqlserver") / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    since = _SINCE.search(text)
+    first = MAJORS[since[1]] if since else OLDEST
+    starts = [first, *sorted({int(gate) for gate in _GATE.findall(text) if int(gate) > first})]
+    for start, end in zip(starts, [*starts[1:], NEWEST + 1], strict=True):
+        if len(starts) == 1:
+            yield name, range(start, end)
+        else:
+            yield f"{name} of {start}" + ("" if end > NEWEST else f" to {end - 1}"), range(start, end)
+
+
+def _names(scratch: Scratch) -> dict[str, str]:
+    return {
+        "schema": quote(scratch.schema),
+        "slow": quote(scratch.slow),
+        "fast": quote(scratch.fast),
+        "literal": _literal(scratch.schema),
+        "function": quote(f"prove_{scratch.schema}_f"),
+        "scheme": quote(f"prove_{scratch.schema}_s"),
+        "function name": _literal(f"prove_{scratch.schema}_f"),
+        "scheme name": _literal(f"prove_{scratch.schema}_s"),
+    }
+
+
+def _literal(text: str) -> str:
+    doubled = text.replace("'", "''")
+    return f"N'{doubled}'"

@@ -1,0 +1,124 @@
+"""Statements about the rows of tables, and rights and properties of tables. What they do is in changes/rows.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from tests.labs.sqlserver.language.tokens import Parser
+from tests.labs.tds.backend import ServerError
+
+RIGHTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"})
+
+
+@dataclass(frozen=True, slots=True)
+class InsertRows:
+    """INSERT INTO t (columns) SELECT TOP (n) ...: the number alone is looked at, and the text remembered."""
+
+    table: tuple[str, str]
+    columns: list[str]
+    rows: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRow:
+    """UPDATE t SET column = column WHERE key = n: a write that leaves everything as it is."""
+
+    table: tuple[str, str]
+    columns: list[str]
+    key: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """SELECT COUNT_BIG(*) or CHECKSUM_AGG(...) AS name FROM t [WITH (HOLDLOCK)] [WHERE key = n]."""
+
+    table: tuple[str, str]
+    what: str
+    name: str
+    keep: bool
+    key: str | None = None
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """GRANT right ON t TO somebody."""
+
+    table: tuple[str, str]
+    right: str
+    grantee: str
+
+
+def insert_rows(parser: Parser, table: tuple[str, str]) -> InsertRows:
+    """Behind INSERT INTO t."""
+    columns = parser.names()
+    parser.need("SELECT", "TOP", "(")
+    rows = parser.number()
+    parser.need(")")
+    rest = parser.until()
+    given = sqlglot.parse_one(f"SELECT {rest}", read="tsql")
+    if not isinstance(given, exp.Select) or len(given.expressions) != len(columns):
+        number, words = (120, "fewer") if len(getattr(given, "expressions", [])) < len(columns) else (121, "more")
+        message = f"The select list for the INSERT statement contains {words} items than the insert list."
+        raise ServerError(number, message, severity=15)
+    return InsertRows(table, columns, rows, parser.sql)
+
+
+def update_row(parser: Parser, _: int) -> UpdateRow:
+    """Behind UPDATE."""
+    table = parser.table()
+    parser.need("SET")
+    columns = []
+    while True:
+        column = parser.name()
+        parser.need("=")
+        if parser.name() != column:
+            raise ServerError(50000, "the emulated server updates a column to itself only")
+        columns.append(column)
+        if not parser.take(","):
+            break
+    parser.need("WHERE")
+    key, value = _row(parser)
+    return UpdateRow(table, columns, key, value)
+
+
+def _row(parser: Parser) -> tuple[str, int]:
+    key = parser.name()
+    parser.need("=")
+    return key, parser.number()
+
+
+def read_rows(sql: str) -> ReadRows | None:
+    """The reading of a table's rows; None for a SELECT from anything else."""
+    parser = Parser(sql)
+    parser.need("SELECT")
+    what = next((word for word in ("COUNT_BIG", "CHECKSUM_AGG") if parser.take(word, "(")), "")
+    if not what:
+        return None
+    parser.until(")")
+    parser.need(")", "AS")
+    name = parser.name()
+    parser.need("FROM")
+    table = parser.table()
+    if table[0].lower() in ("sys", "dbo"):
+        return None
+    keep = parser.take("WITH", "(", "HOLDLOCK", ")")
+    key, value = _row(parser) if parser.take("WHERE") else (None, 0)
+    parser.finish()
+    return ReadRows(table, what, name, keep, key, value)
+
+
+def grant(parser: Parser, _: int) -> Grant:
+    """Behind GRANT."""
+    right = parser.name().upper()
+    if right not in RIGHTS:
+        raise ServerError(50000, f"the emulated server grants {', '.join(sorted(RIGHTS))} only")
+    parser.need("ON")
+    table = parser.table()
+    parser.need("TO")
+    return Grant(table, right, parser.name())

@@ -1,0 +1,170 @@
+"""A proof on the emulated SQL Server: logins that are refused, a whole run, and what it notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.config import DatabaseConfig
+from agent.ledger import Ledger
+from agent.model.clock import SystemClock
+from agent.prove import pitfalls
+from agent.prove.claims import Finding, Result
+from agent.prove.page import Page
+from agent.prove.refusals import ProofRefused
+from agent.prove.run import Order, prove
+from agent.prove.script import Script, script_of
+from connectors.base import ConnectorError
+from connectors.proving.proof import Proof, Scratch
+from connectors.registry import find_engine
+from connectors.sqlserver.claims.session import SqlserverProofSession
+from tests.labs.sqlserver.instance import Account
+from tests.labs.sqlserver.lab import Lab
+from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, MOVER, OWNER, PROVER, SLOW, add_table
+from tests.prove.places import scratch_lab, sqlserver_values
+
+Find = Callable[[Page | None, str], Finding]
+
+
+@dataclass(slots=True)
+class Place:
+    """An emulated server with an empty scratch schema."""
+
+    lab: Lab
+    folder: Path
+    ledger: Ledger
+    pages: list[Page] = field(default_factory=list)
+    shown: list[Script] = field(default_factory=list)
+
+    @property
+    def proof(self) -> Proof:
+        """Of the engine."""
+        found = find_engine("sqlserver").proof
+        assert found is not None
+        return found
+
+    def script(self, *names: str, slow: str = SLOW) -> Script:
+        """The script with the cases of those names alone."""
+        script = script_of(self.proof, Scratch(schema="scratch", slow=slow, fast=FAST))
+        return replace(script, cases=tuple(case for case in script.cases if case.name in names))
+
+    def prove(self, script: Script, account: Account = PROVER, **other: Any) -> Page | None:
+        """Run it to its page."""
+        values = sqlserver_values(self.lab, self.folder, account=account, **other)
+        order = Order(
+            database=DatabaseConfig.model_validate(values), proof=self.proof, script=script, ledger=self.ledger,
+            clock=SystemClock(), who="ann", origin="test", approve_script=self._approve, approve=lambda *_: True,
+            tell=self.pages.append, say=lambda _: None, server="emulated",
+        )  # fmt: skip
+        return prove(order)
+
+    def _approve(self, script: Script) -> bool:
+        self.shown.append(script)
+        return True
+
+    def tables(self) -> list[str]:
+        """What the scratch schema holds."""
+        return sorted(table.name for table in self.lab.shop.tables.values() if table.schema == "scratch")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """SQL Server 2022 Enterprise, emulated."""
+    monkeypatch.setattr(pitfalls, "HELD_SECONDS", 0.7)
+    with scratch_lab() as lab, Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger:
+        yield Place(lab=lab, folder=tmp_path, ledger=ledger)
+
+
+def test_from_an_empty_schema_to_a_page(server: Place, finding: Find) -> None:
+    """Made, described, sampled, planned, moved there and back, dropped: nothing is contradicted."""
+    page = server.prove(server.script("columnstore"))
+    assert page is not None
+    assert [(each.claim.code, each.evidence) for each in page.findings if each.result is Result.CONTRADICTED] == []
+    seen = {each.claim.code for each in page.findings if each.result is Result.SEEN}
+    assert {"units columnstore", "move columnstore", "kept columnstore", "clean"} <= seen
+    assert {f"answer {name}" for name in ("identify", "catalog", "sample", "doctor", "plan")} <= seen
+    assert {"lock rebuild offline", "online rebuild offline", "query units", "query indexes of 15"} <= seen
+    assert finding(page, "lock rebuild offline").evidence.startswith("Sch-M on [scratch].[facts]")
+    assert finding(page, "query indexes of 12 to 12").evidence == "this version of the server is not asked it"
+    assert server.tables() == []
+
+
+REFUSED = (
+    (ADMINISTRATOR, "sa is sysadmin"),
+    (OWNER, "owner owns the database: it is in db_owner"),
+    (MOVER, "mover may alter whatever is in the database"),
+    (replace(PROVER, database_rights=frozenset()), "prover may not make tables: GRANT CREATE TABLE TO .prover."),
+)
+
+
+def test_who_and_what_is_refused(server: Place) -> None:
+    """Logins that may do more, another schema of its own, an unfit schema, a filegroup that is not there."""
+    accounts, shop = server.lab.instance.accounts, server.lab.shop
+    for account, why in REFUSED:
+        accounts[account.name] = account
+        with pytest.raises(ProofRefused, match=why):
+            server.prove(server.script(), account)
+    accounts[PROVER.name] = PROVER
+    with pytest.raises(ProofRefused, match=r"there is no filegroup \[other\]"):
+        server.prove(server.script(slow="other"))
+    add_table(shop, "theirs", schema="scratch", pages=8)
+    with pytest.raises(ProofRefused, match=r"is not empty: it holds \[theirs\]"):
+        server.prove(server.script())
+    shop.tables.clear()
+    shop.schemas.append("more")
+    shop.owners["more"] = PROVER.name
+    with pytest.raises(ProofRefused, match=r"prover also owns the schema \[more\]"):
+        server.prove(server.script())
+    shop.owners["scratch"] = "somebody"
+    with pytest.raises(ProofRefused, match=r"the schema \[scratch\] does not belong to prover"):
+        server.prove(server.script())
+    assert (server.shown, server.pages) == ([], [])
+
+
+def test_what_an_older_server_does_not_know(tmp_path: Path, finding: Find) -> None:
+    """Standard edition of 2014 has no partition functions: 7736, not tried. An unknown column of a query is 207."""
+    with (
+        scratch_lab(major=12, engine_edition=2) as lab,
+        Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger,
+    ):
+        place = Place(lab=lab, folder=tmp_path, ledger=ledger)
+        script = place.script("partitioned")
+        units = script.queries["units"].replace("s.name", "s.nonsense", 1)
+        page = place.prove(replace(script, queries={**script.queries, "units": units}))
+        found, wrong = finding(page, "move partitioned"), finding(page, "query units")
+        assert (found.result, found.native_code) == (Result.NOT_TRIED, "7736")
+        assert (wrong.result, wrong.native_code) == (Result.CONTRADICTED, "207")
+        assert (finding(page, "clean").result, place.tables()) == (Result.SEEN, [])
+
+
+def test_what_a_rebuild_loses_is_noticed(server: Place, finding: Find) -> None:
+    """A server that loses rights and extended properties with every DROP_EXISTING contradicts that all is kept."""
+    server.lab.instance.rebuild_loses = frozenset({"permission", "extended property"})
+    (case,) = server.script("clustered").cases
+    key = next(key for key in case.units if key.endswith("[orders_customer]"))
+    script = replace(server.script(), cases=(replace(case, units={key: case.units[key]}),))
+    found = finding(server.prove(script, offline_moves=False), "kept clustered")
+    assert found.result is Result.CONTRADICTED
+    assert "privileges of SELECT on orders" in found.evidence
+    assert "property what of orders.orders_customer is gone" in found.evidence
+
+
+def test_a_lost_connection_is_told_from_an_error(server: Place) -> None:
+    """What the session says counts for a claim, its loss does not; to let go and to close are harmless."""
+    values = sqlserver_values(server.lab, server.folder)
+    settings = DatabaseConfig.model_validate(values).connection
+    session = SqlserverProofSession(settings, SystemClock())
+    session.let_go()
+    with pytest.raises(ConnectorError) as refused:
+        session.rows("SELECT COUNT_BIG(*) AS n FROM scratch.gone")
+    assert refused.value.native_code == "208"
+    for connected in server.lab.instance.sessions.values():
+        connected.cut.set()
+    with pytest.raises(ConnectorError, match="the session ended"):
+        session.rows("SELECT 1 AS n")
+    session.close()
+    session.close()
