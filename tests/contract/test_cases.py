@@ -22,8 +22,9 @@ def test_each_case_goes_there_and_back_unchanged(harness: EngineHarness, connect
             for statement in case.part("make"):
                 session.run(statement.sql)
         catalog = connector.catalog()
-        leading = {bundle_of(catalog, key).physical_ids: key for case in cases for key in case.units}
-        leading = {frozenset(numbers): key for numbers, key in reversed(leading.items())}  # of each bundle the first
+        leading: dict[frozenset[int], str] = {}  # of each bundle the first of its units
+        for key in (key for case in cases for key in case.units):
+            leading.setdefault(frozenset(bundle_of(catalog, key).physical_ids), key)
         assert {bundle_of(catalog, key).space for key in leading.values()} == {harness.source_space}
         for case in cases:
             before = look(session, script, case)

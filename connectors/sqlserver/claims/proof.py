@@ -50,11 +50,10 @@ def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
 
 
 def describing(text: str) -> str:
-    r"""A call that names the columns of the query's result and runs nothing; every parameter is text.
+    """A call that names the columns of the query's result and runs nothing; every parameter is text.
 
-    >>> print(describing("SELECT o.name FROM sys.objects AS o WHERE o.name = CONVERT(sysname, ?) OR o.name = N'x'"))
-    EXEC sys.sp_describe_first_result_set @tsql = N'SELECT o.name FROM sys.objects AS o WHERE o.name = \
-CONVERT(sysname, @P1) OR o.name = N''x''', @params = N'@P1 nvarchar(4000)'
+    >>> describing("SELECT 1 WHERE N'x' = ?")
+    "EXEC sys.sp_describe_first_result_set @tsql = N'SELECT 1 WHERE N''x'' = @P1', @params = N'@P1 nvarchar(4000)'"
     """
     first, *others = text.split("?")  # no query has one in a string
     numbered = first + "".join(f"@P{number}{part}" for number, part in enumerate(others, start=1))
