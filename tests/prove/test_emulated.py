@@ -22,6 +22,7 @@ from connectors.base import ConnectorError
 from connectors.proving.proof import Proof, Scratch
 from connectors.registry import find_engine
 from connectors.sqlserver.claims.session import SqlserverProofSession
+from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, MOVER, OWNER, PROVER, SLOW, add_table
@@ -157,6 +158,7 @@ def test_a_lost_connection_is_told_from_an_error(server: Place) -> None:
     """What the session says counts for a claim, its loss does not; to let go and to close are harmless."""
     values = sqlserver_values(server.lab, server.folder)
     settings = DatabaseConfig.model_validate(values).connection
+    assert isinstance(settings, SqlserverSettings)
     session = SqlserverProofSession(settings, SystemClock())
     session.let_go()
     with pytest.raises(ConnectorError) as refused:

@@ -137,7 +137,7 @@ def test_locks_of_builds(
         assert number_of(LIMIT + WRITE, account=PROVER) == writes
         lab.running(build).cut.set()
         building.join()
-    assert ask(LOCKS) == []
+    wait_until(lambda: not table.lock_holders, "its session has given up the lock")
 
 
 def test_a_batch_is_described_and_not_run(lab: Lab, ask: Ask, number_of: NumberOf) -> None:
