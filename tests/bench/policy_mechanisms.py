@@ -57,12 +57,12 @@ class Mechanism:
     owner: object  # module or class
     attribute: str
     instead: object  # what takes its place
-    source: tuple[object, ...] = ()  # functions, classes and modules
+    source: tuple[Any, ...] = ()  # functions, classes and modules
 
     @property
     def lines(self) -> int:
         """Of its source, comments and docstrings included."""
-        return sum(len(inspect.getsourcelines(part)[0]) for part in self.source)  # type: ignore[arg-type]
+        return sum(len(inspect.getsourcelines(part)[0]) for part in self.source)
 
 
 def cases(times: int, largest: int = max(UNITS)) -> Iterator[Case]:
@@ -111,7 +111,7 @@ def grouped(seed: int, units: int) -> Situation:
     return Site(room={"fast": int(size.sum() * 0.03), "slow": 10**15}, no_route=no_route).situation(listed)
 
 
-def _mechanism(name: str, owner: object, attribute: str, instead: object, *source: object) -> Mechanism:
+def _mechanism(name: str, owner: object, attribute: str, instead: object, *source: Any) -> Mechanism:
     return Mechanism(name=name, owner=owner, attribute=attribute, instead=instead, source=source)
 
 
