@@ -65,8 +65,8 @@ def make_case(generator: np.random.Generator, effect: str, change: str) -> Case:
     priced = [slow * believed[0] * moved, slow * believed[0] * stays, ssd * believed[1] * fast]
     total = np.asarray(sum(priced))
     evidence = Evidence(
-        at=minute.astype(np.float64) * MINUTE, seconds=np.full(count, MINUTE), waited=waited * MINUTE, expected=total * MINUTE,
-        moved=priced[0] / total, elsewhere=priced[2] / total,
+        at=minute.astype(np.float64) * MINUTE, seconds=np.full(count, MINUTE), waited=waited * MINUTE,
+        expected=total * MINUTE, moved=priced[0] / total, elsewhere=priced[2] / total,
     )  # fmt: skip
     first = BEFORE + SETTLE
     later = slice(first, None)
