@@ -137,8 +137,7 @@ def _judge_waiting(findings: Findings, name: str, met: list[tuple[Window, list[P
     failed = _first_error(probes)
     late = any(probe.seconds > window.seconds + LONG_SECONDS for window, some in met for probe in some)
     longest = max(probe.seconds for probe in probes)
-    locked = met[0][0].row.move.route.locked
-    who = "some" if locked is None else WHO_WAITS.get(locked, "some")
+    who = WHO_WAITS.get(met[0][0].row.move.route.locked, "some")
     words = f"{who} wait: the longest read or write took {format_seconds(longest)}"
     if failed or late:
         findings.note_contradiction(f"online {name}", f"{words}; {failed}".rstrip("; "))
