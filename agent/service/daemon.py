@@ -11,7 +11,7 @@ import math
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
@@ -45,6 +45,7 @@ NOTIFY_EVERY_SECONDS = 15.0
 FOLD_EVERY_SECONDS = 3600.0
 FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
+LISTEN_SECONDS = 1.0
 JOBS_END_WITHIN_SECONDS = 6.0  # once asked to stop
 STOPS_WITHIN_SECONDS = 9.0  # all of it, wherever it is held up: before a service manager loses patience
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -151,10 +152,11 @@ class Daemon:
 
     def _next_asked(self) -> _Asked | None:
         """What is asked next; None where nothing was for a while."""
-        try:
-            return self._asked.get(timeout=LOOK_AT_CLOCK_SECONDS)
-        except Empty:
-            return None
+        # In short waits: a signal that comes just before a wait begins is handled at its end.
+        for _ in range(round(LOOK_AT_CLOCK_SECONDS / LISTEN_SECONDS)):
+            with suppress(Empty):
+                return self._asked.get(timeout=LISTEN_SECONDS)
+        return None
 
     def _start(self) -> None:
         self._watches = self._make_watches(self.config)
