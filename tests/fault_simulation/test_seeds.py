@@ -9,7 +9,7 @@ import pytest
 from tests.fault_simulation.__main__ import repeat_command, run_seed, shrunk
 from tests.fault_simulation.oracles import APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES
 
-SEEDS, PARTS = 20, 4
+SEEDS, PARTS = 10, 2
 OFTEN = (APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES)  # asked in every few runs
 
 
