@@ -81,7 +81,7 @@ def find_notices(facts: Facts) -> Iterator[Notice]:
     for hurt in facts.hurt:
         sentence = f"{facts.database}: proposal {hurt.proposal}: {hurt.sentence}"
         key = f"{hurt.proposal} {hurt.at.isoformat()}"
-        yield _notice(facts, NoticeEvent.HURT, key, sentence, f"hotplace undo {hurt.proposal}", hurt.at)
+        yield _notice(facts, NoticeEvent.HURT, key, sentence, f"hotplace undo --proposal {hurt.proposal}", hurt.at)
     if facts.stalled:
         sentence = f"{facts.database}: {facts.stalled}"
         yield _notice(facts, NoticeEvent.STALLED, "", sentence, "hotplace doctor", facts.now, lasts=True)

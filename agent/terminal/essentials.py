@@ -28,7 +28,7 @@ def essentials(number: int, proposal: Proposal, moves: Sequence[ProposedMove]) -
         ("longest wait", _longest_wait(moves)),
     ]
     if not proposal.is_undo:
-        lines.append(("way back", f"hotplace undo {number} proposes it, at any time after the moves"))
+        lines.append(("way back", f"hotplace undo --proposal {number} proposes it, at any time after the moves"))
     return lines
 
 

@@ -388,3 +388,13 @@ def test_proposals_that_stand_in_each_others_way_say_so(site: Site) -> None:
     assert shown == [{"with": plan, "why": listed[0]["why"]}]
     assert said in site.good("approve", str(drain), "--yes").out
     assert site.good("approve", str(plan), "--yes", "--json").document["conflicts"][0]["with"] == drain
+
+
+def test_undo_of_what_a_group_is_for(site: Site) -> None:
+    """Taking back only what room was made for is allowed, and says what is left without use; nothing else does."""
+    number, digest = site.propose()
+    site.good("approve", str(number), "--digest", digest)
+    site.good("run", "--once")
+    said = site.good("undo", "2").out
+    assert 'made room for it stays where it went: 1 ("shop"."archive_2019"); hotplace undo --proposal 1 ' in said
+    assert "made room" not in site.good("undo", "3").out

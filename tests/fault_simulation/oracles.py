@@ -399,8 +399,8 @@ class Oracles:
                 if (unit := units[key]) is not None and self._cause.get(unit) == (agent.name, row.id)]  # fmt: skip
         if touched or not ours:
             return
-        if any(move in numbers for name, move in site.people.dropped if name == agent.name):
-            return
+        if any(move in numbers for name, move in site.people.dropped | site.people.undone if name == agent.name):
+            return  # what a person takes out of a group, knowing what it leaves, is his decision
         if any(_cancelled_by_hand(agent, row) for row in group):
             return  # a person has refused the way back
         homes = placement.units.space.copy()

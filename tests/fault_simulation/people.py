@@ -43,6 +43,7 @@ class Person:
 
     site: FaultySite
     decisions: list[Decision] = field(default_factory=list)
+    undone: set[tuple[str, int]] = field(default_factory=set)  # agent and move of which an undo was asked for
     dropped: set[tuple[str, int]] = field(default_factory=set)  # agent and move that was struck or cancelled in time
     asked: set[tuple[str, int]] = field(default_factory=set)  # agent and proposal that a person asked for
 
@@ -129,6 +130,7 @@ class Person:
             connector = SimulatedConnector(self.site.world, clock=self.site.clock)
             number = propose_undo([row], agent.watch.database, connector, ledger, self.site.clock.now(), asked_by="bob")
             self.asked.add((agent.name, number))
+            self.undone.add((agent.name, row.id))
             stored = ledger.proposals.row(number)
             self._approve(agent, number, stored.digest, stored.proposal.expires_at)
 

@@ -16,6 +16,7 @@ from agent.planning.undo import propose_undo
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import proposal_document, short_digest
+from policies.model.plan import MoveReason
 
 MoveIds = Annotated[
     list[int] | None, typer.Argument(min=1, metavar="[MOVE]...", help="Numbers that `hotplace history` shows.")
@@ -41,6 +42,13 @@ def undo(
         watch.close(save=False)
     stored = session.ledger.proposals.row(number)
     print_proposal(session.out, stored, session.ledger.moves.rows(proposal_id=number))
+    if left := _left_without_use(session, rows):
+        what = ", ".join(f"{row.id} ({row.move.key})" for row in left)
+        session.out.line(
+            f"note: what made room for it stays where it went: {what}; "
+            f"hotplace undo --proposal {left[0].proposal_id} takes all of it back",
+            style="bold",
+        )
     session.out.line(f"next: hotplace approve {number} --digest {short_digest(stored.digest)}")
     session.out.document(
         {"proposal": number, "digest": stored.digest, "undoes": [row.id for row in rows]}
@@ -64,3 +72,17 @@ def _rows(session: Session, numbers: list[int], proposal: int | None) -> list[Mo
         return [session.ledger.moves.row(number) for number in dict.fromkeys(numbers)]
     session.ledger.proposals.row(proposal)  # raises where the number is wrong
     return [row for row in session.ledger.moves.rows(proposal_id=proposal) if row.state in UNDOABLE]
+
+
+def _left_without_use(session: Session, rows: list[MoveRow]) -> list[MoveRow]:
+    """Moves that made room for these and would stay: without what they gave way to, they only cost."""
+    groups = {(row.proposal_id, row.move.group) for row in rows if row.move.group is not None}
+    chosen = {row.id for row in rows}
+    return [
+        row
+        for proposal in {number for number, _ in groups}
+        for row in session.ledger.moves.rows(proposal_id=proposal, states=UNDOABLE)
+        if row.id not in chosen
+        and (proposal, row.move.group) in groups
+        and row.move.reason == MoveReason.MAKE_ROOM
+    ]

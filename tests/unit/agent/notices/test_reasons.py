@@ -54,7 +54,7 @@ def test_what_went_wrong() -> None:
     commands = {notice.event: notice.command for notice in find_notices(facts)}
     assert commands == {
         NoticeEvent.FAILED: "hotplace history --database shop",
-        NoticeEvent.HURT: "hotplace undo 3 --database shop",
+        NoticeEvent.HURT: "hotplace undo --proposal 3 --database shop",
         NoticeEvent.STALLED: "hotplace doctor --database shop",
     }
 
