@@ -116,13 +116,16 @@ STATEMENTS_ALLOWED = frozenset({S.RUNNING, S.PAUSED, S.UNKNOWN, S.UNDO_PROPOSED}
 UNDOABLE = frozenset({S.PLACED, S.SETTLING, S.KEPT})  # in its target, with no undo under way
 IN_PLACE = UNDOABLE | {S.UNDO_PROPOSED}  # the bundle is in its target
 UNJUDGED = IN_PLACE - {S.KEPT}  # in its target, and it is still open whether it stays
+AWAITING_OUTCOME = frozenset({S.PLACED, S.SETTLING})  # in its target, and nothing has been measured of it yet
 CARRIED_OUT = IN_PLACE | {S.UNDONE}  # copied in full, whatever became of it later: its copy time is evidence
+CARRIED_OUT_OR_RUNNING = CARRIED_OUT | {S.RUNNING}  # its copies disturb what is measured meanwhile
 HOME_CHANGES = frozenset({S.PLACED, S.UNDONE})  # entering one means that the bundle has a new home: cool-down begins
 
 UNDER_WAY = ACTIONABLE | UNJUDGED  # approved, and its end is still open
 ONLY_IN_APPROVED = UNDER_WAY - {S.UNDO_PROPOSED}  # while a move is here, its proposal is APPROVED
 ENDED = frozenset(state for state, after in TRANSITIONS.items() if not after) | {S.KEPT}
 NOT_CARRIED_OUT = ENDED - CARRIED_OUT  # ended without the bundle reaching its target
+NOT_REACHED = frozenset({S.FAILED, S.SKIPPED})  # approved, not withdrawn, and ended without its target
 WITHDRAWN = frozenset({S.REJECTED, S.EXPIRED, S.SUPERSEDED, S.CANCELLED})  # its statements are of no use to a reader
 EXPIRABLE = frozenset({S.PROPOSED, S.APPROVED})  # nothing was done for it yet
 STATE_WHEN_DROPPED = {

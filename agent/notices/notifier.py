@@ -10,7 +10,7 @@ from agent.ledger import Ledger
 from agent.ledger.state_names import ALL_DATABASES, NOTICES
 from agent.logs import EventLog
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import MoveState
+from agent.model.states import NOT_REACHED
 from agent.notices.channels import send
 from agent.notices.notice import Notice
 from agent.notices.outbox import Outbox, due, note_failure, note_sent, outbox_document, read_outbox, take_in
@@ -20,7 +20,6 @@ from connectors.base import Clock, HotplaceError
 log = EventLog(__name__)
 LOOKS_BACK = timedelta(hours=1)  # longer than any agent is away for a restart, and the rest is no news
 OUTCOMES = 20  # that are looked at
-NOT_THERE = frozenset({MoveState.FAILED, MoveState.SKIPPED})
 Sender = Callable[[NoticeConfig, Sequence[Notice], int], None]
 
 
@@ -82,7 +81,7 @@ class Notifier:
 
 def ended_moves(ledger: Ledger, database: str, now: datetime) -> tuple[Ended, ...]:
     """Moves that lately did not reach their target."""
-    rows = ledger.moves.rows(database=database, states=NOT_THERE, since=now - LOOKS_BACK)
+    rows = ledger.moves.rows(database=database, states=NOT_REACHED, since=now - LOOKS_BACK)
     return tuple(
         Ended(number=row.id, unit=row.move.what, state=str(row.state), reason=row.reason, at=row.updated_at)
         for row in rows

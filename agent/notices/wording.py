@@ -24,7 +24,7 @@ def subject_of(notices: Sequence[Notice]) -> str:
 def as_text(notices: Sequence[Notice], dropped: int = 0) -> str:
     """All of them, each with its command."""
     lines = [f"{printable(notice.sentence)}\n    {printable(notice.command)}" for notice in notices[:MOST_SHOWN]]
-    return "\n".join([*lines, *_uncounted(len(notices) - MOST_SHOWN, dropped), f"from {socket.gethostname()}"]) + "\n"
+    return "\n".join([*lines, *_count_rest(len(notices) - MOST_SHOWN, dropped), f"from {socket.gethostname()}"]) + "\n"
 
 
 def as_json(notices: Sequence[Notice], dropped: int = 0) -> str:
@@ -43,7 +43,7 @@ def as_slack(notices: Sequence[Notice], dropped: int = 0) -> str:
         f"{_for_slack(notice.sentence)}\n`{_for_slack(notice.command).replace('`', chr(0x2B9))}`"
         for notice in notices[:MOST_SHOWN]
     ]
-    return json.dumps({"text": "\n".join([*lines, *_uncounted(len(notices) - MOST_SHOWN, dropped)])})
+    return json.dumps({"text": "\n".join([*lines, *_count_rest(len(notices) - MOST_SHOWN, dropped)])})
 
 
 def as_teams(notices: Sequence[Notice], dropped: int = 0) -> str:
@@ -52,7 +52,7 @@ def as_teams(notices: Sequence[Notice], dropped: int = 0) -> str:
     for notice in notices[:MOST_SHOWN]:
         body.append({"type": "TextBlock", "wrap": True, "text": _for_markdown(notice.sentence)})
         body.append({"type": "TextBlock", "wrap": True, "fontType": "Monospace", "text": _for_markdown(notice.command)})
-    body += [{"type": "TextBlock", "text": line} for line in _uncounted(len(notices) - MOST_SHOWN, dropped)]
+    body += [{"type": "TextBlock", "text": line} for line in _count_rest(len(notices) - MOST_SHOWN, dropped)]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
         "body": body,
@@ -65,7 +65,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def _uncounted(more: int, dropped: int) -> list[str]:
+def _count_rest(more: int, dropped: int) -> list[str]:
     lines = [f"and {more} more: hotplace proposals, hotplace history"] if more > 0 else []
     return [*lines, f"{dropped} older notices were dropped"] if dropped else lines
 

@@ -97,7 +97,7 @@ def _save_work(ledger: Ledger, database: str, work: RecentWork) -> None:
     known = {rate: value for rate, value in mean.items() if value == value}  # JSON knows no NaN
     ledger.state.save_document(database, DATABASE_WORK, known)
     ledger.state.save_document(database, ROLES, roles_document(work.mean_roles()))
-    short, long = work.remembered()
+    short, long = work.memory_shares()
     at_work = {"active": sessions, "pace": work.pace(), "remembered": short, "remembered_long": long}
     ledger.state.save_document(
         database, ACTIVE_SESSIONS, {name: each for name, each in at_work.items() if each == each}

@@ -68,7 +68,7 @@ class Jobs:
 
     def run_guarded(self, job: Job, watch: Watch) -> None:
         """Run a job; what goes wrong is said, and tried again at the next turn."""
-        with self._counted(watch.database.name) as may_begin:
+        with self._count_job(watch.database.name) as may_begin:
             if not may_begin:
                 return
             try:
@@ -99,7 +99,7 @@ class Jobs:
             return frozenset(self._under_way)
 
     @contextmanager
-    def _counted(self, database: str) -> Iterator[bool]:
+    def _count_job(self, database: str) -> Iterator[bool]:
         """Count a job while the block lasts; False where none may begin any more."""
         with self._changed:
             may_begin = not self._ended
@@ -210,7 +210,7 @@ class Jobs:
 
     def run_upkeep(self, job: Callable[[], None]) -> None:
         """Run a job that concerns the ledger and no database: ``fold``, ``anchor``."""
-        with self._counted(ALL_DATABASES) as may_begin:
+        with self._count_job(ALL_DATABASES) as may_begin:
             if may_begin:
                 job()
 

@@ -32,7 +32,7 @@ def fit_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]], width:
     widths = widths_of(columns, lines)
     least = [_narrowest(column, widths[at], [line[at] for line in lines]) for at, column in enumerate(columns)]
     kept = list(range(len(columns)))
-    while (spare := width - _taken(least, kept)) < 0:
+    while (spare := width - _cells_of(least, kept)) < 0:
         leaving = max(kept, key=lambda at: (columns[at].leaves, at))
         if not columns[leaving].leaves:
             return None
@@ -54,7 +54,7 @@ def shorten_name(name: str, width: int) -> str:
     return chop_cells(name, head)[0] + DOTS + chop_cells(name[::-1], tail)[0][::-1]
 
 
-def _taken(least: Sequence[int], kept: Sequence[int]) -> int:
+def _cells_of(least: Sequence[int], kept: Sequence[int]) -> int:
     """Cells that these columns take at the least."""
     return sum(least[at] for at in kept) + len(GAP) * len(kept) + 1
 

@@ -141,7 +141,7 @@ class Output:
             self._out.print(_terminal().Text(line), soft_wrap=True)
 
     @contextmanager
-    def paged(self) -> Iterator[None]:
+    def through_pager(self) -> Iterator[None]:
         """What is printed in this block goes through the user's pager where it is longer than the terminal is high."""
         if self.as_json or not self.terminal:
             yield

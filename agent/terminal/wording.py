@@ -222,7 +222,7 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         lines += [f"-- {_comment(step.purpose)}", _with_semicolon(step.sql)]
     if move.goes_back:
         lines.append("-- only if its group cannot be completed, to take it back:")
-        lines += [line for step in route.undo_steps for line in _commented(step.purpose, [step.sql])]
+        lines += [line for step in route.undo_steps for line in _as_comments(step.purpose, [step.sql])]
     if route.tidy_steps:
         lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
         lines += [line for step in route.tidy_steps for line in _tidying(step, in_full=in_full)]
@@ -232,13 +232,13 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
 def _tidying(step: Step, *, in_full: bool) -> list[str]:
     """What removes a leftover, as comments; ``in_full``: with every name that it may have."""
     found = OtherNames(step.statements, ()) if in_full else other_names_of(step)
-    lines = _commented(step.purpose, found.statements)
+    lines = _as_comments(step.purpose, found.statements)
     if found.names:
         lines[-len(found.statements)] += f" -- or, in place of this name, {found.text}"
     return lines
 
 
-def _commented(purpose: str, statements: Iterable[str]) -> list[str]:
+def _as_comments(purpose: str, statements: Iterable[str]) -> list[str]:
     """Statements that who runs the script does not run, below what they are for."""
     lines = (line for sql in statements for line in _with_semicolon(sql).splitlines())
     return [f"-- {_comment(purpose)}", *(f"--   {line}" for line in lines)]

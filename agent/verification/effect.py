@@ -72,7 +72,7 @@ def estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
         return None
     seen = len(before), len(after)
     merged = max(1, min(len(before) // MOST_INTERVALS, len(after) // LEAST_MERGED))
-    before, after = before.merged(merged), after.merged(merged)
+    before, after = before.merge(merged), after.merge(merged)
     block = _block(len(before), len(after))
     usual = UsualWait(before, block)
     drawn = usual.draw(after, after.load, seed, DRAWS)
@@ -109,7 +109,7 @@ def _with_feedback(change: float, near: float) -> tuple[float, float]:
 
 def _window_error(usual: UsualWait, before: Evidence, length: int, block: int) -> float:
     """Standard error of the mean over that many intervals, by how runs of them scattered before."""
-    ratio = np.log(runs(before.waited, block) / runs(usual.expected(before), block))
+    ratio = np.log(runs(before.waited, block) / runs(usual.expect(before), block))
     scatter = float(np.std(ratio)) * math.sqrt(len(before) / max(1, len(before) - block))
     return scatter * math.sqrt(min(1.0, block / length))
 
@@ -117,7 +117,7 @@ def _window_error(usual: UsualWait, before: Evidence, length: int, block: int) -
 def _own_error(usual: UsualWait, after: Evidence, block: int) -> float:
     """Standard error of the mean after the moves by its own scatter, for what has become noisier."""
     short = max(1, min(block, len(after) // 3))
-    ratio = np.log(runs(after.waited, short) / runs(usual.expected(after), short))
+    ratio = np.log(runs(after.waited, short) / runs(usual.expect(after), short))
     return float(np.std(ratio)) * math.sqrt(short / len(after))
 
 

@@ -85,9 +85,9 @@ class EvidenceReader:
         if self._homes is None:
             return _without_units(work), self._no_work()
         rows, reads = [], self._no_work()
-        for taken, within in _paired(self._ledger.history.read(self._database, since, until), work):
+        for taken, within in _pair(self._ledger.history.read(self._database, since, until), work):
             figures, moved = self._figures(taken)
-            rows.append((taken.ended_at.timestamp(), sum(each.seconds for each in within), _waited(within), *figures))
+            rows.append((taken.ended_at.timestamp(), sum(each.seconds for each in within), _waits_of(within), *figures))
             reads = MovedWork(
                 reads=reads.reads + moved.reads,
                 at_source=reads.at_source + moved.at_source,
@@ -175,7 +175,7 @@ def _ratio(seconds: float, reads: float) -> float:
     return float(seconds / reads) if reads > 0 else math.nan
 
 
-def _paired(history: Iterable[HistoryRow], work: Sequence[DatedWork]) -> Iterator[tuple[HistoryRow, list[DatedWork]]]:
+def _pair(history: Iterable[HistoryRow], work: Sequence[DatedWork]) -> Iterator[tuple[HistoryRow, list[DatedWork]]]:
     """Each interval of the history with the work of the same time; folded intervals hold several."""
     at = 0
     for row in history:
@@ -188,7 +188,7 @@ def _paired(history: Iterable[HistoryRow], work: Sequence[DatedWork]) -> Iterato
             yield row, within
 
 
-def _waited(work: Iterable[DatedWork]) -> float:
+def _waits_of(work: Iterable[DatedWork]) -> float:
     return sum(each.seconds * each.demand.read_wait for each in work)
 
 
@@ -198,7 +198,7 @@ def _without_units(work: Sequence[DatedWork]) -> Evidence:
     return _evidence(
         [
             (
-                each.ended_at.timestamp(), each.seconds, _waited([each]),
+                each.ended_at.timestamp(), each.seconds, _waits_of([each]),
                 each.seconds * (each.demand.reads if counted else each.demand.transactions), 0.0, 0.0,
             )
             for each in work

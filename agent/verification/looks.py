@@ -10,7 +10,7 @@ from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow
 from agent.ledger.rows import SentRow
 from agent.ledger.state_names import work_before_proposal
-from agent.model.states import IN_PLACE, MoveState
+from agent.model.states import CARRIED_OUT_OR_RUNNING, IN_PLACE, MoveState
 from agent.verification.effect import LEAST_AFTER
 from agent.verification.judgement import look_seconds
 from agent.verification.verifier import MINIMUM_WINDOW_SECONDS
@@ -117,13 +117,13 @@ def _others(ledger: Ledger, database: str, since: datetime, mine: Sequence[MoveR
     known = {row.id for row in mine}
     spans: dict[int, list[SentRow]] = {}
     for sent in ledger.moves.sent_statements(database, since):
-        if sent.move_id not in known and sent.move_state in IN_PLACE | {MoveState.RUNNING, MoveState.UNDONE}:
+        if sent.move_id not in known and sent.move_state in CARRIED_OUT_OR_RUNNING:
             spans.setdefault(sent.move_id, []).append(sent)
-    found = {number: (min(each.intended_at for each in sent), _ended(sent)) for number, sent in spans.items()}
+    found = {number: (min(each.intended_at for each in sent), _end_of(sent)) for number, sent in spans.items()}
     return dict(sorted(found.items(), key=lambda item: item[1][0]))
 
 
-def _ended(sent: Sequence[SentRow]) -> datetime | None:
+def _end_of(sent: Sequence[SentRow]) -> datetime | None:
     """When the last statement of a move ended; None while it runs."""
     ends = [each.ended_at for each in sent]
     return None if None in ends or sent[0].move_state is MoveState.RUNNING else max(each for each in ends if each)

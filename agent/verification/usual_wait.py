@@ -51,7 +51,7 @@ class Evidence:
         """Some of the intervals."""
         return Evidence(**{field.name: getattr(self, field.name)[which] for field in fields(self)})
 
-    def merged(self, count: int) -> Evidence:
+    def merge(self, count: int) -> Evidence:
         """Intervals of that many neighbours each; what is left over at the beginning is left out."""
         if count <= 1:
             return self
@@ -103,7 +103,7 @@ class UsualWait:
         """The load of intervals, or the nearest that was seen before. Shape ``(n,)``."""
         return np.clip(evidence.load, self._before.load.min(), self._before.load.max())
 
-    def expected(self, evidence: Evidence) -> F64:
+    def expect(self, evidence: Evidence) -> F64:
         """Seconds that its reads would have been waited for, by the most probable queue. Shape ``(n,)``."""
         best = int(np.argmax(self._chances))
         design = self._design(evidence, evidence.load, self._queues[best])

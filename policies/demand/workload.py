@@ -114,7 +114,7 @@ class RecentWork:
         """Sessions at work on average by the long horizon; NaN where it was never known."""
         return mean_of(self.long).get(SESSIONS, math.nan)
 
-    def remembered(self) -> tuple[float, float]:
+    def memory_shares(self) -> tuple[float, float]:
         """Share of a full memory that the means rest on, 0 to 1: by the half-life, and by the long horizon."""
         short, long = (max((weight for _, weight in means.values()), default=0.0) for means in (self.demand, self.long))
         return short, long
@@ -134,11 +134,11 @@ def recall_work(
 ) -> RecentWork:
     """Means that were kept over a restart, worth half a memory at most; ``sessions`` by the long horizon, ``pace()``.
 
-    Means of an agent that had watched for less are worth no more than they were (``remembered()``): else half an hour
-    before a restart would outweigh the hours after it.
+    Means of an agent that had watched for less are worth no more than they were (``memory_shares()``): else half an
+    hour before a restart would outweigh the hours after it.
     """
 
-    def kept(rates: Mapping[str, float], known: float) -> Means:
+    def keep(rates: Mapping[str, float], known: float) -> Means:
         # Half a memory, not a whole one: what happened while no agent ran is unknown, so the first intervals after a
         # restart weigh more.
         weight = min(0.5, known)
@@ -147,13 +147,13 @@ def recall_work(
     short, long = remembered
 
     return RecentWork(
-        demand=kept(asdict(demand), short),
+        demand=keep(asdict(demand), short),
         roles={
-            (each.role, each.name): (each, kept({name: getattr(each, name) for name in ROLE_FIGURES}, short))
+            (each.role, each.name): (each, keep({name: getattr(each, name) for name in ROLE_FIGURES}, short))
             for each in roles
         },
-        paced=kept({READS: demand.reads, PACED_READS: demand.reads / pace}, short),
-        long=kept({SESSIONS: sessions}, long),
+        paced=keep({READS: demand.reads, PACED_READS: demand.reads / pace}, short),
+        long=keep({SESSIONS: sessions}, long),
     )
 
 

@@ -57,7 +57,7 @@ def proposals(
         cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
         documents.append(_head(row))
     if cells:
-        with session.out.paged():
+        with session.out.through_pager():
             session.out.table(COLUMNS, cells, titles)
     else:
         session.out.line("no proposal" if everything else "no open proposal; --all shows the others")
@@ -91,7 +91,7 @@ def show(
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
     database = next((each for each in session.config.databases if each.name == row.proposal.database), None)
     under_way = None if database is None else under_way_of(session.ledger, database, session.clock.now())
-    with session.out.paged():
+    with session.out.through_pager():
         print_proposal(session.out, row, moves)
         print_conflicts(session.out, with_proposal(conflicts, number))
         for move in moves:

@@ -82,7 +82,5 @@ def _left_without_use(session: Session, rows: list[MoveRow]) -> list[MoveRow]:
         row
         for proposal in {number for number, _ in groups}
         for row in session.ledger.moves.rows(proposal_id=proposal, states=UNDOABLE)
-        if row.id not in chosen
-        and (proposal, row.move.group) in groups
-        and row.move.reason == MoveReason.MAKE_ROOM
+        if row.id not in chosen and (proposal, row.move.group) in groups and row.move.reason == MoveReason.MAKE_ROOM
     ]

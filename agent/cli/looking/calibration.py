@@ -31,7 +31,7 @@ def show_calibration(session: Session) -> None:
         session.out.line(_held_sentence(past))
     else:
         session.out.line("no outcome of a predicted proposal was measured for the same work yet")
-    held, known = _held(past)
+    held, known = _count_held(past)
     session.out.document(
         {
             "database": session.database.name,
@@ -44,14 +44,14 @@ def show_calibration(session: Session) -> None:
     )
 
 
-def _held(past: Sequence[PastPrediction]) -> tuple[int, int]:
+def _count_held(past: Sequence[PastPrediction]) -> tuple[int, int]:
     """How many outcomes lie in their predicted interval, and how many had one."""
     known = [each.outcome.as_predicted for each in past if each.outcome.as_predicted is not None]
     return sum(known), len(known)
 
 
 def _held_sentence(past: Sequence[PastPrediction]) -> str:
-    held, known = _held(past)
+    held, known = _count_held(past)
     return f"{held} of {known} outcomes lie in their predicted interval; errors are learnt, and feed the next intervals"
 
 
@@ -77,15 +77,15 @@ def _error(error: PredictionError) -> dict[str, Any]:
 def _point(past: PastPrediction) -> dict[str, Any]:
     outcome = past.outcome
 
-    def known(value: float) -> float | None:
+    def finite(value: float) -> float | None:
         return value if math.isfinite(value) else None
 
     return {
         "proposal": past.proposal_id,
         "measured_at": past.measured_at,
         "predicted_saved_ratio": outcome.predicted_saved_ratio,
-        "predicted_low": known(outcome.predicted_saved_ratio_low),
-        "predicted_high": known(outcome.predicted_saved_ratio_high),
+        "predicted_low": finite(outcome.predicted_saved_ratio_low),
+        "predicted_high": finite(outcome.predicted_saved_ratio_high),
         "measured_saved_ratio": outcome.saved_ratio,
         "measured_low": -outcome.change_high,
         "measured_high": -outcome.change_low,

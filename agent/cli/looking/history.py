@@ -23,7 +23,7 @@ from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, Ste
 from agent.ledger.chain.anchors import find_anchors
 from agent.model.outcomes import outcome_json
 from agent.model.proposals import DIGEST_SHOWN
-from agent.model.states import IN_PLACE, MoveState
+from agent.model.states import AWAITING_OUTCOME, IN_PLACE
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
@@ -70,7 +70,7 @@ def history(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> No
     numbers = [row.id for row in rows]
     measured, steps = session.ledger.moves.outcomes_of(numbers), session.ledger.moves.steps_of(numbers)
     left = leftovers_of(session.ledger, session.database.name)
-    with session.out.paged():
+    with session.out.through_pager():
         if rows:
             session.out.table(HISTORY_COLUMNS, [_move_cells(row, measured.get(row.id)) for row in rows], titles)
             for line in (_stall_line(row, steps[row.id]) for row in rows):
@@ -119,7 +119,7 @@ def outcomes(
         session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows], titles)
     else:
         session.out.line("nothing was measured yet; a move is measured once its settle time is over")
-    awaited = _awaited(session)
+    awaited = _list_awaited(session)
     for line in (*_outcome_lines(rows), *map(_awaited_line, awaited)):
         session.out.line(line)
     session.out.document(
@@ -208,7 +208,7 @@ def list_(
     chain = session.existing_ledger.audit
     rows, events = chain.rows(limit, event=event), chain.events()
     if rows:
-        with session.out.paged():
+        with session.out.through_pager():
             session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
     elif not events:
         session.out.line("the audit chain has no row yet")
@@ -296,10 +296,10 @@ def _awaited_line(each: Mapping[str, Any]) -> str:
     return f"proposal {each['proposal']}: its moves settle until {settled} and are first judged at {measured}"
 
 
-def _awaited(session: Session) -> list[dict[str, Any]]:
+def _list_awaited(session: Session) -> list[dict[str, Any]]:
     """Proposals whose moves have arrived and are not measured yet, and when they will be at the earliest."""
     settle = timedelta(seconds=session.database.settle_seconds)
-    rows = session.ledger.moves.rows(database=session.database.name, states={MoveState.PLACED, MoveState.SETTLING})
+    rows = session.ledger.moves.rows(database=session.database.name, states=AWAITING_OUTCOME)
     arrived: dict[int, datetime] = {}
     for row in rows:
         arrived[row.proposal_id] = max(row.updated_at, arrived.get(row.proposal_id, row.updated_at))

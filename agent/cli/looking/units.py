@@ -74,7 +74,7 @@ def units(
         matching.sort(key=lambda row: -float(figure(ranking)[row]))
     rows = matching if everything else matching[:limit]
     tiers = tiers_of_last_plan(session.ledger, session.database.name)
-    with session.out.paged():
+    with session.out.through_pager():
         _print_units(session, at, ranking, rows, titles)
         if tiers:
             session.out.line(f"read times: {read_times_text(tiers)}")

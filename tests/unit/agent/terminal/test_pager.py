@@ -26,7 +26,7 @@ def print_lines(count: int) -> str:
     """What reached a terminal of ten lines itself."""
     output, screen = Output(as_json=False, no_color=True), io.StringIO()
     output._out = Console(file=screen, force_terminal=True, color_system=None, width=40, height=10)
-    with output.paged():
+    with output.through_pager():
         for number in range(count):
             output.line(f"line {number}")
     return screen.getvalue()

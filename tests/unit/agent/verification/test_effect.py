@@ -121,7 +121,7 @@ def test_too_little_is_no_effect() -> None:
 def test_merged_intervals_hold_the_same() -> None:
     """Seconds, waits and expected waits add up; the oldest that fill no interval are left out."""
     minutes = evidence(10)
-    merged = minutes.merged(3)
+    merged = minutes.merge(3)
     assert len(merged) == 3
     assert merged.waited.sum() == pytest.approx(minutes.waited[1:].sum())
     assert merged.moved == pytest.approx([0.5] * 3)

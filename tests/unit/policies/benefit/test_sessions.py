@@ -115,6 +115,6 @@ def test_a_young_memory_does_not_outweigh_what_comes_after_a_restart(hours_befor
     before = RecentWork().then(
         WorkInterval(seconds=hours_before * HOUR, demand=DatabaseDemand(transactions=100.0)), 6 * HOUR
     )
-    work = recall_work(before.mean(), (), remembered=before.remembered())
+    work = recall_work(before.mean(), (), remembered=before.memory_shares())
     work = work.then(WorkInterval(seconds=0.5 * HOUR, demand=DatabaseDemand(transactions=300.0)), 6 * HOUR)
     assert work.mean().transactions == pytest.approx(mean, rel=0.02)
