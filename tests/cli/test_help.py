@@ -142,7 +142,7 @@ NOT_FOR_READING = (
 )  # fmt: skip
 FOR_SETTINGS = {  # without arrays: what the configuration is checked by, and the words that are stored with a move
     "policies", "policies.calendar", "policies.model", "policies.model.moves", "policies.model.settings",
-    "policies.storage", "policies.storage.purchase",
+    "policies.model.prediction_error", "policies.storage", "policies.storage.purchase",
     *(f"connectors.simulated{room}" for room in ("", ".engine", ".settings", ".server", ".server.faults")),
 }  # fmt: skip
 ENGINES_AND_POLICIES = ("policies.", *(f"{engine.partition('.engine')[0]}." for engine in BUILT_IN.values()))

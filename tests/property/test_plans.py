@@ -172,7 +172,7 @@ def test_every_unit_has_a_verdict_and_a_sentence(case: Case) -> None:
     rows = {row for move in plan.moves for row in move.rows}
     for row in range(len(case.units)):
         verdict = Verdict(int(plan.verdict[row]))
-        assert (verdict in (Verdict.PROMOTE, Verdict.DEMOTE)) == (row in rows)
+        assert (verdict in (Verdict.PROMOTE, Verdict.DEMOTE, Verdict.LEVELLED)) == (row in rows)
         assert explain(situation, plan, row, case.settings).endswith(".")
 
 
@@ -230,7 +230,7 @@ def test_many_units_keep_the_promises_too(seed: int, count: int, limit: int) -> 
     situation = case.situation()
     plan = make_plan(situation, case.settings)
     for move, wait in carried_out(situation, plan, case.settings):
-        assert move.reason is MoveReason.MAKE_ROOM or wait < plan.wait_per_hour
+        assert move.reason in (MoveReason.MAKE_ROOM, MoveReason.LEVEL) or wait < plan.wait_per_hour
     assert 0 <= plan.wait_saved_per_hour <= plan.bound_per_hour + TINY
     assert len(plan.moves) <= limit
     if limit > count:

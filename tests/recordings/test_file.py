@@ -88,7 +88,9 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(cut: float, tmp_path_factory
     path = written(tmp_path_factory.mktemp("cut") / "a")
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * cut)])
-    _holds_the_beginning(path, may_be_whole=len(whole) - int(len(whole) * cut) <= 8)  # of gzip's own end
+    _holds_the_beginning(
+        path, may_be_whole=len(whole) - int(len(whole) * cut) <= 16
+    )  # of gzip's own end, the last empty block before it included
 
 
 @settings(max_examples=120)
