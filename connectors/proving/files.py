@@ -7,7 +7,7 @@ which has no terminator; a comment line directly above one is its note.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 
 from connectors.proving.proof import MOVES, Case, Statement
@@ -33,6 +33,24 @@ def read_questions(package: str, folder: str, names: Mapping[str, str]) -> Itera
     for each in sorted((files(package) / folder).iterdir(), key=lambda file: file.name):
         if each.name.endswith(".sql"):
             yield each.name.removesuffix(".sql"), fill_names(each.read_text(encoding="utf-8"), names).strip()
+
+
+def read_all_questions(
+    package: str, names: Mapping[str, str], spaces: Mapping[str, str], trim: Callable[[str], str] = str
+) -> Mapping[str, str]:
+    """The statements of the folders ``ask`` and ``compare``, by the names that ``Proof`` tells.
+
+    Args:
+        package: of the engine's claims.
+        names: what stands in the place of ``{schema}`` ...
+        spaces: ``slow`` and ``fast``, each as a literal of the engine: ``space`` is asked of both.
+        trim: what is done to every text.
+    """
+    asked = {name: trim(text) for name, text in read_questions(package, "ask", names)}
+    space = asked.pop("space")
+    of_spaces = {f"space {which}": space.replace("{space}", literal) for which, literal in spaces.items()}
+    compared = {f"compare {name}": trim(text) for name, text in read_questions(package, "compare", names)}
+    return {**asked, **of_spaces, **compared}
 
 
 def fill_names(text: str, names: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from connectors.oracle.reading.names import plain
 from connectors.oracle.session.queries import probe
-from connectors.proving.files import read_cases, read_questions
+from connectors.proving.files import read_all_questions, read_cases
 from connectors.proving.proof import Case, Scratch
 
 PACKAGE = "connectors.oracle.claims"
@@ -27,13 +27,8 @@ def cases(scratch: Scratch) -> tuple[Case, ...]:
 
 def questions(scratch: Scratch) -> Mapping[str, str]:
     """See ``connectors.proving.proof.Proof``. Without their heads, which Oracle would keep in its cursor cache."""
-    names = _names(scratch)
-    found = {name: without_head(text) for name, text in read_questions(PACKAGE, "ask", names)}
-    space = found.pop("space")
-    for which, name in (("slow", scratch.slow), ("fast", scratch.fast)):
-        found[f"space {which}"] = space.replace("{space}", literal(name))
-    compared = {name: without_head(text) for name, text in read_questions(PACKAGE, "compare", names)}
-    return {**found, **{f"compare {name}": text for name, text in compared.items()}}
+    spaces = {"slow": literal(scratch.slow), "fast": literal(scratch.fast)}
+    return read_all_questions(PACKAGE, _names(scratch), spaces, without_head)
 
 
 def queries() -> Mapping[str, str]:

@@ -61,3 +61,6 @@ class OracleProofSession:
             words = " ".join(statement.split())
             doing = words if len(words) <= SHOWN else f"{words[:SHOWN]}..."
             raise (outcome_unknown if connection_broke(error) else translate)(error, doing) from error
+
+
+open_session = OracleProofSession

@@ -9,7 +9,7 @@ from importlib.resources import files
 from psycopg import sql
 
 from connectors.postgresql.reading.roles import query_for
-from connectors.proving.files import read_cases, read_questions
+from connectors.proving.files import read_all_questions, read_cases
 from connectors.proving.proof import Case, Scratch
 
 PACKAGE = "connectors.postgresql.claims"
@@ -24,12 +24,8 @@ def cases(scratch: Scratch) -> tuple[Case, ...]:
 
 def questions(scratch: Scratch) -> Mapping[str, str]:
     """See ``connectors.proving.proof.Proof``."""
-    names = _names(scratch)
-    found = dict(read_questions(PACKAGE, "ask", names))
-    space = found.pop("space")
-    for which, name in (("slow", scratch.slow), ("fast", scratch.fast)):
-        found[f"space {which}"] = space.replace("{space}", _literal(name))
-    return {**found, **{f"compare {name}": text for name, text in read_questions(PACKAGE, "compare", names)}}
+    spaces = {"slow": _literal(scratch.slow), "fast": _literal(scratch.fast)}
+    return read_all_questions(PACKAGE, _names(scratch), spaces)
 
 
 def queries() -> Mapping[str, str]:

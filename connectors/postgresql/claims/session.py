@@ -66,3 +66,6 @@ class PostgresqlProofSession:
     def _error(self, error: psycopg.Error, doing: str) -> ConnectorError:
         lost = connection_broke(error, self._connection)
         return outcome_unknown(error, doing) if lost else translate(error, doing)
+
+
+open_session = PostgresqlProofSession

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 
-from connectors.proving.files import read_cases, read_questions
+from connectors.proving.files import read_all_questions, read_cases
 from connectors.proving.proof import Case, Scratch
 from connectors.sqlserver.reading.keys import quote
 from connectors.sqlserver.session.queries import NEWEST, query, query_names
@@ -25,12 +25,8 @@ def cases(scratch: Scratch) -> tuple[Case, ...]:
 
 def questions(scratch: Scratch) -> Mapping[str, str]:
     """See ``connectors.proving.proof.Proof``."""
-    names = _names(scratch)
-    found = dict(read_questions(PACKAGE, "ask", names))
-    space = found.pop("space")
-    for which, name in (("slow", scratch.slow), ("fast", scratch.fast)):
-        found[f"space {which}"] = space.replace("{space}", _literal(name))
-    return {**found, **{f"compare {name}": text for name, text in read_questions(PACKAGE, "compare", names)}}
+    spaces = {"slow": _literal(scratch.slow), "fast": _literal(scratch.fast)}
+    return read_all_questions(PACKAGE, _names(scratch), spaces)
 
 
 def queries() -> Mapping[str, str]:

@@ -65,3 +65,6 @@ class SqlserverProofSession:
         found = diagnose(error)
         lost = self._closed or connection_broke(found)
         return outcome_unknown(found, doing) if lost else translate(found, doing)
+
+
+open_session = SqlserverProofSession
