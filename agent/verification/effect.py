@@ -16,8 +16,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
 
+from agent.verification.student import reach_of
 from agent.verification.usual_wait import Evidence, UsualWait, runs
 
 DRAWS = 200
@@ -50,7 +50,7 @@ class Effect:
 
     def ends(self, certainty: float = CERTAINTY) -> tuple[float, float]:
         """The least and the most that ``change`` may be, by an interval that holds that share of effects."""
-        reach = float(stdtrit(self.freedom, (1 + certainty) / 2)) * self.error
+        reach = reach_of(certainty, self.freedom) * self.error
         low, high = self.log_change + min(self.further, 0.0), self.log_change + max(self.further, 0.0)
         return math.expm1(low - reach), math.expm1(high + reach)
 

@@ -1,0 +1,15 @@
+"""Student's t, held against a library's."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.special import stdtrit
+
+from agent.verification.student import reach_of
+
+
+@pytest.mark.parametrize("freedom", [1.0, 1.5, 2.0, 3.0, 7.3, 30.0, 143.0, 1000.0, 1e6])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.95, 0.99])
+def test_it_is_that_of_a_library(freedom: float, share: float) -> None:
+    """For few degrees of freedom and for many, and for every share that an interval may hold."""
+    assert reach_of(share, freedom) == pytest.approx(float(stdtrit(freedom, (1 + share) / 2)), rel=1e-4)
