@@ -18,6 +18,8 @@ from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.db2.life import Life
 from tests.labs.db2.client import Db2, running_db2, wait_until
+from tests.labs.db2.conftest import connect as open_session
+from tests.labs.db2.conftest import end, rows
 from tests.labs.db2.server import FAST, TS_FAST, TS_SLOW
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
@@ -220,3 +222,31 @@ def test_emulated_server_rule_09_what_waits_for_its_swap_ends_with_its_approval(
     assert lab.home("APP", "ORDERS")[0] == TS_SLOW
     with Ledger.open(life.site.ledger_path, SystemClock()) as ledger:
         assert half_done_of(ledger, "real") == ()
+
+
+KEYS_OF_LINES = (
+    "SELECT R.CONSTNAME, R.REFTABNAME, R.REFKEYNAME, R.DELETERULE, R.UPDATERULE FROM SYSCAT.REFERENCES AS R "
+    "WHERE R.TABNAME = 'LINES' WITH UR"
+)
+
+
+@pytest.mark.xfail(strict=True, reason="tables with foreign keys are refused")
+@pytest.mark.parametrize("moved", ["ORDERS", "LINES"])
+def test_emulated_server_rule_12_a_table_with_foreign_keys_moves(
+    db2: Db2, lab: Any, connect: Connect, moved: str
+) -> None:
+    """Parent or child: the keys go before the move and are there after it, the same as before, and checked."""
+    lab.create_table("APP", "LINES", "LINES_PK", TS_SLOW, 64)
+    lab.add_foreign_key("LINES", "ORDERS", "Of Order", on_delete="C", on_update="R")
+    session = open_session(db2)
+    try:
+        before = rows(session, KEYS_OF_LINES)
+        connector = connect()
+        found = connector.routes(bundle_of(connector.catalog(), f"APP.{moved}"), TS_FAST)
+        assert not isinstance(found, NoRoute), found.sentence
+        run(connector, found[0])
+        assert lab.home("APP", moved)[0] == TS_FAST
+        assert rows(session, KEYS_OF_LINES) == before
+    finally:
+        end(session)
+        lab.drop_table("APP", "LINES")

@@ -26,6 +26,7 @@ _LATER = (
     (re.compile(r"CACHING_?TIER|TIER_WRITE|COMPACTION|LOB_PREFETCH|TENANT_ID|EXT_TABLE"), (12, 1)),
     (re.compile(r"^STORAGE_GROUP_|^TBSP_DATATAG$|^SG(NAME|ID)$|^DATATAG$|_XDA_GBP_|^OBJECT_|^TEMPORALTYPE$"), (10, 1)),
     (re.compile(r"^CONTROL$"), (10, 1)),
+    (re.compile(r"^TRUSTED$"), (10, 5)),
     (re.compile(r"^TABLEORG$|^TAB_ORGANIZATION$|^VIEW(SCHEMA|NAME)$"), (10, 5)),
 )
 _UNSEEN = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
-from tests.labs.db2.world import Counts, Index, Part, StorageGroup, Table, TableSpace, World
+from tests.labs.db2.world import Counts, ForeignKey, Index, Part, StorageGroup, Table, TableSpace, World
 
 LEVELS = 3  # pages of an index that one look-up touches; all but the leaf are cached
 ASYNC_MS = 0.5  # of one page in a prefetch request
@@ -33,9 +34,21 @@ def create_partitioned(world: World, schema: str, name: str, index: str, spaces:
 def drop_table(world: World, schema: str, name: str) -> None:
     """Gone with its indexes, and with a move of it; harmless when it is gone already."""
     world.tables.pop((schema, name), None)
+    world.foreign_keys = [key for key in world.foreign_keys if (schema, name) not in (key.child, key.parent)]
     move = world.moves.pop((schema, name), None)
     if move is not None:
         world.tables.pop((schema, move.target.name), None)
+    world.touch()
+
+
+def add_foreign_key(world: World, child: tuple[str, str], parent: tuple[str, str], name: str, **more: Any) -> None:
+    """To the key of the parent."""
+    key = ForeignKey(
+        name=name, child=child, parent=parent, **{"columns": ("PARENT_ID",), "parent_columns": ("C0",)} | more
+    )
+    columns = world.table(*child).more_columns
+    columns += [column for column in key.columns if column not in (*columns, "C0")]
+    world.foreign_keys.append(key)
     world.touch()
 
 

@@ -154,7 +154,8 @@ class _Phase:
         old = self._world.moves.get(self._key)
         if old is not None and old.protocol["STATUS"] not in FINISHED:
             raise refusals.phase_failed(9)
-        if table.type != "T" or table.parents or table.children or len(table.parts) > 1:
+        keys = self._world.keys_of(*self._key) and not self._world.behaviour.moves_keys
+        if table.type != "T" or keys or len(table.parts) > 1:
             raise refusals.phase_failed(3)
         if unsupported(table):
             raise refusals.unsupported(6)

@@ -44,6 +44,21 @@ def not_unique(name: str) -> Refusal:
     return Refusal(-476, "42725", name)
 
 
+def no_parent_key(key: str) -> Refusal:
+    """SQL0573N: what a foreign key refers to is neither a primary nor a unique key."""
+    return Refusal(-573, "42890", key)
+
+
+def exists(name: str, kind: str) -> Refusal:
+    """SQL0601N: the name is taken."""
+    return Refusal(-601, "42710", name, kind)
+
+
+def rows_without_parent(key: str) -> Refusal:
+    """SQL0667N: a foreign key cannot be added, for rows have values that no parent has."""
+    return Refusal(-667, "23520", key)
+
+
 def no_authority(user: str, operation: str) -> Refusal:
     """SQL0552N: an authority is missing."""
     return Refusal(-552, "42502", user, operation)

@@ -158,7 +158,7 @@ class Lab:
             load.drop_table(self._world, schema, name)
 
     def alter_table(self, schema: str, name: str, **changes: Any) -> None:
-        """Change fields of ``Table``: type, parents, children, organized, rows, triggers, dependents and others."""
+        """Change fields of ``Table``: type, organized, rows, orphans, triggers, dependents and others."""
         with self._world.lock:
             for field, value in changes.items():
                 setattr(self._world.table(schema, name), field, value)
@@ -170,6 +170,11 @@ class Lab:
             indexes = self._world.table(schema, name).indexes
             indexes.append(Index(len(indexes) + 1, schema, index, 10, unique, columns))
             self._world.touch()
+
+    def add_foreign_key(self, child: str, parent: str, key: str, **more: Any) -> None:
+        """A table of APP refers to another, or to itself, by column PARENT_ID; more: fields of ``ForeignKey``."""
+        with self._world.lock:
+            load.add_foreign_key(self._world, ("APP", child), ("APP", parent), key, **more)
 
     def drop_index(self, schema: str, name: str, index: str) -> None:
         """One of a table's indexes, by its name."""

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from tests.labs.db2 import refusals
 from tests.labs.db2.containers import check_change, is_change, mode_of, read_change
 from tests.labs.db2.grants import grant, is_grant
+from tests.labs.db2.keys import change_keys, is_key_change
 from tests.labs.db2.move import move_table
 from tests.labs.db2.sessions import Session
 from tests.labs.db2.text import matched, name_of, string_of, words
@@ -17,13 +18,21 @@ from tests.labs.db2.world import EXTENT, PAGE_SIZE, Rebalance, TableSpace, World
 
 Force = Callable[[int], None]
 LARGEST_TIMEOUT = 32767
-BEGINNINGS = ("GRANT EXECUTE", "ALTER TABLESPACE", "ALTER STOGROUP", "CREATE STOGROUP", "SET CURRENT", "CALL")
+BEGINNINGS = (
+    "GRANT EXECUTE",
+    "ALTER TABLESPACE",
+    "ALTER TABLE ",
+    "ALTER STOGROUP",
+    "CREATE STOGROUP",
+    "SET CURRENT",
+    "CALL",
+)
 
 
 def is_ours(text: str) -> bool:
     """Whether the lab executes it, and not Derby."""
-    beginning = " ".join(words(text)[:2])
-    return beginning.startswith(BEGINNINGS) and beginning != "CALL SYSIBM"  # those are of Derby's own client
+    beginning = " ".join(words(text)[:2]) + " "
+    return beginning.startswith(BEGINNINGS) and beginning != "CALL SYSIBM "  # those are of Derby's own client
 
 
 class Statements:
@@ -55,6 +64,7 @@ class Statements:
             read_change(said)
         elif (
             not _is_move(said)
+            and not is_key_change(said)
             and not is_grant(said)
             and not any(matched(said, pattern) is not None for pattern in self._known)
         ):
@@ -72,6 +82,9 @@ class Statements:
             return
         if is_change(said):
             self._change_files(session, said)
+            return
+        if is_key_change(said):
+            change_keys(self._world, session, said)
             return
         if is_grant(said):
             grant(self._world, session, said)

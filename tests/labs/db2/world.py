@@ -156,8 +156,8 @@ class Table:
     indexes: list[Index]
     type: str = "T"
     organized: str = "R"
-    parents: int = 0  # referential constraints
-    children: int = 0
+    orphans: int = 0  # rows whose parent no other table has: somebody wrote them while no key was there to forbid it
+    more_columns: list[str] = field(default_factory=list)  # of its foreign keys
     dependents: dict[str, str] = field(default_factory=dict)  # views and query tables in its schema: DTYPE by name
     invalid: set[str] = field(default_factory=set)  # of its views
     triggers: dict[str, str] = field(default_factory=dict)  # VALID by name
@@ -185,6 +185,22 @@ class Table:
             total.update(part.spaces())
         total[self.parts[0].index] += taken(sum(index.pages for index in self.indexes))
         return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignKey:
+    """A referential constraint; tables by schema and name."""
+
+    name: str
+    child: tuple[str, str]
+    columns: tuple[str, ...]
+    parent: tuple[str, str]
+    parent_columns: tuple[str, ...]
+    on_delete: str = "A"  # as in SYSCAT.REFERENCES: A no action, C cascade, N set null, R restrict
+    on_update: str = "A"
+    enforced: bool = True
+    trusted: bool = True  # where it is not enforced
+    optimized: bool = True
 
 
 @dataclass
@@ -226,6 +242,7 @@ class Behaviour:
     end_next_change_with: int = 0  # likewise of the next statement that changes the emulated database
     looks_for_clients: bool = False  # a statement whose client is gone ends; otherwise it runs to its end
     swap_loses: tuple[str, ...] = ()  # of move.LOSSES: what a SWAP does not bring along
+    moves_keys: bool = False  # ADMIN_MOVE_TABLE takes tables with foreign keys, and keeps them
     swap_deadlocks: bool = False  # the next SWAP is the victim of a deadlock
     auto_reval: str = "DEFERRED"
     rebalance_fails: bool = False  # half-way, as when the new paths fill up: old and new containers stay
@@ -245,6 +262,7 @@ class World:
         self.groups = {group.name: group for group in groups}
         self.spaces = {space.name: space for space in spaces}
         self.tables: dict[tuple[str, str], Table] = {}
+        self.foreign_keys: list[ForeignKey] = []
         self.moves: dict[tuple[str, str], Move] = {}
         self.protocol_exists = False
         self.utilities: dict[int, Utility] = {}
@@ -296,6 +314,10 @@ class World:
         if (schema, name) not in self.tables:
             raise refusals.undefined(f"{schema}.{name}")
         return self.tables[schema, name]
+
+    def keys_of(self, schema: str, name: str) -> list[ForeignKey]:
+        """Those that a table has, and those that refer to it."""
+        return [key for key in self.foreign_keys if (schema, name) in (key.child, key.parent)]
 
     def space(self, name: str) -> TableSpace:
         """The table space of that name.

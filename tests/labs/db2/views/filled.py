@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.labs.db2.views import relations, rows
+from tests.labs.db2.views import constraints, relations, rows
 from tests.labs.db2.world import World
 
 FILLED: dict[str, Callable[[World], rows.Rows]] = {
@@ -13,7 +13,9 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "SYSCAT.TABLES": rows.tables,
     "SYSCAT.DATAPARTITIONS": rows.data_partitions,
     "SYSCAT.INDEXES": rows.indexes,
-    "SYSCAT.REFERENCES": relations.references,
+    "SYSCAT.REFERENCES": constraints.references,
+    "SYSCAT.TABCONST": constraints.constraints,
+    "SYSCAT.KEYCOLUSE": constraints.columns_of_keys,
     "SYSCAT.COLUMNS": relations.columns,
     "SYSCAT.INDEXCOLUSE": relations.index_columns,
     "SYSCAT.TABDEP": relations.dependents,

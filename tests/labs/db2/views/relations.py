@@ -7,18 +7,6 @@ from tests.labs.db2.views.rows import Rows
 from tests.labs.db2.world import World
 
 
-def references(world: World) -> Rows:
-    """SYSCAT.REFERENCES: who refers to a table is called CHILD here, whom it refers to PARENT."""
-    for table in world.tables.values():
-        me, pairs = (table.schema, table.name), []
-        pairs += [((table.schema, f"CHILD{n}"), me) for n in range(table.children)]
-        pairs += [(me, (table.schema, f"PARENT{n}")) for n in range(table.parents)]
-        for child, parent in pairs:
-            yield f"{child}{parent}", {
-                "TABSCHEMA": child[0], "TABNAME": child[1], "REFTABSCHEMA": parent[0], "REFTABNAME": parent[1],
-            }  # fmt: skip
-
-
 def index_columns(world: World) -> Rows:
     """SYSCAT.INDEXCOLUSE."""
     orders = {"+": "A", "-": "D"}
@@ -34,9 +22,11 @@ def columns(world: World) -> Rows:
     """SYSCAT.COLUMNS: the key, an identity; a CLOB where the table has any; what is worked out from others."""
     for table in world.tables.values():
         kinds = [("INTEGER", "D"), *([("CLOB", "")] if any(part.lob_pages for part in table.parts) else [])]
-        for number, (kind, generated) in enumerate([*kinds, *[("INTEGER", "A")] * table.generated]):
+        plain = [(f"C{number}", *kind) for number, kind in enumerate([*kinds, *[("INTEGER", "A")] * table.generated])]
+        more = [(name, "INTEGER", "") for name in table.more_columns]
+        for number, (column, kind, generated) in enumerate([*plain, *more]):
             yield f"{table.schema}.{table.name}.{number}", {
-                "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": f"C{number}", "COLNO": number,
+                "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": column, "COLNO": number,
                 "TYPESCHEMA": "SYSIBM", "TYPENAME": kind, "NULLS": "N", "GENERATED": generated,
                 "IDENTITY": "Y" if number == 0 else "N",
             }  # fmt: skip

@@ -70,11 +70,15 @@ def tables(world: World) -> Rows:
     for table in world.tables.values():
         part = table.parts[0]
         spaces = {"TBSPACE": part.data, "INDEX_TBSPACE": part.index, "LONG_TBSPACE": part.long}
+        me = (table.schema, table.name)
+        keys = world.keys_of(*me)
         yield f"{table.schema}.{table.name}", {
             "TABSCHEMA": table.schema, "TABNAME": table.name, "TYPE": table.type, "STATUS": "N", "ACCESS_MODE": "F",
             "TABLEORG": table.organized, "TEMPORALTYPE": "N", "CARD": table.rows, "TABLEID": part.file_id % 32768,
             "FPAGES": sum(p.pages for p in table.parts), "NPAGES": sum(p.pages for p in table.parts),
             "CONTROL": table.control, "PROTECTIONGRANULARITY": table.protection, "DATACAPTURE": table.capture,
+            "PARENTS": sum(key.child == me for key in keys), "CHILDREN": sum(key.parent == me for key in keys),
+            "SELFREFS": sum(key.parent == key.child for key in keys),
             "CHECKCOUNT": table.checks, "OWNER": "DB2INST1", "STATS_TIME": CREATED if table.analysed else None,
             **(spaces if len(table.parts) == 1 else {}),
             "TBSPACEID": _id(world, part.data) if len(table.parts) == 1 else -6,
