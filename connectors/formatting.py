@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+_HOUR = 3600.0
+_FEWEST_SESSIONS = 0.001  # fewer are said as time alone: 3.6 s in an hour
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SMALL_TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"))
 _LARGE_TIMES = ((60, "min", 1, "s", 3600), (3600, "h", 60, "min", 86400), (86400, "d", 3600, "h", math.inf))
@@ -38,6 +40,37 @@ def format_seconds(seconds: float) -> str:
     if value < 0.5e-9:
         return "0 s"
     return sign + (_small_time(value) or _large_time(value))
+
+
+def format_sessions(seconds_per_hour: float) -> str:
+    """Wait as the number of sessions that wait on average, three digits: an hour of wait in every hour is ``1``.
+
+    Average active sessions as Oracle defines them, database time divided by the time that has passed (Beresniewicz,
+    Average Active Sessions: the magic metric?, 2007), of which only foreground waits for storage are counted here.
+
+    >>> format_sessions(6840.0), format_sessions(-360.0), format_sessions(1.0), format_sessions(0.0)
+    ('1.9', '-0.1', '<0.001', '0')
+    """
+    sessions = seconds_per_hour / _HOUR
+    if not math.isfinite(sessions):
+        return "unknown" if math.isnan(sessions) else "endless"
+    if abs(sessions) < _FEWEST_SESSIONS:
+        return "<0.001" if abs(seconds_per_hour) >= 0.5e-9 else "0"
+    return f"{sessions:,.0f}" if abs(sessions) >= 100 else f"{sessions:.3g}"
+
+
+def format_wait(seconds_per_hour: float) -> str:
+    """Wait per time for people: ``1.9 waiting sessions (1 h 54 min/h)``; very little is the time alone.
+
+    >>> format_wait(6840.0), format_wait(1.0)
+    ('1.9 waiting sessions (1 h 54 min/h)', '1 s of wait per hour')
+    """
+    if not math.isfinite(seconds_per_hour):
+        return format_sessions(seconds_per_hour)
+    if abs(seconds_per_hour) < _FEWEST_SESSIONS * _HOUR:
+        return f"{format_seconds(seconds_per_hour)} of wait per hour"
+    sessions = format_sessions(seconds_per_hour)
+    return f"{sessions} waiting session{'' if sessions == '1' else 's'} ({format_seconds(seconds_per_hour)}/h)"
 
 
 def format_rate(rate: float) -> str:

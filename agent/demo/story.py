@@ -30,7 +30,7 @@ from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from agent.terminal.wording import move_sql, print_moves, print_value, proposal_document
 from connectors.base import HotplaceError
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds, format_sessions
 from connectors.model import Home
 from policies.model.plan import Verdict
 
@@ -291,7 +291,7 @@ class Story:
 
     def _print_plan(self, ranking: Ranking, proposal: Proposal, decoys: tuple[Decoy, ...]) -> None:
         out = self._out
-        out.heading("ranking, by wait that fast storage would save")
+        out.heading("ranking, by the waiting sessions that fast storage would save")
         out.table(_RANKING_COLUMNS, [_ranking_cells(ranking, row) for row in range(min(SHOWN_UNITS, len(ranking)))])
         out.heading("the plan")
         print_value(out, proposal)
@@ -320,7 +320,7 @@ class Story:
 _RANKING_COLUMNS = (
     Column("unit", name=True), Column("space", leaves=1), Column("size", number=True),
     Column("logical reads/s", number=True, leaves=2), Column("misses", number=True, leaves=3),
-    Column("waited-for reads/s", number=True, leaves=4), Column("benefit per hour", number=True),
+    Column("waited-for reads/s", number=True, leaves=4), Column("benefit", number=True),
     Column("verdict"),
 )  # fmt: skip
 _LOAD_COLUMNS = (
@@ -342,7 +342,7 @@ def _ranking_cells(ranking: Ranking, row: int) -> tuple[str, ...]:
         f"{ranking.logical_reads[row]:,.0f}",
         f"{ranking.miss_ratio[row]:.1%}",
         f"{ranking.sync_reads[row]:,.1f}",
-        format_seconds(float(ranking.benefit_per_hour[row])),
+        format_sessions(float(ranking.benefit_per_hour[row])),
         ranking.verdict_code(row),
     )
 

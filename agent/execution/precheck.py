@@ -13,7 +13,7 @@ from math import ceil
 
 from agent.ledger import MoveRow
 from agent.model.conditions import NONE, Conditions
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_wait
 from connectors.model import Home, Inspection, Space
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
@@ -164,8 +164,8 @@ def _conditions_hold(facts: Sequence[Facts]) -> PrecheckRefusal | None:
         )
     least, gain = conditions.least_gain_per_hour, first.gain_per_hour
     if least is not None and (gain is None or gain < least):
-        now = "how much it saves is not known now" if gain is None else f"it saves {format_seconds(gain)} an hour now"
-        return PrecheckRefusal("too_little_gain", f"{now}, and it was approved for at least {format_seconds(least)}")
+        now = "how much it saves is not known now" if gain is None else f"it saves {format_wait(gain)} now"
+        return PrecheckRefusal("too_little_gain", f"{now}, and it was approved for at least {format_wait(least)}")
     return None
 
 

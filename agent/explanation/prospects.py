@@ -9,7 +9,7 @@ from math import log
 
 from agent.model.proposals import Proposal
 from agent.planning.planner import Planning
-from connectors.formatting import format_seconds
+from connectors.formatting import format_seconds, format_wait
 from policies.benefit.foreground_wait import HOUR
 from policies.explanation.figures import Figures, figures_of
 from policies.model.plan import PlannedMove, PolicySettings
@@ -47,8 +47,8 @@ class Condition:
             )
         if self.saves_at_least_per_hour < self.saves_at_least_per_hour_needed:
             yield (
-                f"a gain that is sure enough: at least {format_seconds(self.saves_at_least_per_hour)} per hour as "
-                f"it is known now, {format_seconds(self.saves_at_least_per_hour_needed)} needed (policy.certainty)"
+                f"a gain that is sure enough: at least {format_wait(self.saves_at_least_per_hour)} as it "
+                f"is known now, {format_wait(self.saves_at_least_per_hour_needed)} needed (policy.certainty)"
             )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Conditions:
         if self.not_after is not None:
             parts.append(f"begun before {self.not_after.isoformat()}")
         if self.least_gain_per_hour is not None:
-            parts.append(f"while it saves at least {format_seconds(self.least_gain_per_hour)} of wait an hour")
+            parts.append(f"while it saves at least {format_wait(self.least_gain_per_hour)}")
         return "; ".join(parts)
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from agent.config.notices import NoticeEvent
 from agent.model.units_of_measure import format_when
 from agent.notices.notice import Notice
-from connectors.formatting import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_wait
 
 LAST_PART = 0.25  # of a proposal's time: then it is about to expire
 NEARLY_FULL = 0.95  # of a space, as the alert HotplaceSpaceNearlyFull has it
@@ -95,7 +95,7 @@ def find_notices(facts: Facts) -> Iterator[Notice]:
 def _of_proposal(facts: Facts, waiting: Waiting) -> Iterator[Notice]:
     what = (
         f"{waiting.moves} move{'' if waiting.moves == 1 else 's'}, {format_bytes(waiting.size_bytes)}, to save "
-        f"{format_seconds(waiting.saves_per_hour)} of wait per hour"
+        f"{format_wait(waiting.saves_per_hour)}"
     )
     command = f"hotplace show {waiting.number} && hotplace approve {waiting.number} --digest {waiting.digest}"
     number = str(waiting.number)

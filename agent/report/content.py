@@ -16,7 +16,7 @@ from agent.model.outcomes import Outcome, outcome_json
 from agent.model.states import CARRIED_OUT, IN_PLACE
 from agent.terminal.throughput import forecast_document, forecast_facts
 from agent.terminal.wording import state_text
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_seconds, format_wait
 
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 READ_AT_ONCE = 50  # proposals
@@ -93,7 +93,7 @@ class ProposalRecord:
     def predicted(self) -> str:
         """What it was to bring, for people: what makes sessions wait more costs."""
         saved = self.row.proposal.wait_saved_per_hour
-        return f"to {'save' if saved >= 0 else 'cost'} {format_seconds(abs(saved))} of wait per hour"
+        return f"to {'save' if saved >= 0 else 'cost'} {format_wait(abs(saved))}"
 
     @property
     def forecast(self) -> Sequence[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """A curve drawn for people: in a terminal with plain characters, and as an SVG file. Neither needs colour.
 
-Both plot the wait saved per hour over the size of the fastest tier, from nothing to everything: the bound, what whole
+Both plot the wait saved over the size of the fastest tier, from nothing to everything: the bound, what whole
 objects reach, and the marks (knee, present size). The SVG also shades how far off that may be.
 """
 
@@ -13,7 +13,7 @@ from math import floor, log10
 
 import numpy as np
 
-from connectors.formatting import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_sessions
 
 NARROWEST, WIDEST = 40, 120  # columns of a terminal that are used
 HEIGHT = 14  # lines of the plot
@@ -184,10 +184,10 @@ def _y_axis(curve: Curve) -> list[str]:
         lines += [
             _line_of(LEFT - 5, y, LEFT, y),
             f'<line x1="{LEFT}" y1="{y:.1f}" x2="{RIGHT}" y2="{y:.1f}" stroke="#ddd"/>',
-            _text(LEFT - 8, y - 2, format_seconds(value), anchor="end"),
+            _text(LEFT - 8, y - 2, format_sessions(value), anchor="end"),
             _text(LEFT - 8, y + 11, f"{percent}%", anchor="end", size=10),
         ]
-    return [*lines, _text(12, TOP - 26, "wait saved per hour, and share of what all on it would save")]
+    return [*lines, _text(12, TOP - 26, "waiting sessions saved, and share of what all on it would save")]
 
 
 def _drop(curve: Curve, mark: Mark) -> str:

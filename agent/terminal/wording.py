@@ -14,7 +14,7 @@ from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_document, forecast_facts
 from agent.terminal.variants import OtherNames, other_names_of
-from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds, format_sessions, format_wait
 from connectors.move_effects import Locked
 from connectors.route import Route, Step
 from policies.model.moves import MoveReason, missed_wait_ratio
@@ -22,14 +22,9 @@ from policies.model.moves import MoveReason, missed_wait_ratio
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
 MOVE_COLUMNS = (
     Column("#", number=True), Column("unit", name=True), Column("from", leaves=1), Column("to"),
-    Column("size", number=True), Column("saves/h", number=True), Column("copy", number=True, leaves=2),
+    Column("size", number=True), Column("saves", number=True), Column("copy", number=True, leaves=2),
     Column("payback", number=True, leaves=3), Column("meanwhile"),
 )  # fmt: skip
-
-
-def seconds_per_hour(seconds: float) -> str:
-    """A saving for people: ``12.3 s per hour``."""
-    return f"{format_seconds(seconds)} per hour"
 
 
 def count_of_moves(moves: Sized) -> str:
@@ -68,12 +63,12 @@ def print_value(out: Output, proposal: Proposal) -> None:
     out.facts(
         [
             moves,
-            ("read wait now", seconds_per_hour(proposal.wait_per_hour)),
+            ("read wait now", format_wait(proposal.wait_per_hour)),
             saving(proposal),
             *_share(proposal),
             *_relief(proposal),
             *forecast,
-            ("best possible", f"{seconds_per_hour(proposal.bound_per_hour)}, {_missed(proposal)}"),
+            ("best possible", f"{format_wait(proposal.bound_per_hour)}, {_missed(proposal)}"),
             ("ceiling", _ceiling(proposal.ceiling_ratio)),
         ]
     )
@@ -90,15 +85,15 @@ def saving(proposal: Proposal) -> tuple[str, str]:
     means, low, high = proposal.wait_saved_per_hour, proposal.wait_saved_low_per_hour, proposal.wait_saved_high_per_hour
     if means < 0:
         undone = ", as much as the moves that it takes back were predicted to save" if proposal.is_undo else ""
-        return "costs", f"{seconds_per_hour(-means)}{_between(high, low, -1)}{undone}"
-    return "saved", f"{seconds_per_hour(means)}{_between(low, high, 1)}"
+        return "costs", f"{format_wait(-means)}{_between(high, low, -1)}{undone}"
+    return "saved", f"{format_wait(means)}{_between(low, high, 1)}"
 
 
 def _between(low: float | None, high: float | None, sign: int) -> str:
     """Both ends of an interval, where they are known."""
     if low is None or high is None:
         return ""
-    return f", between {format_seconds(sign * low)} and {format_seconds(sign * high)}"
+    return f", between {format_sessions(sign * low)} and {format_sessions(sign * high)}"
 
 
 def _share(proposal: Proposal) -> list[tuple[str, str]]:
@@ -116,8 +111,8 @@ def _relief(proposal: Proposal) -> list[tuple[str, str]]:
     if abs(seconds) < 1.0:
         return []
     if seconds < 0:
-        return [("queues", f"what is on faster storage already may wait {seconds_per_hour(-seconds)} more")]
-    return [("queues", f"what stays may be spared another {seconds_per_hour(seconds)}, if no more work comes")]
+        return [("queues", f"what is on faster storage already may cost {format_wait(-seconds)} more")]
+    return [("queues", f"what stays may be spared another {format_wait(seconds)}, if no more work comes")]
 
 
 def _ceiling(ratio: float | None) -> str:
@@ -336,7 +331,7 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
         f"{move.from_space} ({move.from_tier})",
         f"{move.to_space} ({move.to_tier})",
         format_bytes(move.size_bytes),
-        format_seconds(move.wait_saved_per_hour),
+        format_sessions(move.wait_saved_per_hour),
         format_seconds(move.copy_seconds),
         _payback(move),
         "online" if move.route.online else "blocks",

@@ -17,7 +17,7 @@ from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
 from agent.model.states import IN_PLACE, UNJUDGED, MoveState
 from connectors.base import Clock, Connector
-from connectors.formatting import format_seconds
+from connectors.formatting import format_wait
 
 log = EventLog(__name__)
 
@@ -49,7 +49,7 @@ class Halfway:
         return (
             f"a group of proposal {self.proposal_id} ended halfway: {missing.move.key} was not moved to "
             f"{missing.move.to_space} ({missing.state}: {missing.reason}), and what went before it was: {made}. "
-            f"Sessions are expected to wait {format_seconds(lost)} per hour more than before."
+            f"That is expected to cost {format_wait(lost)} more than before."
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_wait
 from connectors.model import Bools, UnitKind
 from connectors.storage_io import Role
 from policies.benefit.foreground_wait import wait_per_hour
@@ -77,7 +77,7 @@ def _half(situation: Situation, plan: Plan, code: AdviceCode, slow: int, fast: i
         code=code,
         subject=key[slow],
         sentence=f"{key[slow]} stays slow while {key[fast]} is on {tier}: sessions that read both wait for the slower, "
-        f"{saves:,.0f} s per hour; both should be on {tier}.",
+        f"{format_wait(saves)}; both should be on {tier}.",
         saves_per_hour=saves,
     )
 
@@ -96,8 +96,8 @@ def _memory(situation: Situation, plan: Plan, settings: PolicySettings) -> Itera
         code=AdviceCode.RAM_IS_CHEAPER,
         subject="",
         sentence=f"a larger buffer pool is the cheaper fix: for the price of the {format_bytes(filled)} of "
-        f"{fast.name} that this plan fills, {format_bytes(more)} of memory would save {format_seconds(saves)} "
-        f"per hour, the plan {format_seconds(plan.wait_saved_per_hour)}.",
+        f"{fast.name} that this plan fills, {format_bytes(more)} of memory would save {format_wait(saves)}, "
+        f"the plan {format_wait(plan.wait_saved_per_hour)}.",
         saves_per_hour=saves,
     )
 

@@ -8,7 +8,7 @@ from math import nan
 
 import numpy as np
 
-from connectors.formatting import format_bytes, format_rate, format_seconds
+from connectors.formatting import format_bytes, format_rate, format_seconds, format_wait
 from connectors.model import NO_WIDE, Signal
 from policies.benefit.foreground_wait import move_cost_seconds, payback_seconds
 from policies.benefit.guards import hit_ratio, physical_reads, writes
@@ -60,8 +60,8 @@ def move_sentence(move: PlannedMove, makes_room_for: str, outgrown: str = "") ->
     what = move.key if not move.wide else f"{move.wide} with {_and_others(move)}"
     if move.reason is MoveReason.MAKE_ROOM:
         return (
-            f"{what} ({size}) makes room for {makes_room_for}; on {move.to_tier} its sessions wait "
-            f"{format_seconds(max(0.0, -move.wait_saved_per_hour))} more per hour."
+            f"{what} ({size}) makes room for {makes_room_for}; on {move.to_tier} it costs "
+            f"{format_wait(max(0.0, -move.wait_saved_per_hour))}."
         )
     if move.reason is MoveReason.LEVEL and makes_room_for != move.key:
         return (
@@ -71,12 +71,12 @@ def move_sentence(move: PlannedMove, makes_room_for: str, outgrown: str = "") ->
         change = "saves" if move.wait_saved_per_hour >= 0 else "costs"
         return (
             f"{what} ({size}) goes to {move.to_tier} because it is pinned; that {change} "
-            f"{format_seconds(abs(move.wait_saved_per_hour))} of wait per hour."
+            f"{format_wait(abs(move.wait_saved_per_hour))}."
         )
     if move.reason in _BY_MODE:
         return f"{what} ({size}) {_BY_MODE[move.reason].format(move=move)}{_wait_change(move)}."
     return (
-        f"{what} ({size}) on {move.to_tier} saves {format_seconds(move.wait_saved_per_hour)} of wait per hour "
+        f"{what} ({size}) on {move.to_tier} saves {format_wait(move.wait_saved_per_hour)} "
         f"and pays back in {format_seconds(move.payback_seconds)}.{outgrown}"
     )
 
@@ -115,7 +115,7 @@ def _wait_change(move: PlannedMove) -> str:
     if move.wait_saved_per_hour == 0:
         return ""
     change = "saves" if move.wait_saved_per_hour > 0 else "costs"
-    return f"; that {change} {format_seconds(abs(move.wait_saved_per_hour))} of wait per hour"
+    return f"; that {change} {format_wait(abs(move.wait_saved_per_hour))}"
 
 
 def explain(situation: Situation, plan: Plan, row: int, settings: PolicySettings) -> str:
@@ -154,8 +154,8 @@ def _why_alone(situation: Situation, plan: Plan, row: int) -> str:
         return ""
     size, saves = int(units.size_bytes[inside].sum()), float(plan.wait_saved_if_moved[inside].sum())
     return (
-        f" It does not move with {name}: that would take {format_bytes(size)} and save {format_seconds(saves)} "
-        "per hour, less per byte than its units moved separately."
+        f" It does not move with {name}: that would take {format_bytes(size)} and save {format_wait(saves)}, "
+        "less per byte than its units moved separately."
     )
 
 
@@ -258,7 +258,7 @@ def _arriving(plan: Plan, space: str) -> int:
 
 
 def _would_save(facts: _Facts) -> str:
-    return f"{facts.fast} would save {format_seconds(facts.saves)} per hour"
+    return f"{facts.fast} would save {format_wait(facts.saves)}"
 
 
 def _not_fitting(facts: _Facts) -> str:
@@ -266,13 +266,13 @@ def _not_fitting(facts: _Facts) -> str:
         return (
             f"{facts.key} is pinned off {facts.fast}, but no slower tier has known room for {format_bytes(facts.size)}."
         )
-    saves, size = format_seconds(facts.saves), format_bytes(facts.size)
-    return f"{facts.key} would save {saves} per hour with {size}, but {facts.room}."
+    saves, size = format_wait(facts.saves), format_bytes(facts.size)
+    return f"{facts.key} would save {saves} with {size}, but {facts.room}."
 
 
 def _staying_spare(facts: _Facts) -> str:
     return (
-        f"{facts.key} gains only {format_seconds(max(0.0, -facts.saves))} per hour from {facts.fast}, "
+        f"{facts.key} gains only {format_wait(max(0.0, -facts.saves))} from {facts.fast}, "
         "but no hotter unit needs its room."
     )
 
@@ -307,16 +307,14 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"{f.key} was moved recently, or a move of it failed; "
         f"it is not moved again for another {format_seconds(f.cooling)}."
     ),
-    Verdict.NO_ROUTE: lambda f: (
-        f"{f.key} would save {format_seconds(f.saves)} per hour, but it cannot be moved: {f.no_route}."
-    ),
+    Verdict.NO_ROUTE: lambda f: f"{f.key} would save {format_wait(f.saves)}, but it cannot be moved: {f.no_route}.",
     Verdict.NOT_ENOUGH_HISTORY: lambda f: (
         f"{f.key} has been observed for {format_seconds(f.observed)}; "
         f"at least {format_seconds(f.settings.minimum_history_seconds)} are needed for a verdict."
     ),
     Verdict.GAIN_BELOW_FLOOR: lambda f: (
         f"{f.key} waits for {format_rate(f.sync)} reads/s: {_would_save(f)}, "
-        f"below the {format_seconds(f.settings.minimum_wait_saved_per_hour)} that make a move worthwhile."
+        f"below the {format_seconds(f.settings.minimum_wait_saved_per_hour)} per hour that make a move worthwhile."
     ),
     Verdict.PAYBACK_TOO_LONG: lambda f: (
         f"{f.key} ({format_bytes(f.size)}) would pay back in {format_seconds(f.payback)}, "
@@ -324,12 +322,12 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     ),
     Verdict.WOULD_NOT_FIT: _not_fitting,
     Verdict.OUTGROWS: lambda f: (
-        f"{f.key} would save {format_seconds(f.saves)} per hour with {format_bytes(f.size)}, but it grows by "
+        f"{f.key} would save {format_wait(f.saves)} with {format_bytes(f.size)}, but it grows by "
         f"{f.growing} a day and would outgrow {f.fast} in {format_seconds(f.outgrown)}, before the next plan acts."
     ),
     Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
     Verdict.WAITING: lambda f: (
-        f"{f.key} would save {format_seconds(f.saves)} per hour, but better moves fill this plan's {f.limit}; "
+        f"{f.key} would save {format_wait(f.saves)}, but better moves fill this plan's {f.limit}; "
         f"it waits for the next plan."
     ),
     Verdict.LEVELLED: lambda f: f"{f.key} {_GENERAL[Verdict.LEVELLED]}.",

@@ -58,8 +58,8 @@ def test_the_svg_is_valid_and_says_everything_in_words() -> None:
     """Well-formed, axes with units, both curves told apart by their line, knee and present size by shape and name."""
     root = ET.fromstring(svg_chart(curve()))
     words = " ".join(element.text or "" for element in root.iter(f"{SVG}text"))
-    for said in ("shop", "0 B", "100.0 GiB", "wait saved per hour", "bytes on the fastest tier", "50%", "whole objects",
-                 "upper bound", "knee: 10.0 GiB, 80%", "present size: 80.0 GiB, 80%"):  # fmt: skip
+    for said in ("shop", "0 B", "100.0 GiB", "waiting sessions saved", "bytes on the fastest tier", "50%",
+                 "whole objects", "upper bound", "knee: 10.0 GiB, 80%", "present size: 80.0 GiB, 80%"):  # fmt: skip
         assert said in words
     upper, reached = root.findall(f"{SVG}polyline")
     assert upper.get("stroke-dasharray")

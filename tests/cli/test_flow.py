@@ -82,8 +82,9 @@ def test_from_samples_to_a_kept_move(site: Site) -> None:
 def _look(site: Site) -> None:
     text = site.good("units", "--limit", "3").out.splitlines()
     assert text[0].startswith("shop: 18 units, ranked ")
-    assert text[1].split()[:3] == ["unit", "tier", "size"]
-    assert text[2].startswith('"shop"."orders"')
+    assert text[1] == "benefit and saved: sessions that wait, on average"
+    assert text[2].split()[:3] == ["unit", "tier", "size"]
+    assert text[3].startswith('"shop"."orders"')
     assert text[-1].startswith("15 more")
     top = site.good("units", "--json").document["units"][0]
     assert (top["unit"], top["kind"], top["tier"], top["verdict"]) == ('"shop"."orders"', "table", "hdd", "promote")
@@ -92,12 +93,12 @@ def _look(site: Site) -> None:
     assert '"shop"."products"' in {unit["unit"] for unit in cached}
     liked = site.good("units", "--like", "*orders*", "--json").document
     assert liked["units_matching"] == len(liked["units"]) == 3
-    chosen = site.good("units", "--columns", "size, unit", "--sort", "size").out.splitlines()[1:]
+    chosen = site.good("units", "--columns", "size, unit", "--sort", "size").out.splitlines()[2:]
     assert chosen[0].split() == ["size", "unit"]
     assert chosen[1].split()[2] == '"shop"."events"', chosen
     refused = site.run("units", "--columns", "unit,sice")
     assert (refused.code, "'sice' is no column; there are unit, tier" in refused.err) == (2, True)
-    assert "is none of benefit/h" in site.run("units", "--sort", "name").err
+    assert "is none of benefit, saved" in site.run("units", "--sort", "name").err
     why = site.good("explain", "shop.orders").out
     assert why.startswith('"shop"."orders"\npromote: ')
     assert "2,000,000,000 bytes" in why
@@ -154,7 +155,8 @@ def _decide(site: Site, number: int, digest: str) -> None:
     assert f"by {approved['who']} from {approved['origin']}" in site.good("show", str(number)).out
     assert site.good("show", str(number), "--json").document["decided_from"] == approved["origin"]
     assert "hotplace run" in approved["next"]
-    assert f"proposal {number} " in site.good("status").out
+    (told,) = [line for line in site.good("status").out.splitlines() if line.startswith(f"proposal {number} ")]
+    assert ", expires " in told
 
 
 def _carry_out(site: Site, number: int) -> None:
@@ -165,6 +167,8 @@ def _carry_out(site: Site, number: int) -> None:
     placed = [move for move in done if move["state"] == "placed"]
     assert all(step["state"] == "done" for move in placed for step in move["statements"])
     assert "placed" in site.good("history", "--limit", "100").out
+    (told,) = [line for line in site.good("status").out.splitlines() if line.startswith(f"proposal {number} ")]
+    assert told.endswith(", carried out, its outcome is not known yet"), "nothing of it can expire any more"
     assert f"proposal {number}: its moves settle until " in site.good("outcomes").out
     (awaited,) = site.good("outcomes", "--json").document["awaited"]
     settled, measured = (datetime.fromisoformat(awaited[name]) for name in ("settled_at", "measured_at"))
@@ -340,7 +344,7 @@ def test_undo(site: Site) -> None:
     status = site.good("status").out.splitlines()
     (told,) = [line for line in status if line.startswith("proposal ") and "; undo " in line]
     assert ", costs " in told
-    assert "-" not in told.partition(", costs ")[2].partition(" per hour")[0]
+    assert "-" not in told.partition(", costs ")[2].partition(" waiting session")[0]
     assert "as much as the moves that it takes back were predicted to save" in undone
     (costs,) = [line for line in undone.splitlines() if line.startswith("costs ")]
     assert "-" not in costs, "no negative saving"

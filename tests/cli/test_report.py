@@ -148,7 +148,7 @@ def test_what_makes_sessions_wait_more_is_said_to_cost(tmp_path: Path) -> None:
         back = a_move(wait_saved_per_hour=-385_200.0, reason=UNDO, undoes=7)
         ledger.proposals.store(a_proposal(back, wait_saved_per_hour=-385_200.0, purpose="undo 7"))
         for text in pages(report_of(ledger, "shop", MADE_AT, clock.now())):
-            assert "to cost 4 d 11 h of wait per hour" in text
+            assert "to cost 107 waiting sessions (4 d 11 h/h)" in text
             assert "-4 d" not in text
 
 

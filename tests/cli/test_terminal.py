@@ -108,7 +108,7 @@ def test_the_live_screen(site: Site, monkeypatch: pytest.MonkeyPatch, end: str) 
         _resize(theirs, rows=20, columns=100)
         process = site.start("top", "--every", "0.1s", stdin=theirs, stdout=theirs)
         try:
-            while not any("benefit/h" in line for line in _next_screen(ours)):
+            while not any("benefit" in line for line in _next_screen(ours)):
                 pass  # it has not begun
             _resize(theirs, rows=4, columns=30)
             while len(lines := _next_screen(ours)) > 4:

@@ -18,7 +18,7 @@ from agent.model.units_of_measure import (
     parse_ratio,
     parse_seconds,
 )
-from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds, format_sessions, format_wait
 
 
 @pytest.mark.parametrize(
@@ -191,3 +191,22 @@ def test_instants_are_printed_with_their_zone() -> None:
     assert format_when(at).startswith("2026-0")
     with pytest.raises(ValueError, match="has no time zone"):
         format_when(datetime(2026, 3, 1))  # noqa: DTZ001  # the very thing that is refused
+
+
+@pytest.mark.parametrize(
+    ("seconds", "sessions", "wait"),
+    [
+        (6840.0, "1.9", "1.9 waiting sessions (1 h 54 min/h)"),
+        (3600.0, "1", "1 waiting session (1 h/h)"),
+        (385_200.0, "107", "107 waiting sessions (4 d 11 h/h)"),
+        (5_400_000.0, "1,500", "1,500 waiting sessions (62 d 12 h/h)"),
+        (-954.0, "-0.265", "-0.265 waiting sessions (-15 min 54 s/h)"),
+        (3.5, "<0.001", "3.5 s of wait per hour"),
+        (0.0, "0", "0 s of wait per hour"),
+        (math.nan, "unknown", "unknown"),
+        (math.inf, "endless", "endless"),
+    ],
+)
+def test_waits_are_printed_as_sessions_that_wait(seconds: float, sessions: str, wait: str) -> None:
+    """An hour of wait in every hour is one session that waits all the time; what is tiny stays a time."""
+    assert (format_sessions(seconds), format_wait(seconds)) == (sessions, wait)

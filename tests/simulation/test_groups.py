@@ -336,7 +336,7 @@ def test_an_end_that_fails_is_told_and_its_way_back_is_proposed(site: Site, monk
         (sentence,) = left_worse_of(ledger, "sim").values()
         assert f"{HOT} was not moved to ssd (failed: no room for {HOT}" in sentence
         assert f"{COLD[0]} to hdd, {COLD[1]} to hdd" in sentence
-        assert "1 min per hour more than before" in sentence
+        assert "0.0167 waiting sessions (1 min/h) more than before" in sentence
         (back,) = ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
         assert [move.key for move in back.proposal.moves] == [COLD[1], COLD[0]]
         assert metric(watch) == 1

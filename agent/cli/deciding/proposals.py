@@ -31,11 +31,11 @@ from agent.terminal.wording import (
     question,
     short_digest,
 )
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_sessions
 
 COLUMNS = (
     Column("id", number=True), Column("digest", leaves=2), Column("state"), Column("for", leaves=4),
-    Column("moves", number=True), Column("size", number=True), Column("saves/h", number=True),
+    Column("moves", number=True), Column("size", number=True), Column("saves", number=True),
     Column("proposed", leaves=5), Column("expires", leaves=1), Column("why", leaves=3),
 )  # fmt: skip
 
@@ -59,6 +59,7 @@ def proposals(
     if cells:
         with session.out.through_pager():
             session.out.table(COLUMNS, cells, titles)
+            session.out.line("saves: sessions that no longer wait, on average")
     else:
         session.out.line("no proposal" if everything else "no open proposal; --all shows the others")
     conflicts = conflicts_of(session.ledger, session.database.name, session.clock.now())
@@ -144,7 +145,7 @@ def _cells(row: ProposalRow) -> tuple[str, ...]:
         question(row.proposal),
         str(len(row.proposal.moves)),
         format_bytes(row.proposal.bytes_moved),
-        format_seconds(row.proposal.wait_saved_per_hour),
+        format_sessions(row.proposal.wait_saved_per_hour),
         format_when(row.proposal.created_at),
         format_when(row.proposal.expires_at),
         row.reason,

@@ -22,9 +22,8 @@ from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import seconds_per_hour
 from connectors.assessment import ByHand, Observation, Row, UnusableFile
-from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds, format_sessions, format_wait
 from connectors.registry import engine_names, find_engine
 from policies.model.plan import PolicySettings
 from policies.sizing.curve import Point, Sizing
@@ -158,7 +157,7 @@ def _print(out: Output, found: Assessment, kind: str, offered: int | None) -> No
     observation = found.observation
     out.line(f"{observation.database}: {observation.source}", style="bold")
     out.facts(_facts(found))
-    out.heading("spaces, by what sessions wait for them")
+    out.heading("spaces, by the sessions that wait for them on average")
     out.table(SPACE_COLUMNS, [_space_cells(each) for each in found.spaces if each.wait_per_hour > 0])
     out.heading(f"objects, the first {min(SHOWN, len(found.units))} of {len(found.units)}")
     out.table(UNIT_COLUMNS, [_unit_cells(each) for each in found.units[:SHOWN]])
@@ -179,10 +178,10 @@ def _facts(found: Assessment) -> list[tuple[str, str]]:
     measured = found.measured_wait_per_hour
     facts = [
         ("period", format_seconds(seconds)),
-        ("read wait", f"{seconds_per_hour(found.wait_per_hour)}, by reads and read times"),
+        ("read wait", f"{format_wait(found.wait_per_hour)}, by reads and read times"),
     ]
     if measured == measured:
-        facts.append(("measured", f"{seconds_per_hour(measured)} that sessions waited for reads"))
+        facts.append(("measured", f"{format_wait(measured)}, as the engine timed them"))
     if found.ceiling_ratio == found.ceiling_ratio:
         facts.append(("share", f"{format_ratio(found.ceiling_ratio)} of the sessions' time: no storage saves more"))
     facts.append(("read times", read_times_text(found.tiers)))
@@ -191,26 +190,26 @@ def _facts(found: Assessment) -> list[tuple[str, str]]:
 
 SPACE_COLUMNS = (
     Column("space"), Column("reads/s", number=True, leaves=2), Column("each", number=True, leaves=1),
-    Column("wait/h", number=True), Column("saves/h", number=True), Column("size", number=True),
+    Column("wait", number=True), Column("saves", number=True), Column("size", number=True),
 )  # fmt: skip
 UNIT_COLUMNS = (
-    Column("object", name=True), Column("wait/h", number=True), Column("between", number=True),
-    Column("saves/h", number=True), Column("size", number=True),
+    Column("object", name=True), Column("wait", number=True), Column("between", number=True),
+    Column("saves", number=True), Column("size", number=True),
 )  # fmt: skip
 
 
 def _space_cells(each: SpaceWaits) -> list[str]:
     return [
         each.name, format_rate(each.random_reads), format_seconds(each.read_seconds),
-        format_seconds(each.wait_per_hour), format_seconds(each.saves_per_hour), _size(each.size_bytes),
+        format_sessions(each.wait_per_hour), format_sessions(each.saves_per_hour), _size(each.size_bytes),
     ]  # fmt: skip
 
 
 def _unit_cells(each: UnitWaits) -> list[str]:
-    low, high = format_seconds(each.low_per_hour), format_seconds(each.high_per_hour)
+    low, high = format_sessions(each.low_per_hour), format_sessions(each.high_per_hour)
     return [
-        each.key, format_seconds(each.wait_per_hour), low if low == high else f"{low} and {high}",
-        format_seconds(each.saves_per_hour), _size(each.size_bytes),
+        each.key, format_sessions(each.wait_per_hour), low if low == high else f"{low} and {high}",
+        format_sessions(each.saves_per_hour), _size(each.size_bytes),
     ]  # fmt: skip
 
 
@@ -223,7 +222,7 @@ def _print_curve(out: Output, found: Assessment, z: Sizing, kind: str) -> None:
         out.line()
         out.line(f"{kind} would save nothing: reads are as quick already")
         return
-    out.heading(f"share of {seconds_per_hour(z.all_fast_per_hour)} saved, by bytes on {kind}")
+    out.heading(f"share of {format_wait(z.all_fast_per_hour)} saved, by bytes on {kind}")
     for line in text_chart(_curve(found, z, kind), shutil.get_terminal_size().columns):
         out.line(line)
     rows = [(f"{percent}%", z.at(percent)) for percent in SHOWN_PERCENT]
@@ -237,15 +236,15 @@ def _print_curve(out: Output, found: Assessment, z: Sizing, kind: str) -> None:
 
 
 CURVE_COLUMNS = (
-    Column("point"), Column("size", number=True), Column("saves/h", number=True), Column("of all", number=True),
-    Column("next GiB saves/h", number=True), Column("objects", number=True),
+    Column("point"), Column("size", number=True), Column("saves", number=True), Column("of all", number=True),
+    Column("next GiB saves", number=True), Column("objects", number=True),
 )  # fmt: skip
 
 
 def _curve_cells(z: Sizing, name: str, point: Point) -> list[str]:
     return [
-        name, format_bytes(point.size_bytes), format_seconds(point.saved_per_hour), format_ratio(z.share(point)),
-        format_seconds(z.next_gib(point)), str(point.units),
+        name, format_bytes(point.size_bytes), format_sessions(point.saved_per_hour), format_ratio(z.share(point)),
+        format_sessions(z.next_gib(point)), str(point.units),
     ]  # fmt: skip
 
 
@@ -268,7 +267,7 @@ def _print_offer(out: Output, found: Assessment, kind: str, offered: int) -> Non
         out.line("what it would bring is not known: the files have no sizes; see --sizes")
         return
     plan = found.offer.plan
-    low, high = format_seconds(max(0.0, plan.wait_saved_low_per_hour)), format_seconds(plan.wait_saved_high_per_hour)
-    out.line(f"saves {seconds_per_hour(plan.wait_saved_per_hour)}, between {low} and {high}, at today's latencies")
+    low, high = format_sessions(max(0.0, plan.wait_saved_low_per_hour)), format_sessions(plan.wait_saved_high_per_hour)
+    out.line(f"saves {format_wait(plan.wait_saved_per_hour)}, between {low} and {high}, at today's latencies")
     for move in plan.moves[:SHOWN]:
-        out.line(f"  {move.key}: {format_bytes(move.size_bytes)}, saves {seconds_per_hour(move.wait_saved_per_hour)}")
+        out.line(f"  {move.key}: {format_bytes(move.size_bytes)}, saves {format_wait(move.wait_saved_per_hour)}")

@@ -15,8 +15,7 @@ from agent.ledger.state_names import decision_of_proposal
 from agent.model.units_of_measure import format_when
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.wording import seconds_per_hour
-from connectors.formatting import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds, format_sessions, format_wait
 from policies.explanation.figures import Figures, figures_of
 from policies.explanation.verdicts import explain
 
@@ -76,11 +75,12 @@ def _archived_explanation(session: Session, proposal: int) -> ArchivedExplanatio
 
 def number_lines(numbers: Figures) -> list[tuple[str, str]]:
     """The numbers for people, one line each."""
-    together, floor = format_bytes(numbers.bundle_bytes), _hourly(numbers.floor_per_hour)
-    saves, sure = _hourly(numbers.saves_per_hour), _hourly(numbers.surely_saves_per_hour)
+    together, floor = format_bytes(numbers.bundle_bytes), format_wait(numbers.floor_per_hour)
+    saves, sure = format_wait(numbers.saves_per_hour), format_sessions(numbers.surely_saves_per_hour)
+    now, fast = format_wait(numbers.wait_now_per_hour), format_sessions(numbers.wait_fast_per_hour)
     copying, cost = format_seconds(numbers.copy_seconds), format_seconds(numbers.cost_seconds)
     lines = [
-        ("wait", f"{_hourly(numbers.wait_now_per_hour)} where it is, {_hourly(numbers.wait_fast_per_hour)} when fast"),
+        ("wait", f"{now} where it is, {fast} when fast"),
         ("saves", f"{saves}, at least {sure}; less than {floor} is not worth a move"),
         ("demand errs by", format_ratio(numbers.demand_error_ratio)),
         ("move", f"{together}, {copying} of copying, costs {cost} of session time"),
@@ -94,7 +94,7 @@ def number_lines(numbers: Figures) -> list[tuple[str, str]]:
     if numbers.hotter_ratio > 1:
         lines.append(("other horizon", f"{numbers.hotter_ratio:.3g} times as hot"))
     if math.isfinite(numbers.expected_index):
-        lines.append(("season", f"promises {_hourly(numbers.expected_index * 3600)} of wait on a usual disk"))
+        lines.append(("season", f"promises {format_wait(numbers.expected_index * 3600)} on a usual disk"))
     if numbers.cooling_seconds > 0:
         lines.append(("cools down for", format_seconds(numbers.cooling_seconds)))
     return lines
@@ -112,10 +112,6 @@ def numbers_document(numbers: Figures) -> dict[str, Any]:
     plain = asdict(numbers)
     del plain["verdict"]
     return {name: value if math.isfinite(value) else None for name, value in plain.items()}
-
-
-def _hourly(seconds: float) -> str:
-    return seconds_per_hour(seconds) if math.isfinite(seconds) else "unknown"
 
 
 def _duration(seconds: float) -> str:

@@ -14,13 +14,13 @@ from agent.cli.session import Session
 from agent.config import DatabaseConfig
 from agent.explanation.read_times import read_times_of_document
 from agent.ledger import MoveRow, ProposalRow
-from agent.model.states import OPEN_PROPOSALS, UNDER_WAY
+from agent.model.states import EXPIRABLE, OPEN_PROPOSALS, UNDER_WAY, UNFINISHED, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
-from agent.terminal.wording import count_of_moves, expiry, question, seconds_per_hour, short_digest
+from agent.terminal.wording import count_of_moves, expiry, question, short_digest
 from agent.verification.left_worse import left_worse_of
-from connectors.formatting import format_bytes
+from connectors.formatting import format_bytes, format_wait
 
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace balance --type usage shows it as it is now"
 
@@ -75,7 +75,7 @@ def _print_status(
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if daemon.status.get("last_cycle"):
         out.line(f"last cycle: {daemon.status['last_cycle']}")
-    print_proposals(out, proposals)
+    print_proposals(out, proposals, moves)
     if not proposals:
         out.line("no open proposal")
     print_moves(out, moves, under_way)
@@ -98,15 +98,29 @@ def _print_rooms(out: Output, daemon: DaemonState) -> None:
         out.line(f"read times: {read_times_of_document(tiers)}")
 
 
-def print_proposals(out: Output, proposals: list[ProposalRow]) -> None:
-    """One line for each proposal."""
+def print_proposals(out: Output, proposals: list[ProposalRow], moves: Collection[MoveRow] = ()) -> None:
+    """One line for each proposal.
+
+    Args:
+        out: where to.
+        proposals: that are open.
+        moves: of approved ones, that are under way.
+    """
     for row in proposals:
         saved = row.proposal.wait_saved_per_hour
-        brings = f"{'saves' if saved >= 0 else 'costs'} {seconds_per_hour(abs(saved))}"
+        brings = f"{'saves' if saved >= 0 else 'costs'} {format_wait(abs(saved))}"
         out.line(
             f"proposal {row.id} ({short_digest(row.digest)}; {question(row.proposal)}) is {row.state}: "
-            f"{count_of_moves(row.proposal.moves)}, {brings}, {expiry(row.proposal)}"
+            f"{count_of_moves(row.proposal.moves)}, {brings}, {_what_is_open(row, moves)}"
         )
+
+
+def _what_is_open(row: ProposalRow, moves: Collection[MoveRow]) -> str:
+    """What a proposal waits for: its deadline matters only as long as a move has not begun."""
+    states = {move.state for move in moves if move.proposal_id == row.id}
+    if row.state is ProposalState.PROPOSED or states & EXPIRABLE:
+        return expiry(row.proposal)
+    return "being carried out" if states & UNFINISHED else "carried out, its outcome is not known yet"
 
 
 def print_moves(out: Output, moves: list[MoveRow], under_way: UnderWay | None = None) -> None:

@@ -26,8 +26,7 @@ from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.wording import seconds_per_hour
-from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds, format_sessions, format_wait
 from policies.explanation.figures import Figures, figures_of
 from policies.model.plan import Verdict
 
@@ -36,14 +35,14 @@ BETWEEN_SAMPLES = timedelta(hours=1)  # at most: a move that ended earlier is in
 COLUMNS = (
     Column("unit", name=True), Column("tier"), Column("size", number=True),
     Column("sync/s", number=True, leaves=2), Column("prefetch/s", number=True, leaves=4),
-    Column("miss", number=True, leaves=3), Column("benefit/h", number=True), Column("saved/h", number=True, leaves=1),
+    Column("miss", number=True, leaves=3), Column("benefit", number=True), Column("saved", number=True, leaves=1),
     Column("verdict"),
 )  # fmt: skip
 
-BY_WORTH = "benefit/h"  # as it is ranked
+BY_WORTH = "benefit"  # as it is ranked
 SORTED_BY: dict[str, Callable[[Ranking], NDArray[Any]]] = {
     BY_WORTH: lambda ranking: ranking.benefit_per_hour,
-    "saved/h": lambda ranking: ranking.saved_if_moved,
+    "saved": lambda ranking: ranking.saved_if_moved,
     "size": lambda ranking: ranking.size_bytes,
     "sync/s": lambda ranking: ranking.sync_reads,
     "prefetch/s": lambda ranking: ranking.prefetched_reads,
@@ -94,6 +93,7 @@ def units(
 
 def _print_units(session: Session, at: datetime, ranking: Ranking, rows: Sequence[int], titles: Sequence[str]) -> None:
     session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
+    session.out.line("benefit and saved: sessions that wait, on average")
     if moved := _moved_since(session, at, ranking):
         session.out.line(
             f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
@@ -222,8 +222,8 @@ def _cells(ranking: Ranking, row: int) -> tuple[str, ...]:
         f"{ranking.sync_reads[row]:,.1f}",
         f"{ranking.prefetched_reads[row]:,.1f}",
         format_ratio(float(ranking.miss_ratio[row])),
-        format_seconds(float(ranking.benefit_per_hour[row])),
-        format_seconds(float(ranking.saved_if_moved[row])),
+        format_sessions(float(ranking.benefit_per_hour[row])),
+        format_sessions(float(ranking.saved_if_moved[row])),
         ranking.verdict_code(row),
     )
 
@@ -240,8 +240,8 @@ def _facts(ranking: Ranking, row: int, at: datetime) -> list[tuple[str, str]]:
         ("prefetched reads", f"{ranking.prefetched_reads[row]:,.1f} /s, read ahead of the session"),
         ("writes", f"{ranking.writes[row]:,.1f} /s"),
         ("miss rate", format_ratio(float(ranking.miss_ratio[row]))),
-        ("benefit", f"{seconds_per_hour(float(ranking.benefit_per_hour[row]))} on the fastest tier, not the slowest"),
-        ("saved if moved", seconds_per_hour(float(ranking.saved_if_moved[row]))),
+        ("benefit", f"{format_wait(float(ranking.benefit_per_hour[row]))} on the fastest tier, not the slowest"),
+        ("saved if moved", format_wait(float(ranking.saved_if_moved[row]))),
         ("watched for", format_seconds(float(ranking.observed_seconds[row]))),
         ("confidence", format_ratio(float(ranking.confidence[row]))),
     ]

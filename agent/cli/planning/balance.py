@@ -33,8 +33,8 @@ from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
 from agent.terminal.throughput import forecast_facts
-from agent.terminal.wording import print_moves, print_statements, print_value, seconds_per_hour
-from connectors.formatting import exact_bytes, format_bytes, format_seconds
+from agent.terminal.wording import print_moves, print_statements, print_value
+from connectors.formatting import exact_bytes, format_bytes, format_seconds, format_wait
 from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage
 from policies.modes.spaces_after import spaces_after
 
@@ -192,7 +192,7 @@ def _print(
 
 def _read_wait(saved: float) -> tuple[str, str]:
     """What moves bring, or what they cost, after its name."""
-    return f"read wait {'saved' if saved >= 0 else 'added'}", seconds_per_hour(abs(saved))
+    return f"read wait {'saved' if saved >= 0 else 'added'}", format_wait(abs(saved))
 
 
 def _print_figures(out: Output, mode: ModeType, proposal: Proposal) -> None:

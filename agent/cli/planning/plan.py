@@ -29,16 +29,15 @@ from agent.terminal.wording import (
     print_statements,
     print_value,
     proposal_document,
-    seconds_per_hour,
     short_digest,
 )
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_sessions, format_wait
 from policies.model.plan import Advice, Verdict
 
 HEAD = 10  # units of the ranking that are shown
 MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE})
 RANKING_COLUMNS = (
-    Column("unit", name=True), Column("tier"), Column("size", number=True), Column("benefit/h", number=True),
+    Column("unit", name=True), Column("tier"), Column("size", number=True), Column("benefit", number=True),
     Column("verdict"),
 )  # fmt: skip
 
@@ -89,8 +88,9 @@ def _print(
 ) -> None:
     out = session.out
     out.line(_answer(planning, ranking, proposal, prospect), style="bold")
-    out.heading(f"the {min(HEAD, len(ranking))} units of {len(ranking)} that fast storage is worth most to")
-    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(min(HEAD, len(ranking)))))
+    first = min(HEAD, len(ranking))
+    out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
+    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
     if proposal is not None:
         out.heading("the plan")
         print_value(out, proposal)
@@ -113,11 +113,11 @@ def _print(
 
 def _answer(planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None) -> str:
     """What is worth doing, in one line."""
-    wait = seconds_per_hour(planning.plan.wait_per_hour)
+    wait = format_wait(planning.plan.wait_per_hour)
     if proposal is not None:
-        return f"worth moving: {_what_it_saves(proposal)} the {wait} that sessions wait"
+        return f"worth moving: {_what_it_saves(proposal)} {wait}"
     if prospect is not None:
-        return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} the {wait} that sessions wait"
+        return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} {wait}"
     if spaces := _forgotten_spaces(ranking):
         return (
             f"nothing can be moved of what sessions wait for most: it is in {', '.join(spaces)}, for which no tier is "
@@ -136,7 +136,7 @@ def _forgotten_spaces(ranking: Ranking) -> list[str]:
 
 def _what_it_saves(proposal: Proposal) -> str:
     saved = proposal.wait_saved_per_hour
-    brings = f"saves {format_seconds(saved)} of" if saved >= 0 else f"adds {format_seconds(-saved)} to"
+    brings = f"saves {format_sessions(saved)} of" if saved >= 0 else f"adds {format_sessions(-saved)} to"
     return f"{count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)}; {brings}"
 
 
@@ -225,6 +225,6 @@ def _ranking_cells(ranking: Ranking, row: int) -> tuple[str, ...]:
         ranking.key[row],
         ranking.tier_names[tier] if tier >= 0 else "not managed",
         format_bytes(int(ranking.size_bytes[row])),
-        format_seconds(float(ranking.benefit_per_hour[row])),
+        format_sessions(float(ranking.benefit_per_hour[row])),
         ranking.verdict_code(row),
     )

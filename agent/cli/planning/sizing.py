@@ -23,7 +23,6 @@ from agent.terminal.errors import exit_code_of
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.files import write_file
 from agent.terminal.output import Output
-from agent.terminal.wording import seconds_per_hour
 from agent.what_if.sizing import (
     KNEE_MEANS,
     QUEUES_MEAN,
@@ -37,7 +36,7 @@ from agent.what_if.sizing import (
     ratio_of,
 )
 from connectors.base import HotplaceError
-from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds
+from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_sessions, format_wait
 from policies.benefit.foreground_wait import HOUR
 from policies.sizing.curve import Point, Sizing
 from policies.storage.purchase import WRITE_FACTORS, TierPrice, price_per
@@ -158,18 +157,19 @@ def _print(session: Session, answer: SizingAnswer) -> None:
         for line in reasons:
             out.line(line)
         return
-    out.heading(f"share of {seconds_per_hour(z.all_fast_per_hour)} saved, by bytes on {fast}")
+    out.heading(f"share of {format_wait(z.all_fast_per_hour)} saved, by bytes on {fast}")
     for line in text_chart(_curve(answer), shutil.get_terminal_size().columns):
         out.line(line)
     knee = "K knee, " if z.knee_distance else ""
     out.line(f"# whole objects, . upper bound, {knee}P present size")
     out.line()
     out.table(_columns(answer), [_cells(answer, name, point) for name, point in _rows(z)])
+    out.line("saves, next GiB saves: sessions that no longer wait, on average")
     out.line(QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN)
     _print_advice(out, answer)
     if answer.cost(z.knee) is not None:
         out.line(f"cost: a year of {fast} at that size and of {slow} for the rest, head-room included; "
-                 "per h/h: for each hour of wait saved in every hour")  # fmt: skip
+                 "per session: for each waiting session saved")  # fmt: skip
     wear = answer.wear(z.knee)
     if wear is not None:
         worn = f", so it is bought {wear:.3g} times as often" if wear > 1 else ""
@@ -208,8 +208,8 @@ def _facts(answer: SizingAnswer) -> list[tuple[str, str]]:
     known = "" if z.present_known else ", at least: the room of a space is unknown"
     facts = [
         ("managed", f"{z.managed_units} units, {format_bytes(z.managed_bytes)} ({exact_bytes(z.managed_bytes)})"),
-        ("all on it saves", seconds_per_hour(z.all_fast_per_hour)),
-        ("saved now", f"{seconds_per_hour(z.saved_now_per_hour)}, by where things are"),
+        ("all on it saves", format_wait(z.all_fast_per_hour)),
+        ("saved now", f"{format_wait(z.saved_now_per_hour)}, by where things are"),
         ("present size", f"{format_bytes(z.present.size_bytes)} to fill{known}"),
         ("read times", read_times_text(answer.tiers)),
     ]
@@ -232,9 +232,9 @@ def _rows(z: Sizing) -> list[tuple[str, Point]]:
 # Which columns leave a narrow terminal first; drives and money are what one who buys has asked for.
 LEAVES = {
     "size": 0,
-    "saves/h": 0,
+    "saves": 0,
     "of all": 0,
-    "next GiB saves/h": 0,
+    "next GiB saves": 0,
     "at best": 2,
     "between": 3,
     "units": 4,
@@ -244,9 +244,9 @@ LEAVES = {
 
 
 def _columns(answer: SizingAnswer) -> list[Column]:
-    titles = ["size", "saves/h", "between", "of all", "at best", "next GiB saves/h", "units", "of units", "of bytes"]
+    titles = ["size", "saves", "between", "of all", "at best", "next GiB saves", "units", "of units", "of bytes"]
     if answer.cost(answer.sizing.knee) is not None:
-        titles += ["cost/year", "per h/h saved"]
+        titles += ["cost/year", "per session"]
     titles += list(_drive_titles(answer).values())
     return [Column("point"), *(Column(title, number=True, leaves=LEAVES.get(title, 1)) for title in titles)]
 
@@ -266,11 +266,11 @@ def _cells(answer: SizingAnswer, name: str, point: Point) -> list[str]:
     cells = [
         name,
         format_bytes(point.size_bytes),
-        format_seconds(point.saved_per_hour),
-        f"{format_seconds(point.today_per_hour)} and {format_seconds(point.most_per_hour)}",
+        format_sessions(point.saved_per_hour),
+        f"{format_sessions(point.today_per_hour)} and {format_sessions(point.most_per_hour)}",
         format_ratio(z.share(point)),
-        format_seconds(point.bound_per_hour),
-        format_seconds(z.next_gib(point)),
+        format_sessions(point.bound_per_hour),
+        format_sessions(z.next_gib(point)),
         str(point.units),
         format_ratio(ratio_of(point.units, z.managed_units)),
         format_ratio(ratio_of(point.used_bytes, z.managed_bytes)),
@@ -302,20 +302,20 @@ def _print_advice(out: Output, answer: SizingAnswer) -> None:
         capacity = gap / (1 - answer.head_room_ratio)
         out.line(
             f"{fast} is below its knee: {format_bytes(capacity)} more, head-room included, "
-            f"would save {seconds_per_hour(more)} more"
+            f"would save {format_wait(more)} more"
         )
     else:
-        out.line(f"{fast} is at its knee or beyond it: another GiB saves {seconds_per_hour(z.next_gib(z.present))}")
+        out.line(f"{fast} is at its knee or beyond it: another GiB saves {format_wait(z.next_gib(z.present))}")
 
 
 def without_buying(answer: SizingAnswer) -> list[str]:
     """What the room that there is could save, what a plan saves of it now, and why not more."""
     idle, found = answer.idle_per_hour, answer.plannable
-    lines = [f"without buying: the present size could save {seconds_per_hour(idle)} more at today's latencies"]
+    lines = [f"without buying: the present size could save {format_wait(idle)} more at today's latencies"]
     if found is None:
         return lines
     moves = f"{found.moves} move{'' if found.moves == 1 else 's'}"
-    saves = f"has {moves}, which save{'s' if found.moves == 1 else ''} {seconds_per_hour(found.saves_per_hour)}"
+    saves = f"has {moves}, which save{'s' if found.moves == 1 else ''} {format_wait(found.saves_per_hour)}"
     lines.append(f"hotplace plan {saves if found.moves else 'moves nothing of it now'}")
     if found.saves_per_hour < NEARLY_ALL * idle:
         kept = [f"{each.verdict.code} ({_units(each)})" for each in found.kept_back[:KEPT_BACK_SHOWN]]
@@ -325,7 +325,7 @@ def without_buying(answer: SizingAnswer) -> list[str]:
 
 
 def _units(each: KeptBack) -> str:
-    return f"{each.units} unit{'' if each.units == 1 else 's'}, {seconds_per_hour(each.saves_per_hour)}"
+    return f"{each.units} unit{'' if each.units == 1 else 's'}, {format_wait(each.saves_per_hour)}"
 
 
 # -- all databases ---------------------------------------------------------------------------------------------------
@@ -357,8 +357,8 @@ def _fleet(session: Session) -> ExitCode:
 
 FLEET_COLUMNS = (
     Column("database", name=True), Column("tier"), Column("present size", number=True, leaves=2),
-    Column("next GiB saves/h", number=True),
-    Column("knee", number=True), Column("missing", number=True, leaves=1), Column("would save/h", number=True),
+    Column("next GiB saves", number=True),
+    Column("knee", number=True), Column("missing", number=True, leaves=1), Column("would save", number=True),
 )  # fmt: skip
 
 
@@ -368,8 +368,8 @@ def _fleet_cells(answer: SizingAnswer) -> tuple[str, ...]:
         answer.database,
         answer.tiers[0].name,
         format_bytes(answer.sizing.present.size_bytes) + ("" if answer.sizing.present_known else " or more"),
-        format_seconds(row["next_gib_saves_per_hour_seconds"]),
+        format_sessions(row["next_gib_saves_per_hour_seconds"]),
         format_bytes(row["knee_bytes"]) if row["knee_bytes"] is not None else "none",
         format_bytes(row["missing_bytes"]),
-        format_seconds(row["missing_saves_per_hour_seconds"]),
+        format_sessions(row["missing_saves_per_hour_seconds"]),
     )

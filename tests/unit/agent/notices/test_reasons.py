@@ -32,7 +32,7 @@ def test_an_open_proposal() -> None:
     assert (
         notice.command == "hotplace show 3 --database shop && hotplace approve 3 --digest 1a2b3c4d5e6f --database shop"
     )
-    assert "2 moves, 10.0 GiB, to save 2 h of wait per hour" in notice.sentence
+    assert "2 moves, 10.0 GiB, to save 2 waiting sessions (2 h/h)" in notice.sentence
     assert "expires 2026-03-02 02:00:00 UTC" in notice.sentence
 
 

@@ -25,27 +25,30 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
             sentence(Unit(key="u", sync=0.02, logical=812)),
             (
                 "u reads 812 blocks/s but more than 99.99% are answered from the buffer pool, "
-                "so ssd would save 382 ms per hour."
+                "so ssd would save 382 ms of wait per hour."
             ),
         ),
         (
             sentence(Unit(key="u", prefetched=500.0)),
             (
                 "u is read sequentially (500 of 500 blocks/s by read-ahead), "
-                "so ssd would save 16.2 s per hour, little of it certain."
+                "so ssd would save 0.0045 waiting sessions (16.2 s/h), little of it certain."
             ),
         ),
         (
             sentence(Unit(key="u", writes=80.0, sync=0.01)),
             (
                 "u is written 80 blocks/s and read 0.01 blocks/s from storage; sessions do not wait for those writes, "
-                "so ssd would save 191 ms per hour."
+                "so ssd would save 191 ms of wait per hour."
             ),
         ),
         (sentence(Unit(key="u")), "u had less than one access an hour; there is nothing to save."),
         (
             sentence(Unit(key="u", sync=0.01)),
-            "u waits for 0.01 reads/s: ssd would save 191 ms per hour, below the 1 s that make a move worthwhile.",
+            (
+                "u waits for 0.01 reads/s: ssd would save 191 ms of wait per hour, "
+                "below the 1 s per hour that make a move worthwhile."
+            ),
         ),
         (
             sentence(Unit(key="u", sync=50, observed=600.0)),
@@ -57,7 +60,7 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         ),
         (
             sentence(Unit(key="u", sync=50), Site(no_route={"u": "it is a system table"})),
-            "u would save 15 min 54 s per hour, but it cannot be moved: it is a system table.",
+            "u would save 0.265 waiting sessions (15 min 54 s/h), but it cannot be moved: it is a system table.",
         ),
         (
             sentence(Unit(key="u", sync=0.1, size=100 * GIB), Site(room={"fast": 200 * GIB, "slow": 10**15})),
@@ -65,20 +68,20 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         ),
         (
             sentence(Unit(key="u", sync=50, size=GIB)),
-            "u would save 15 min 54 s per hour with 1.0 GiB, but it is larger than any space of ssd.",
+            "u would save 0.265 waiting sessions (15 min 54 s/h) with 1.0 GiB, but it is larger than any space of ssd.",
         ),
         (
             sentence(Unit(key="u", sync=50), Site(room={"fast": None, "slow": None})),
             (
-                "u would save 15 min 54 s per hour with 1.0 MiB, but the free space of ssd is not known; "
-                "configure a capacity for its spaces."
+                "u would save 0.265 waiting sessions (15 min 54 s/h) with 1.0 MiB, but the free space of ssd "
+                "is not known; configure a capacity for its spaces."
             ),
         ),
         (
             sentence(Unit(key="u", sync=50, size=60 * MIB), None, Unit(key="v", sync=90, size=60 * MIB)),
             (
-                "u would save 15 min 54 s per hour with 60.0 MiB, but ssd has 30.0 MiB left, and the units "
-                "that are there or are moved there save more per byte."
+                "u would save 0.265 waiting sessions (15 min 54 s/h) with 60.0 MiB, but ssd has 30.0 MiB left, "
+                "and the units that are there or are moved there save more per byte."
             ),
         ),
         (
@@ -90,12 +93,12 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         (sentence(Unit(key="u", space="fast", sync=9)), "u stays on ssd: sessions wait for 9 of its reads per second."),
         (
             sentence(Unit(key="u", space="fast")),
-            "u gains only 0 s per hour from ssd, but no hotter unit needs its room.",
+            "u gains only 0 s of wait per hour from ssd, but no hotter unit needs its room.",
         ),
         (
             sentence(Unit(key="u", sync=50), None, Unit(key="v", sync=90), settings=PolicySettings(maximum_moves=1)),
             (
-                "u would save 15 min 54 s per hour, but better moves fill this plan's limit of 1; "
+                "u would save 0.265 waiting sessions (15 min 54 s/h), but better moves fill this plan's limit of 1; "
                 "it waits for the next plan."
             ),
         ),
@@ -105,11 +108,11 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
         ),
         (
             sentence(Unit(key="u", sync=50)),
-            "u (1.0 MiB) on ssd saves 15 min 54 s of wait per hour and pays back in 79.1 ms.",
+            "u (1.0 MiB) on ssd saves 0.265 waiting sessions (15 min 54 s/h) and pays back in 79.1 ms.",
         ),
         (
             sentence(Unit(key="u", sync=50, pin=Pin.MUST)),
-            "u (1.0 MiB) goes to ssd because it is pinned; that saves 15 min 54 s of wait per hour.",
+            "u (1.0 MiB) goes to ssd because it is pinned; that saves 0.265 waiting sessions (15 min 54 s/h).",
         ),
     ],
 )
@@ -129,7 +132,7 @@ def test_what_gives_way_says_to_whom() -> None:
     room = Site(room={"fast": MIB, "slow": GIB})
     cold = Unit(key="cold", size=8 * MIB, space="fast", sync=0.01)
     assert sentence(cold, room, Unit(key="hot", sync=50, size=8 * MIB)) == (
-        "cold (8.0 MiB) makes room for hot; on hdd its sessions wait 191 ms more per hour."
+        "cold (8.0 MiB) makes room for hot; on hdd it costs 191 ms of wait per hour."
     )
 
 
