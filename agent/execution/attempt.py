@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent.execution.transition import Continuation
@@ -24,6 +25,7 @@ from connectors.base import (
     Mover,
     OutcomeUnknown,
     Paused,
+    StatementFailed,
 )
 from connectors.model import Progress, Step
 
@@ -88,7 +90,7 @@ class Attempt:
         """
         route = self.row.move.route
         try:
-            with self._connector.open_mover() as mover:
+            with writing_session(self._connector, self.row) as mover:
                 self._mover = mover
                 mover.prepare(route)
                 with repeat_in_background(self._clock, TEND_EVERY_SECONDS, self.tend):
@@ -182,6 +184,24 @@ class Attempt:
         with self._tending:
             self._step = None
         self._ledger.moves.step_result(journal, state, detail)
+
+
+@contextmanager
+def writing_session(connector: Connector, row: MoveRow) -> Iterator[Mover]:
+    """A session that may write, on the very database for which the move was approved.
+
+    Raises:
+        StatementFailed: another one answers now, as after a restore from a copy.
+        ConnectorError: the engine did not answer.
+    """
+    with connector.open_mover() as mover:
+        # Asked once the session is there: it ends with its server, so what answers now is what it will speak to.
+        if connector.identify().fingerprint != row.fingerprint:
+            raise StatementFailed(
+                "the server that answers now is not the database for which the move was approved; nothing was sent",
+                advice="Find out which database the connection leads to.",
+            )
+        yield mover
 
 
 def state_after(error: ConnectorError) -> StepState:

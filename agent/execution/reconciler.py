@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 
-from agent.execution.attempt import Start, state_after
+from agent.execution.attempt import Start, state_after, writing_session
 from agent.execution.half_done import HalfDone
 from agent.execution.leftovers import Leftovers
 from agent.execution.transition import FollowUp, Transition
@@ -249,7 +249,7 @@ class Reconciler:
         """Send statements that are not the move's own steps, each with an entry in the journal."""
         if not steps:
             return
-        with self._connector.open_mover() as mover:
+        with writing_session(self._connector, row) as mover:
             mover.prepare(replace(row.move.route, steps=steps))
             # Numbered after the move's own steps, so that ``_last_sent`` never takes one of these for the place where
             # the move goes on.

@@ -86,6 +86,30 @@ def test_a_held_move_survives_a_restart(site: Site) -> None:
     check_truth(site)
 
 
+@pytest.mark.parametrize("asked", [RequestKind.RESUME, RequestKind.CANCEL])
+def test_what_is_held_gets_nothing_from_another_database(
+    site: Site, monkeypatch: pytest.MonkeyPatch, asked: RequestKind
+) -> None:
+    """Promise 1: a copy of the database holds the statement too; it is neither resumed nor given up there, but here."""
+    with site.agent() as (watch, ledger):
+        site.approved(watch, ledger)
+        ask_soon(site, ledger, RequestKind.PAUSE)
+        (held,) = watch.act()
+        sent = len(ledger.moves.steps(held.id))
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(type(site.world), "fingerprint", "restored from a copy")
+            ask(ledger, asked)
+            watch.act()
+            assert len(ledger.moves.steps(held.id)) == sent
+            assert ledger.moves.row(held.id).state is MoveState.PAUSED
+            assert any("not the database for which the move was approved" in sentence for sentence in site.told)
+        ask(ledger, asked)
+        site.clock.sleep(120)
+        watch.act()
+        assert len(ledger.moves.steps(held.id)) > sent
+        assert ledger.moves.row(held.id).state not in UNFINISHED
+
+
 def run(origin: Site, folder: Path, *, at: int = 0, after: bool = False) -> tuple[Site, int]:
     """Hold the first move and go on with it, on a copy of an approved site, dying at the given durable point."""
     site = origin.copy(folder)
