@@ -62,8 +62,8 @@ class Place:
         dba.execute(TABLE.encode())
         dba.execute("VACUUM (ANALYZE) thing")
         self.dba = dba
-        self._path = folder / "hotplace.yaml"
-        self._path.write_text(CONFIG.format(host=cluster.server.folder, dbname=dba.info.dbname))
+        self.path = folder / "hotplace.yaml"
+        self.path.write_text(CONFIG.format(host=cluster.server.folder, dbname=dba.info.dbname))
         self._ledger_path = folder / "ledger.db"
 
     @contextmanager
@@ -77,7 +77,7 @@ class Place:
             if to_do and event.sentence.startswith(("rebuild ", "copy ")):
                 to_do.pop()()
 
-        config, clock = load(self._path), SystemClock()
+        config, clock = load(self.path), SystemClock()
         with Ledger.open(self._ledger_path, clock) as ledger:
             watch = Watch(
                 config.database(), ledger, clock, level=config.level, dry_run=config.dry_run, listener=listener or hear
