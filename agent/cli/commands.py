@@ -124,6 +124,11 @@ COMMANDS = {
         Group.DECIDE,
         "Drop one move of a proposal, before or after its approval, with what makes room for it or needs its room.",
     ),
+    "rules": Listed(
+        "deciding.rules",
+        Group.DECIDE,
+        "Standing rules: within which signed limits level auto approves without asking each time.",
+    ),
     "undo": Listed(
         "deciding.undo",
         Group.DECIDE,

@@ -126,7 +126,8 @@ class Session:
     def _open_ledger(self, *, create: bool) -> Ledger:
         from agent.ledger import ApprovalRule, Ledger
 
-        place, rule = self.config.ledger, ApprovalRule.of(self.config.signers, self.config.approvals)
+        config = self.config
+        place, rule = config.ledger, ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
         ledger = Ledger.open(place.path, self.clock, create=create, anchors=place.anchors, rule=rule)
         self._open.callback(ledger.close)
         return ledger

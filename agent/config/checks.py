@@ -46,10 +46,13 @@ def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
 
 
 def _approvals(values: dict[Any, Any]) -> Iterator[Mistake]:
-    """Signed approvals need people who may sign; several approvals need signatures."""
+    """Signed approvals need people who may sign; several approvals, and the level auto, need signatures."""
     signed = values.get("approval") == "signed"
     if signed and values.get("allowed_signers") is None:
         yield ("approval",), "signed approvals need allowed_signers: FILE with the people who may sign", False
+    if values.get("level") == "auto" and not signed:
+        message = "level auto approves under standing rules that people have signed: set approval: signed, or propose"
+        yield ("level",), message, False
     several = values.get("approvals")
     if not signed and isinstance(several, int) and several > 1:
         message = f"{several} approvals are told apart by their keys only: set approval: signed, or approvals: 1"

@@ -37,12 +37,7 @@ class Level(StrEnum):
 
     OBSERVE = "observe"  # watches and ranks
     PROPOSE = "propose"  # also stores proposals, and carries out those that a person approved
-
-
-def _not_auto(value: Any) -> Any:  # noqa: ANN401  # whatever YAML holds; the enumeration judges it
-    if value == "auto":
-        raise ValueError("hotplace never moves objects without an approval, so there is no level 'auto'; use propose")
-    return value
+    AUTO = "auto"  # also approves what a standing rule covers that a person has signed
 
 
 def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
@@ -241,7 +236,7 @@ class ApprovalMode(StrEnum):
 class Config(Part):
     """The whole file."""
 
-    level: Annotated[Level, BeforeValidator(_not_auto)] = Level.OBSERVE
+    level: Level = Level.OBSERVE
     dry_run: Flag = True  # approved moves are printed, not carried out
     approval: ApprovalMode = ApprovalMode.PLAIN
     allowed_signers: Path | None = None  # people and their public keys, see ssh-keygen(1); not writable by the agent
@@ -266,6 +261,11 @@ class Config(Part):
     def signers(self) -> Path | None:
         """Who may sign; None: approvals are plain."""
         return self.allowed_signers if self.approval is ApprovalMode.SIGNED else None
+
+    @property
+    def automatic(self) -> bool:
+        """Whether standing rules approve what they cover."""
+        return self.level is Level.AUTO
 
     def database(self, name: str | None = None) -> DatabaseConfig:
         """The database of that name; without a name the only one.

@@ -12,7 +12,8 @@ TEMPLATE = """\
 # hotplace configuration. `hotplace doctor` checks it against the database; unknown keys are refused.
 # Durations carry a unit (200us, 60s, 15min, 1h, 14d), sizes too (200 GiB, 500 GB), ratios are 10% or 0.1.
 
-level: propose        # observe: watch and rank only. propose: also store proposals and run those a person approved
+level: propose        # observe: watch and rank only. propose: also store proposals and run those a person approved.
+                      # auto: also approve what a standing rule covers that a person has signed (hotplace rules)
 dry_run: true         # what acts only prints its statements; set false to let approved moves run
 
 # approval: signed    # a person signs each proposal with an SSH key; plain (default): who may run `hotplace approve`

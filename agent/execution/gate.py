@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from agent.budget.allowance import START, Admission, AdmissionDecision, Need, decide, limits_of
+from agent.budget.allowance import START, Admission, AdmissionDecision, Limits, Need, decide, limits_of
 from agent.budget.copy_history import CopyTimes, Used, learn, since_for, used_within
 from agent.config import DatabaseConfig
 from agent.execution.operator_requests import OperatorRequests, reason_of
@@ -17,6 +17,7 @@ from agent.ledger import Ledger, MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import TO_BEGIN
 from connectors.base import Clock
+from policies.calendar import Calendar
 
 LEARN_AGAIN_SECONDS = 600.0
 LONGEST_MOVE = timedelta(days=7)  # how long before a window a move may have begun that goes on within it
@@ -49,6 +50,7 @@ class Gate:
         self._stopping = stopping
         self.pauses = Pauses(clock)  # of moves that would be begun in vain now
         self._waiting: dict[str, str] = {}
+        self._calendars: dict[int, Calendar | None] = {}
         self._times: CopyTimes | None = None
         self._learnt_at = -math.inf
 
@@ -130,18 +132,29 @@ class Gate:
             self._ledger.state.save_document(self._database.name, WAITING_MOVES, waiting)
 
     def _by_window(self, rows: Sequence[MoveRow], may_go_back: Sequence[MoveRow]) -> AdmissionDecision:
-        limits = limits_of(self._database)
-        if limits.calendar.always and not limits.capped:
+        limits, calendar = limits_of(self._database), self._calendar_of(rows[0].proposal_id)
+        if limits.calendar.always and not limits.capped and calendar is None:
             return START
         now = self._clock.now()
         times = self._learnt_times(now)
+        need = _need_of(rows, may_go_back, times, self._database.copy_safety)
+        if calendar is not None:  # that of its approval: both have to be open
+            by_approval = decide(need, Limits(calendar=calendar), Used(0, 0.0), now)
+            if by_approval.answer is not Admission.START:
+                return by_approval
         opening = limits.calendar.opening_at(now)
         used = Used(0, 0.0)
         if opening is not None and limits.capped:
             used = used_within(
                 self._ledger.moves.sent_statements(self._database.name, opening.start - LONGEST_MOVE), opening, times
             )
-        return decide(_need_of(rows, may_go_back, times, self._database.copy_safety), limits, used, now)
+        return decide(need, limits, used, now)
+
+    def _calendar_of(self, proposal: int) -> Calendar | None:
+        """The windows of the approval of a proposal; None: it has none of its own."""
+        if proposal not in self._calendars:  # asked every second while something waits, and decided once
+            self._calendars = {proposal: self._ledger.proposals.conditions(proposal).calendar}
+        return self._calendars[proposal]
 
     def _learnt_times(self, now: datetime) -> CopyTimes:
         """Copy times learned from earlier moves; read again after each move and every ten minutes."""

@@ -33,6 +33,8 @@ class Facts:
     head_room_ratio: float
     table_ids: Mapping[str, int] = field(default_factory=dict)  # UnitTable.table_ids by key, of those that are there
     conditions: Conditions = NONE  # of the approval
+    rule_against: str = ""  # why the standing rule that approved it lets nothing begin now
+    underivable: bool = False  # it was approved under a standing rule, and the connector makes other statements now
     carried_bytes: int = 0  # of the proposal, so far
     gain_per_hour: float | None = None  # of what is left of the proposal, by the newest plan; None: there is none
     closed: bool = False  # the target is closed to arrivals
@@ -71,7 +73,13 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> Allowed |
             refused = check(row, each)
             if refused is not None:
                 return refused
-    return _conditions_hold(facts) or _begun_in_time(rows, facts) or _all_fit(rows, facts) or Allowed()
+    return (
+        _rule_holds(rows, facts)
+        or _conditions_hold(facts)
+        or _begun_in_time(rows, facts)
+        or _all_fit(rows, facts)
+        or Allowed()
+    )
 
 
 def expected_bytes(row: MoveRow, facts: Facts, seconds: float) -> int:
@@ -147,6 +155,20 @@ def _target_takes(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
         return PrecheckRefusal(
             "room_unknown", f"the room in {row.move.to_space} is not known; configure the capacity of that space"
         )
+    return None
+
+
+def _rule_holds(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> PrecheckRefusal | None:
+    """What was approved under a standing rule begins while the rule is open, by statements of the connector's own."""
+    if facts[0].rule_against:
+        return PrecheckRefusal("rule", facts[0].rule_against)
+    # No person has looked at these statements. A process of the agent's user could have put others into the ledger
+    # before they were approved: what a rule covers is what the connector makes of the unit and its target, and no more.
+    for row, each in zip(rows, facts, strict=True):
+        if each.underivable:
+            return PrecheckRefusal(
+                "other_statements", f"{row.move.what} would be moved by other statements than the connector makes now"
+            )
     return None
 
 

@@ -9,9 +9,11 @@ from agent.execution.gate import Gate
 from agent.execution.precheck import Facts
 from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import Ledger, MoveRow
+from agent.ledger.grouping import group_of
 from agent.ledger.state_names import RANKING
 from agent.model.states import CARRIED_OUT, TO_BEGIN
 from agent.planning.containers import without
+from agent.planning.routing import derives
 from agent.planning.situation import rows_of_keys
 from connectors.base import Clock, Connector
 from connectors.model import Space
@@ -54,6 +56,7 @@ class FactReader:
         fingerprint = self._connector.identify().fingerprint
         conditions = self._ledger.proposals.conditions(rows[0].proposal_id)
         siblings = self._ledger.moves.rows(proposal_id=rows[0].proposal_id)
+        against = self._rule_against(rows, siblings)
         return [
             Facts(
                 now=self._clock.now(),
@@ -67,6 +70,8 @@ class FactReader:
                 target=_target(row, spaces),
                 head_room_ratio=self._database.policy_settings().head_room_ratio,
                 conditions=conditions,
+                rule_against=against or "",
+                underivable=against == "" and not derives(self._connector, row.move.route),
                 carried_bytes=sum(each.move.size_bytes for each in siblings if each.state in CARRIED_OUT),
                 gain_per_hour=self._gain(siblings) if conditions.least_gain_per_hour is not None else None,
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,
@@ -74,6 +79,15 @@ class FactReader:
             )
             for row in rows
         ]
+
+    def _rule_against(self, rows: Sequence[MoveRow], siblings: Sequence[MoveRow]) -> str | None:
+        """Why the standing rule of some moves lets none of them begin now; "" where it does.
+
+        None: a person approved them, or their group was begun under the rule and is to be completed.
+        """
+        if any(row.state not in TO_BEGIN for row in group_of(siblings, rows[0])):
+            return None
+        return self._ledger.rules.why_not_begin(rows[0].proposal_id)
 
     def _gain(self, siblings: Sequence[MoveRow]) -> float | None:
         """Wait an hour that the moves of a proposal which have yet to begin save by the newest plan."""

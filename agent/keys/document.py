@@ -1,18 +1,38 @@
-"""What a person signs: one canonical text that says which moves of which proposal may run, where, and until when."""
+"""What a person signs: one canonical text that says which moves of which proposal may run, where, and until when.
+
+Or a standing rule: within which limits proposals of a database may be approved without asking again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import ClassVar, Protocol
 
 NAMESPACE = "hotplace-approval"  # of the signature: one made for another purpose does not count
+# Another one, so that a line of allowed_signers can let a person approve proposals and no rules: namespaces="...".
+RULE_NAMESPACE = "hotplace-rule"
 HEADING = "hotplace approval 1"
+RULE_HEADING = "hotplace standing rule 1"
+
+
+class Signable(Protocol):
+    """A document of which people sign the text."""
+
+    namespace: ClassVar[str]
+
+    @property
+    def text(self) -> str:
+        """What is signed, letter by letter."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalDocument:
     """An approval before it is signed. Equal documents have equal texts."""
 
+    namespace: ClassVar[str] = NAMESPACE
     ledger: str  # hash of the first row of its audit chain
     database: str  # its name in the configuration
     fingerprint: str  # Identity.fingerprint
@@ -38,7 +58,37 @@ class ApprovalDocument:
             "expires": self.expires_at.astimezone(UTC).isoformat(),
             "sequence": self.sequence,
         }
-        return "".join([f"{HEADING}\n", *(f"{name}: {value}\n" for name, value in facts.items())])
+        return _lines(HEADING, facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleDocument:
+    """A standing rule before it is signed. Equal documents have equal texts."""
+
+    namespace: ClassVar[str] = RULE_NAMESPACE
+    ledger: str  # as of ``ApprovalDocument``
+    database: str
+    fingerprint: str
+    rule: int  # its number
+    limits: Mapping[str, str]  # each in words
+    sequence: int  # of the audit row that proposed the rule or closed it last: opened again, it is signed again
+
+    @property
+    def text(self) -> str:
+        """One fact a line, as of ``ApprovalDocument``."""
+        facts = {
+            "ledger": self.ledger,
+            "database": _in_one_line(self.database),
+            "fingerprint": _in_one_line(self.fingerprint),
+            "rule": self.rule,
+            **{name: _in_one_line(words) for name, words in self.limits.items()},
+            "sequence": self.sequence,
+        }
+        return _lines(RULE_HEADING, facts)
+
+
+def _lines(heading: str, facts: Mapping[str, object]) -> str:
+    return "".join([f"{heading}\n", *(f"{name}: {value}\n" for name, value in facts.items())])
 
 
 def _in_one_line(name: str) -> str:

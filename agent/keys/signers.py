@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.keys.document import NAMESPACE
+from agent.keys.document import Signable
 from connectors.base import HotplaceError
 
 PROGRAM = "ssh-keygen"
@@ -64,7 +64,7 @@ class Signers:
                 advice=f"Make file and folder belong to root: chown root {self.path}; chmod 644 {self.path}",
             )
 
-    def verify(self, document: str, armored: str) -> Signature:
+    def verify(self, document: Signable, armored: str) -> Signature:
         """Check a signature over a document.
 
         Raises:
@@ -85,7 +85,7 @@ class Signers:
                     f"no key in {self.path} has made this signature", advice="Its owner has to add the signer's key."
                 )
             who = found[0].split(",")[0]  # a line may list several principals for one key
-            done = _run("verify", *common, "-I", who, "-n", NAMESPACE, document=document)
+            done = _run("verify", *common, "-I", who, "-n", document.namespace, document=document.text)
         key = KEY.search(done.stdout)
         if done.returncode or key is None:
             raise SignatureInvalid(
@@ -95,7 +95,7 @@ class Signers:
         return Signature(who, key[1], armored)
 
 
-_SIGN_AGAIN = "Print the document again (hotplace approve NUMBER) and sign just that: it says what is approved now."
+_SIGN_AGAIN = "Print the document again, with the same command without --signature, and sign just that."
 
 
 def _run(action: str, *arguments: str, document: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@
       NotFound                                     (also a LookupError)
       ProposalTampered                             (a stored proposal is not what was stored)
       Untrusted                                    (chain, anchors, approvals and moves do not agree)
-      Refused -- WrongState, DigestMismatch, ProposalExpired, NotSigned, NotApproved
+      Refused -- WrongState, DigestMismatch, ProposalExpired, NotSigned, NotApproved, NotCovered
 """
 
 from __future__ import annotations
@@ -87,6 +87,10 @@ class NotSigned(Refused):
 
 class NotApproved(Refused):
     """A move or statement that no approval covers was about to run."""
+
+
+class NotCovered(Refused):
+    """No standing rule covers the proposal now."""
 
 
 def translate_error(path: Path, error: BaseException) -> LedgerError | None:

@@ -25,6 +25,7 @@ from agent.ledger.moves import Moves
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
 from agent.ledger.requests import Requests
+from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.state_changes import StateChanges
 from connectors.base import Clock
@@ -40,6 +41,7 @@ class Ledger:
 
     Attributes:
         proposals: stored once, then decided; ``moves`` of them with the journal of statements and the outcomes.
+        rules: standing rules, under which proposals are approved at level ``auto``.
         requests: operator requests (pause, resume, cancel) for moves.
         pins: set by hand; ``arrivals``: the spaces that are closed to arrivals.
         audit: the chain of who did and decided what.
@@ -59,6 +61,7 @@ class Ledger:
         self.audit = AuditChain(database, clock, actor, anchors)
         changes = StateChanges(self.audit, clock)
         self.proposals = Proposals(database, self.audit, clock, changes, rule)
+        self.rules = Rules(database, self.audit, clock, changes, rule)
         self._trust = Trust(anchors, rule)
         self.moves = Moves(database, self.audit, clock, changes, self._trust)
         self.requests = Requests(database, self.audit, clock, changes)
@@ -114,7 +117,7 @@ class Ledger:
 
     def use_rule(self, rule: ApprovalRule) -> None:
         """Approve and trust by another rule from now on, as after a reload of the configuration."""
-        self.proposals.rule = self._trust.rule = rule
+        self.proposals.rule = self.rules.approval = self._trust.rule = rule
 
     def close(self) -> None:
         """End all connections."""

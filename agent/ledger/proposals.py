@@ -19,12 +19,12 @@ from agent.ledger.chain.signed import (
     given_for,
 )
 from agent.ledger.chain.ways_back import way_back_fault
-from agent.ledger.errors import DigestMismatch, NotApproved, NotFound, ProposalExpired, WrongState
+from agent.ledger.errors import DigestMismatch, NotApproved, NotFound, WrongState
 from agent.ledger.file.database import Database
 from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.same_work import digest_of_work, makes_unnecessary
-from agent.ledger.state_changes import StateChanges
+from agent.ledger.state_changes import StateChanges, require_decidable, require_state
 from agent.ledger.stored import load_moves, load_proposal, load_proposals
 from agent.model.conditions import NONE, Conditions
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
@@ -150,7 +150,7 @@ class Proposals:
         self.expire_due()
         with self._database.read() as reading:
             row = load_proposal(reading, number)
-            _require_decidable(row)
+            require_decidable(row)
             document = document_of(reading, row, conditions)
             return document, [given for given in given_for(reading, document) if given.document == document]
 
@@ -190,13 +190,15 @@ class Proposals:
         self.expire_due()  # in a transaction of its own: it holds although the approval is refused
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
-            _require_decidable(row)
+            require_decidable(row)
             _check_digest(row, digest)
             if signature or self.rule.signers is not None:
                 who, missing = self._take_in(transaction, row, signature, origin, conditions)
                 if missing:
                     return row
-            changed = self._decide(transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
+            changed = self._changes.decide(
+                transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason
+            )
             transaction.update("proposals", [number], {"approved_digest": row.digest})
             self._chain.append(
                 transaction, APPROVED, subject_of("proposal", number),
@@ -223,7 +225,7 @@ class Proposals:
             self._await_undo(transaction, proposal, number)
             row = load_proposal(transaction, number)
             origin, reason = f"the approval of proposal {of.id}", "it was shown as the way back of a group"
-            changed = self._decide(
+            changed = self._changes.decide(
                 transaction, row, ProposalState.APPROVED, MoveState.APPROVED, of.decided_by, origin, reason
             )
             transaction.update("proposals", [number], {"approved_digest": row.digest})
@@ -243,8 +245,10 @@ class Proposals:
         _require_name(who, origin)
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
-            _require(row, ProposalState.PROPOSED, "rejected")
-            changed = self._decide(transaction, row, ProposalState.REJECTED, MoveState.REJECTED, who, origin, reason)
+            require_state(row, ProposalState.PROPOSED, "rejected")
+            changed = self._changes.decide(
+                transaction, row, ProposalState.REJECTED, MoveState.REJECTED, who, origin, reason
+            )
             self._chain.append(
                 transaction, "proposal.rejected", subject_of("proposal", number),
                 who=who, origin=origin, digest=row.digest, reason=reason, moves=changed,
@@ -332,7 +336,10 @@ class Proposals:
         """Store a signature that counts; returns everybody who has signed, and how many signatures are missing."""
         document = document_of(transaction, row, conditions)
         before = [given for given in given_for(transaction, document) if given.document == document]
-        signature = check_signature(self.rule, document, armored, before, row.proposal.asked_by)
+        signature = check_signature(
+            self.rule, document, armored, {given.key for given in before}, row.proposal.asked_by,
+            what=subject_of("proposal", row.id), command=f"hotplace approve {row.id}",
+        )  # fmt: skip
         self._chain.append(
             transaction, SIGNED, subject_of("proposal", row.id),
             who=signature.who, origin=origin, key=signature.key, digest=row.digest, moves=document.moves,
@@ -340,21 +347,6 @@ class Proposals:
         )  # fmt: skip
         names = dict.fromkeys([*(given.who for given in before), signature.who])
         return ", ".join(names), self.rule.needed - len(before) - 1
-
-    def _decide(
-        self, transaction: Transaction, row: ProposalRow, to: ProposalState, moves_to: MoveState,
-        who: str, origin: str, reason: str,
-    ) -> list[int]:  # fmt: skip
-        """Set a proposal and its undecided moves; returns the ordinals of the moves that changed."""
-        values = {
-            "state": to, "reason": reason,
-            "decided_at": self._clock.now(), "decided_by": who, "decided_from": origin,
-        }  # fmt: skip
-        transaction.update("proposals", [row.id], values)
-        undecided = where("moves.proposal_id = ?", row.id), where("moves.state = ?", MoveState.PROPOSED)
-        pending = load_moves(transaction, *undecided)
-        self._changes.set_moves(transaction, pending, moves_to, reason)
-        return [move.move.ordinal for move in pending]
 
 
 def _checked_text(proposal: Proposal) -> str:
@@ -384,23 +376,6 @@ def _require_name(who: str, origin: str) -> None:
 
 def _if_any(conditions: Conditions) -> dict[str, Any]:
     return {"conditions": conditions.facts} if conditions.facts else {}
-
-
-def _require_decidable(row: ProposalRow) -> None:
-    if row.state is ProposalState.EXPIRED:
-        raise ProposalExpired(
-            f"proposal {row.id} expired at {row.proposal.expires_at:%F %T %Z}",
-            advice="Its figures are too old. The next plan proposes again what is still worth moving.",
-        )
-    _require(row, ProposalState.PROPOSED, "approved")
-
-
-def _require(row: ProposalRow, state: ProposalState, verb: str) -> None:
-    if row.state is not state:
-        raise WrongState(
-            f"proposal {row.id} is {row.state} and cannot be {verb}",
-            advice="hotplace proposals shows what waits for a decision; strike drops single approved moves.",
-        )
 
 
 def _check_digest(row: ProposalRow, digest: str) -> None:

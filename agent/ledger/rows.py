@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove
+from agent.model.standing_rules import StandingRule
 from agent.model.states import MoveState, ProposalState
 from policies.model.settings import Pin
 
@@ -111,6 +112,30 @@ class OperatorRequestRow:
     reason: str
     at: datetime
     answer: str  # "" until the daemon has seen to it
+
+
+class RuleState(StrEnum):
+    """What a standing rule is good for."""
+
+    PROPOSED = "proposed"  # waits for its signatures
+    OPEN = "open"  # approves what it covers
+    CLOSED = "closed"  # by a person, or because moves under it hurt; signed once more, it is open
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRow:
+    """A standing rule and what became of it."""
+
+    number: int
+    rule: StandingRule
+    state: RuleState
+    reason: str  # why it is closed
+    proposed_by: str
+    proposed_at: datetime
+    signed_by: tuple[str, ...]  # since it was proposed or closed last
+    used_today: int  # proposals approved under it in the last 24 hours
+    approved: tuple[int, ...]  # every proposal approved under it, the oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

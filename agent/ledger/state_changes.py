@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import subject_of
+from agent.ledger.errors import ProposalExpired, WrongState
 from agent.ledger.file.reading import Reading, Row, one_of, where
 from agent.ledger.grouping import group_of
-from agent.ledger.rows import MoveRow
+from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.same_work import is_superseded_by
 from agent.ledger.stored import load_moves, load_proposals
 from agent.model.proposals import Proposal
@@ -42,6 +43,21 @@ class StateChanges:
     def __init__(self, chain: AuditChain, clock: Clock) -> None:
         self._chain = chain
         self._clock = clock
+
+    def decide(
+        self, transaction: Transaction, row: ProposalRow, to: ProposalState, moves_to: MoveState,
+        who: str, origin: str, reason: str,
+    ) -> list[int]:  # fmt: skip
+        """Set a proposal and its undecided moves; returns the ordinals of the moves that changed."""
+        values = {
+            "state": to, "reason": reason,
+            "decided_at": self._clock.now(), "decided_by": who, "decided_from": origin,
+        }  # fmt: skip
+        transaction.update("proposals", [row.id], values)
+        undecided = where("moves.proposal_id = ?", row.id), where("moves.state = ?", MoveState.PROPOSED)
+        pending = load_moves(transaction, *undecided)
+        self.set_moves(transaction, pending, moves_to, reason)
+        return [move.move.ordinal for move in pending]
 
     def drop(
         self, transaction: Transaction, move: MoveRow, reason: str, *, who: str, origin: str, event: str
@@ -141,3 +157,31 @@ class StateChanges:
         """Bring a proposal into a state."""
         transaction.update("proposals", [number], {"state": to, "reason": reason})
         self._chain.append(transaction, f"proposal.{to}", subject_of("proposal", number), reason=reason)
+
+
+def require_decidable(row: ProposalRow) -> None:
+    """Refuse to approve what does not wait for a decision.
+
+    Raises:
+        ProposalExpired: it was not decided in time.
+        WrongState: it was decided, or superseded.
+    """
+    if row.state is ProposalState.EXPIRED:
+        raise ProposalExpired(
+            f"proposal {row.id} expired at {row.proposal.expires_at:%F %T %Z}",
+            advice="Its figures are too old. The next plan proposes again what is still worth moving.",
+        )
+    require_state(row, ProposalState.PROPOSED, "approved")
+
+
+def require_state(row: ProposalRow, state: ProposalState, verb: str) -> None:
+    """Refuse what may be done in one state only.
+
+    Raises:
+        WrongState: it is in another one.
+    """
+    if row.state is not state:
+        raise WrongState(
+            f"proposal {row.id} is {row.state} and cannot be {verb}",
+            advice="hotplace proposals shows what waits for a decision; strike drops single approved moves.",
+        )

@@ -144,6 +144,23 @@ def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _
         rewritten |= {route.rewrites} - {""}
 
 
+def derives(connector: Connector, route: Route) -> bool:
+    """Whether the connector makes just the statements of a route for its bundle and target, as things are now.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    answer = connector.routes(route.bundle, route.to_space)
+    if isinstance(answer, NoRoute):
+        return False
+    return _statements(route) in map(_statements, answer)
+
+
+def _statements(route: Route) -> tuple[object, ...]:
+    """All that a route may send."""
+    return route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps
+
+
 def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
     """The bundle that a planned move names."""
     return Bundle(

@@ -345,7 +345,7 @@ class Daemon:
         self._close_watches()
         self.config, before = config, self._watches
         self._notifier = Notifier(self._ledger, self._clock, config.notices)
-        self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals))
+        self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic))
         self._watches = self._make_watches(config)
         for name, watch in self._watches.items():
             if name in before:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
@@ -25,7 +25,7 @@ from agent.explanation.explanation_archive import archive_explanation
 from agent.explanation.pins import pin_reports, reports_document
 from agent.explanation.prospects import Prospect, prospect_of
 from agent.explanation.ranking import Ordered, Standing
-from agent.ledger import Ledger, MoveRow, Untrusted
+from agent.ledger import Ledger, MoveRow, ProposalRow, Refused, Untrusted
 from agent.ledger.state_names import ADVICE, PIN_REPORTS, PROGRESS, RANKING, decision_of_proposal
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
@@ -215,6 +215,18 @@ class Watch:
             store_decision(self._ledger, self.database.name, planning, decision_of_proposal(number))
             archive_explanation(self._ledger, self.database.name, planning, number)
         return number
+
+    def approve_by_rules(self) -> tuple[ProposalRow, ...]:
+        """Approve what waits and a standing rule covers; nothing below level ``auto`` or in a dry run."""
+        if self.level is not Level.AUTO or self.dry_run:
+            return ()
+        waiting = self._ledger.proposals.rows(database=self.database.name, states={ProposalState.PROPOSED})
+        approved = []
+        for row in reversed(waiting):
+            with suppress(Refused):  # it goes on waiting for a person; `hotplace rules show` says why
+                approved.append(self._ledger.rules.approve(row.id))
+        self.count_proposals()
+        return tuple(approved)
 
     def take_out(self, space: str, container: str) -> TakingOut | None:
         """How one container of a space can go; None where it is the only one, so that the space is to be drained.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.keys import NAMESPACE
+from agent.keys import NAMESPACE, RULE_NAMESPACE
 from tests.cli.site import Site
 from tests.keys import Person
 
@@ -80,3 +80,60 @@ def test_the_doctor_says_what_an_approval_proves(site: Site, anna: Person) -> No
     site.write()
     assert finding()[0] == "info"
     assert "can approve" in finding()[1]
+
+
+RULE = ["--units", "*", "--at-most", "1TB", "--locks", "any", "--stall", "1h", "--gain-at-least", "0s", "--a-day", "3",
+        "--until", "30d"]  # fmt: skip
+
+
+def test_a_standing_rule_from_its_proposal_to_its_end(site: Site, anna: Person, tmp_path: Path) -> None:
+    """Proposed, printed, signed, shown, closed; each command says what comes next, also as JSON."""
+    site.values["level"] = "auto"
+    site.write()
+    assert site.good("rules", "list").out.startswith("no standing rule")
+    made = site.good("rules", "propose", *RULE, "--window", "sat 22:00-05:00", "--json").document
+    assert (made["rule"], made["state"], made["limits"]["units"]) == (1, "proposed", ["*"])
+    printed = site.good("rules", "open", "1")
+    assert printed.out.startswith("hotplace standing rule 1\n")
+    assert f"ssh-keygen -Y sign -n {RULE_NAMESPACE}" in printed.err
+    assert site.good("rules", "open", "1", "--json").document["document"] == printed.out
+    signature = tmp_path / "rule.txt.sig"
+    signature.write_text(anna.sign(printed.out))  # for another purpose
+    assert site.run("rules", "open", "1", "--signature", str(signature)).code == 6
+    signature.write_text(anna.sign(printed.out, RULE_NAMESPACE))
+    assert "is open until" in site.good("rules", "open", "1", "--signature", str(signature)).out
+    number, _ = site.propose()
+    shown = site.good("rules", "show", "1")
+    assert f"proposal {number} waits: the rule covers it, at level auto" in shown.out
+    assert "signed by: anna" in shown.out
+    listed = site.good("rules", "list", "--json").document
+    assert [(each["rule"], each["state"]) for each in listed["rules"]] == [(1, "open")]
+    closed = site.good("rules", "close", "1", "--reason", "month end", "--json").document
+    assert (closed["state"], "month end" in closed["reason"]) == ("closed", True)
+    assert "month end" in site.good("rules", "show", "1").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["show", "9"], 7),
+        (["open", "9"], 7),
+        (["close", "9"], 7),
+        (["propose", *RULE, "--mode", "undo 3"], 2),
+        (["propose", *RULE, "--window", "whenever"], 2),
+        (["propose", *RULE[:-1], "2001-01-01"], 2),
+        (["propose", "--units", "*"], 2),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_rules_that_are_none(site: Site, anna: Person, arguments: list[str], code: int) -> None:
+    """A number that no rule has, a mode, window or end that is none, and a limit that is missing."""
+    assert site.run("rules", *arguments).code == code
+
+
+def test_level_auto_wants_signatures(site: Site) -> None:
+    """With plain approvals any process of the user could write itself a rule."""
+    site.values["level"] = "auto"
+    site.write()
+    done = site.run("status")
+    assert (done.code, "approval: signed" in done.err) == (3, True)

@@ -67,7 +67,7 @@ def test_pins_are_read_as_the_policies_know_them() -> None:
 def test_all_mistakes_are_reported_at_once_with_path_and_line() -> None:
     """One reading of a bad file names everything that is wrong in it, in the order of the file."""
     text = """\
-level: auto
+level: autopilot
 dryrun: true
 ledger: {history: 14}
 metrics: {port: 99999}
@@ -117,7 +117,7 @@ databases:
     assert "did you mean 'postgresql'?" in messages["databases[0].engine"]
     assert "did you mean 'half_life'?" in messages["databases[0].policy.half_live"]
     assert "did you mean 'scenario'?" in messages["databases[1].connection.scenaro"]
-    assert "without an approval" in messages["level"]
+    assert "'observe', 'propose' or 'auto'" in messages["level"]
 
 
 def test_the_message_counts_and_lists_the_mistakes() -> None:
@@ -152,7 +152,7 @@ SPOILT: dict[str, tuple[list[str | int], Any, str, str]] = {
     ),
     "port": (["metrics"], {"port": -1}, "metrics.port", "-1"),
     "flag as text": (["dry_run"], "yes", "dry_run", "'yes'"),
-    "level": (["level"], "obsrve", "level", "'observe' or 'propose'"),
+    "level": (["level"], "obsrve", "level", "'observe', 'propose' or 'auto'"),
     "log": (["log"], {"format": "xml"}, "log.format", "'console' or 'json'"),
     "name": (["databases", 0, "name"], "", "databases[0].name", "at least 1"),
     "retries": (["databases", 0, "retries"], 1.5, "databases[0].retries", "1.5"),

@@ -116,7 +116,7 @@ class AgentProgram:
 
     def _start(self, process: Process) -> None:
         config = load(self.config_path)
-        rule = ApprovalRule.of(config.signers, config.approvals)
+        rule = ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
         self.ledger = Ledger.open(config.ledger.path, process.clock, actor=process.name, rule=rule, busy_seconds=0.2)
         self.disk.use(self.ledger, process)
         self.daemon = Daemon(config, self.config_path, self.ledger, process.clock)

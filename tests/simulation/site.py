@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.config import Config, load
 from agent.execution.hooks import MoveEvent
-from agent.ledger import Ledger
+from agent.ledger import ApprovalRule, Ledger
 from agent.service.watch import Watch
 from connectors.simulated.server.saved import content_of, restore
 from connectors.simulated.server.world import World, shared_world
@@ -28,6 +28,7 @@ class Site:
     scenario: str = "oltp"
     dry_run: bool = False
     level: str = "propose"
+    signers: Path | None = None  # who may sign; None: approvals are plain
     policy: str = ""
     fast_tier: str = ""  # more about the tier, as "written_per_day: 1 TB"
     slow_tier: str = ""
@@ -40,8 +41,10 @@ class Site:
     @property
     def config(self) -> Config:
         """The site's configuration."""
+        signed = f"approval: signed\nallowed_signers: {self.signers}" if self.signers else ""
         text = f"""
 level: {self.level}
+{signed}
 dry_run: {str(self.dry_run).lower()}
 ledger: {{path: ledger.db}}
 databases:
@@ -80,7 +83,8 @@ databases:
     def agent(self) -> Iterator[tuple[Watch, Ledger]]:
         """One agent's life. A crash (any exception) ends it without a word to the ledger."""
         config = self.config
-        ledger = Ledger.open(config.ledger.path, self.clock)
+        rule = ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
+        ledger = Ledger.open(config.ledger.path, self.clock, rule=rule)
         watch = Watch(
             config.database(), ledger, self.clock, level=config.level, dry_run=config.dry_run, listener=self._hear
         )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove
 from agent.verification.effect import Effect
 from connectors.model import Bundle, Route, Step, UnitKind
@@ -76,4 +77,14 @@ def an_effect(change: float, error: float = 0.01, *, further: float = 0.0, outsi
     return Effect(
         log_change=math.log1p(change), further=further, error=error, freedom=40.0, before=1440, after=15,
         outside=outside, hours_known=True,
+    )  # fmt: skip
+
+
+def an_outcome(verdict: OutcomeVerdict) -> Outcome:
+    """A measured outcome with that verdict, whatever its figures."""
+    return Outcome(
+        verdict=verdict, measured=True, predicted_wait_saved_per_hour=900.0, predicted_saved_ratio=0.75,
+        wait_per_transaction_before=0.01, wait_per_transaction_after=0.02, transactions_per_second_before=100.0,
+        transactions_per_second_after=90.0, read_latency_before=0.005, read_latency_after=0.01, window_seconds=900.0,
+        sentence="",
     )  # fmt: skip

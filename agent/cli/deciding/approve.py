@@ -32,6 +32,10 @@ from connectors.formatting import format_bytes
 from policies.model.plan import MoveReason
 
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
+SignatureFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),
+]
 
 
 @command(Group.DECIDE, "hotplace approve 3 --digest 1a2b3c4d5e6f")
@@ -43,10 +47,7 @@ def approve(
         typer.Option(help=f"Digest of what you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
-    signature: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),
-    ] = None,
+    signature: SignatureFile = None,
     at_most: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Condition: move no more than this, for example 50GB.")
     ] = None,
@@ -82,7 +83,7 @@ def approve(
         who=who.who,
         origin=who.origin,
         reason=reason,
-        signature="" if signature is None else _read(signature),
+        signature="" if signature is None else read_signature(signature),
         conditions=conditions,
     )
     if approved.state is ProposalState.PROPOSED:
@@ -185,7 +186,7 @@ def _say_who_is_missing(session: Session, row: ProposalRow, conditions: Conditio
     session.out.document({**_decision(row), "signed_by": names, "needed": needed})
 
 
-def _read(path: Path) -> str:
+def read_signature(path: Path) -> str:
     """A signature file; ``-`` is standard input.
 
     Raises:

@@ -7,12 +7,12 @@ when it is given, and again before each statement that rests on it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from agent.keys import ApprovalDocument, Signature, SignatureInvalid, Signers
+from agent.keys import ApprovalDocument, Signable, Signature, SignatureInvalid, Signers
 from agent.ledger.chain.links import APPROVED, AUDIT, GENESIS, hash_of_row, subject_of
 from agent.ledger.errors import NotSigned
 from agent.ledger.file.reading import Reading, one_of, where
@@ -30,15 +30,17 @@ class ApprovalRule:
     Attributes:
         signers: who may sign; None: whoever runs the command decides.
         needed: how many people must sign, each with a key of his own; more than one: none of them the proposer.
+        automatic: standing rules approve what they cover.
     """
 
     signers: Signers | None = None
     needed: int = 1
+    automatic: bool = False
 
     @classmethod
-    def of(cls, allowed_signers: Path | None, needed: int) -> Self:
+    def of(cls, allowed_signers: Path | None, needed: int, *, automatic: bool) -> Self:
         """The rule of a configuration; without a file of signers approvals are plain."""
-        return cls(None if allowed_signers is None else Signers(allowed_signers), needed)
+        return cls(None if allowed_signers is None else Signers(allowed_signers), needed, automatic)
 
 
 PLAIN = ApprovalRule()
@@ -102,7 +104,14 @@ def given_for(reading: Reading, document: ApprovalDocument) -> Iterator[Given]:
 
 
 def check_signature(
-    rule: ApprovalRule, document: ApprovalDocument, armored: str, before: list[Given], proposer: str
+    rule: ApprovalRule,
+    document: Signable,
+    armored: str,
+    keys: Collection[str],
+    proposer: str,
+    *,
+    what: str,
+    command: str,
 ) -> Signature:
     """Check a signature that is given now.
 
@@ -110,8 +119,10 @@ def check_signature(
         rule: which says who may sign.
         document: as it must be signed now.
         armored: the signature.
-        before: what the chain holds for the same proposal.
-        proposer: who asked for the proposal; "": the agent.
+        keys: that have signed just this document before.
+        proposer: who asked for what is signed; "": the agent.
+        what: is signed, for messages: ``proposal 3``.
+        command: that prints the document, and takes its signature.
 
     Raises:
         NotSigned: it is not needed, made with a key that has signed already, or by the proposer.
@@ -121,11 +132,11 @@ def check_signature(
         raise NotSigned("approvals are plain here: a signature means nothing", advice="Set approval: signed.")
     if not armored:
         raise NotSigned(
-            f"proposal {document.proposal} is approved by signature only",
-            advice=f"hotplace approve {document.proposal} > FILE prints what to sign; then give --signature FILE.sig.",
+            f"{what} is approved by signature only",
+            advice=f"{command} > FILE prints what to sign; then give --signature FILE.sig.",
         )
-    signature = rule.signers.verify(document.text, armored)
-    if any(given.key == signature.key for given in before if given.document == document):
+    signature = rule.signers.verify(document, armored)
+    if signature.key in keys:
         raise NotSigned(
             f"the key {signature.key} of {signature.who} has signed this already",
             advice="Another person has to sign with a key of his own.",
@@ -150,7 +161,7 @@ def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow) -> str:
         if move.move.ordinal not in given.document.moves:
             continue
         try:
-            keys.add(rule.signers.verify(given.document.text, given.armored).key)
+            keys.add(rule.signers.verify(given.document, given.armored).key)
         except SignatureInvalid as error:
             why = f": {error}"
     if len(keys) >= rule.needed:

@@ -13,6 +13,7 @@ from agent.ledger.chain.anchors import AnchorFile, anchor_fault
 from agent.ledger.chain.links import APPROVED, AUDIT, MOVES_EXPIRED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
 from agent.ledger.chain.signed import ApprovalRule, signature_fault
+from agent.ledger.chain.standing import first_row_of_rule, rule_of_approval, standing_fault
 from agent.ledger.chain.ways_back import way_back_fault
 from agent.ledger.errors import LedgerMissing, Untrusted
 from agent.ledger.file.reading import Reading, where
@@ -44,13 +45,17 @@ class Trust:
     def _approval_fault(self, reading: Reading, move: MoveRow) -> str:
         """Why nobody who may has approved the move: itself, or the group that it takes back with its way back."""
         if not move.move.is_way_back:
-            return signature_fault(reading, self.rule, move)
+            return self._decision_fault(reading, move)
         done = next(iter(load_moves(reading, where("moves.id = ?", move.move.undoes or 0))), None)
         if (fault := way_back_fault(move.move, done)) or done is None:
             return fault
-        return (
-            self._chain_fault(reading, done) or _move_fault(reading, done) or signature_fault(reading, self.rule, done)
-        )
+        return self._chain_fault(reading, done) or _move_fault(reading, done) or self._decision_fault(reading, done)
+
+    def _decision_fault(self, reading: Reading, move: MoveRow) -> str:
+        """Why neither people nor a standing rule that they have signed approved the move."""
+        if rule_of_approval(reading, move.proposal_id) is not None:
+            return standing_fault(reading, self.rule, move)
+        return signature_fault(reading, self.rule, move)
 
     def _chain_fault(self, reading: Reading, move: MoveRow) -> str:
         anchor = self._anchors.last()
@@ -60,6 +65,8 @@ class Trust:
         # the anchor each hash depends on the one before, so a rewritten part would end in another hash than it has.
         stored = where("event = ?", STORED), where("subject = ?", subject_of("proposal", move.proposal_id))
         first = reading.scalar("SELECT id FROM audit", *stored, then="ORDER BY id LIMIT 1")
+        # A standing rule is older than what it approves: a row that closed it could have been taken out in between.
+        first = first and min(first, first_row_of_rule(reading, move.proposal_id) or first)
         walk = LinkWalk(reading, 0 if anchor is None or first is None else min(anchor.row, first - 1))
         for _ in walk.rows():
             pass

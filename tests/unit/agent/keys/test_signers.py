@@ -34,7 +34,7 @@ def signers(tmp_path: Path, anna: Person) -> Signers:
 
 def test_who_signed_is_found(signers: Signers, anna: Person) -> None:
     """By the key, which the file gives a name."""
-    signature = signers.verify(DOCUMENT.text, anna.sign(DOCUMENT.text))
+    signature = signers.verify(DOCUMENT, anna.sign(DOCUMENT.text))
     assert signature.who == "anna"
     assert signature.key.startswith("SHA256:")
 
@@ -51,7 +51,7 @@ def test_each_fact_is_signed(signers: Signers, anna: Person, change: dict[str, o
     """A signature over a document that differs in one of them does not fit."""
     other = replace(DOCUMENT, **change)  # type: ignore[arg-type]  # one field of any type
     with pytest.raises(SignatureInvalid, match=r"by anna does not fit this document"):
-        signers.verify(DOCUMENT.text, anna.sign(other.text))
+        signers.verify(DOCUMENT, anna.sign(other.text))
 
 
 def test_a_name_cannot_pass_for_another_line() -> None:
@@ -65,17 +65,17 @@ def test_a_name_cannot_pass_for_another_line() -> None:
 def test_another_purpose_does_not_count(signers: Signers, anna: Person) -> None:
     """As a signature over a commit or a file."""
     with pytest.raises(SignatureInvalid):
-        signers.verify(DOCUMENT.text, anna.sign(DOCUMENT.text, namespace="git"))
+        signers.verify(DOCUMENT, anna.sign(DOCUMENT.text, namespace="git"))
 
 
 def test_other_people_may_not_sign(signers: Signers, tmp_path: Path) -> None:
     """A key that is not in the file, and what is no signature at all."""
     bert = Person.new(tmp_path, "bert")
     with pytest.raises(SignatureInvalid, match=r"no key in .* has made this signature"):
-        signers.verify(DOCUMENT.text, bert.sign(DOCUMENT.text))
+        signers.verify(DOCUMENT, bert.sign(DOCUMENT.text))
     for nonsense in ("", "hello", "x" * 100_000):
         with pytest.raises(SignatureInvalid):
-            signers.verify(DOCUMENT.text, nonsense)
+            signers.verify(DOCUMENT, nonsense)
 
 
 def test_a_key_that_is_no_longer_allowed(signers: Signers, anna: Person) -> None:
@@ -83,17 +83,17 @@ def test_a_key_that_is_no_longer_allowed(signers: Signers, anna: Person) -> None
     signature = anna.sign(DOCUMENT.text)
     signers.path.write_text(anna.line.replace("anna ", 'anna valid-before="20200101" ', 1))
     with pytest.raises(SignatureInvalid):
-        signers.verify(DOCUMENT.text, signature)
+        signers.verify(DOCUMENT, signature)
     signers.path.unlink()
     with pytest.raises(SignatureInvalid, match=r"cannot be read"):
-        signers.verify(DOCUMENT.text, signature)
+        signers.verify(DOCUMENT, signature)
 
 
 def test_a_file_that_others_may_write_proves_nothing(signers: Signers, anna: Person) -> None:
     """Whoever runs hotplace could add a key of his own."""
     signers.path.chmod(0o666)
     with pytest.raises(SignatureInvalid, match=r"so it proves nothing"):
-        signers.verify(DOCUMENT.text, anna.sign(DOCUMENT.text))
+        signers.verify(DOCUMENT, anna.sign(DOCUMENT.text))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

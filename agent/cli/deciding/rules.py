@@ -1,0 +1,183 @@
+"""What may be done without asking me each time? ``rules propose|open|close|list|show``: the standing rules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from agent.cli.app import app, command
+from agent.cli.commands import Group
+from agent.cli.deciding.approve import Reason, SignatureFile, read_signature
+from agent.cli.options import end_of, parse_option
+from agent.cli.session import Session, actor
+from agent.keys import RULE_NAMESPACE
+from agent.ledger import RuleRow, RuleState
+from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.states import ProposalState
+from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
+from agent.terminal.columns import Column
+from policies.calendar import parse_window
+
+COLUMNS = (
+    Column("id", number=True), Column("state"), Column("units", name=True), Column("bytes", leaves=3),
+    Column("locks", leaves=4), Column("today", number=True, leaves=2), Column("expires", leaves=1),
+)  # fmt: skip
+RuleId = Annotated[int, typer.Argument(min=1, metavar="RULE", help="Number of a rule, as `hotplace rules list` shows.")]
+
+rules = typer.Typer(no_args_is_help=True, epilog="Example: hotplace rules list")
+app.add_typer(
+    rules,
+    name="rules",
+    help="Standing rules: within which signed limits level auto approves without asking each time.",
+    rich_help_panel=Group.DECIDE,
+)
+
+
+@command(Group.DECIDE, "hotplace rules list", name="list", of=rules)
+def list_rules(session: Session) -> None:
+    """List the standing rules with their state and how often they were used in 24 hours."""
+    rows = session.ledger.rules.rows(session.options.database)
+    if rows:
+        session.out.table(COLUMNS, [_cells(row) for row in rows])
+    else:
+        session.out.line("no standing rule; hotplace rules propose makes one")
+    if not session.config.automatic:
+        session.out.note(f"the level is {session.config.level}: rules approve nothing before it is auto")
+    session.out.document({"level": session.config.level, "rules": [_document(row) for row in rows]})
+
+
+@command(Group.DECIDE, "hotplace rules show 1", of=rules)
+def show(session: Session, number: RuleId) -> None:
+    """Show a rule: its limits, who signed it, what it approved, and why not what waits for a decision."""
+    row = session.ledger.rules.row(number)
+    waiting = session.ledger.proposals.rows(database=row.rule.database, states={ProposalState.PROPOSED})
+    against = {each.id: session.ledger.rules.why_not(each, row) for each in waiting}
+    session.out.line(f"standing rule {number} for {row.rule.database} is {row.state}{_because(row)}")
+    session.out.facts(row.rule.limits.items())
+    session.out.line(f"proposed by {row.proposed_by}; signed by: {', '.join(row.signed_by) or 'none yet'}")
+    approved = ", ".join(map(str, row.approved)) or "none"
+    session.out.line(f"approved: {approved}; {row.used_today} of {row.rule.most_a_day} in 24 hours")
+    for proposal, why in against.items():
+        session.out.line(f"proposal {proposal} waits: {why or 'the rule covers it, at level auto'}")
+    not_covered = [{"proposal": proposal, "why": why} for proposal, why in against.items()]
+    session.out.document({**_document(row), "waiting": not_covered})
+
+
+@command(
+    Group.DECIDE,
+    "hotplace rules propose --units 'public.*' --at-most 50GB --locks brief --stall 1s --gain-at-least 10min "
+    "--a-day 1 --until 30d",
+    of=rules,
+)
+def propose(
+    session: Session,
+    units: Annotated[list[str], typer.Option(metavar="PATTERN", help="Units it is for; repeat for more; * and ?.")],
+    at_most: Annotated[str, typer.Option(metavar="SIZE", help="What one proposal may move.")],
+    locks: Annotated[LockClass, typer.Option(help="What moves may lock: none, brief (a moment), any.")],
+    stall: Annotated[str, typer.Option(metavar="DURATION", help="How long one move may hold up others, as predicted.")],
+    gain_at_least: Annotated[
+        str, typer.Option(metavar="DURATION", help="Wait saved an hour, by the lower end of the prediction.")
+    ],
+    a_day: Annotated[int, typer.Option(min=1, metavar="N", help="Proposals that it may approve in 24 hours.")],
+    until: Annotated[str, typer.Option(metavar="TIME|DURATION", help="When it ends: 2030-01-31, or in 30d.")],
+    window: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WINDOW", help="When its moves may run: 'sat,sun 22:00-05:00'; default as configured."),
+    ] = None,
+    mode: Annotated[str, typer.Option(help="What proposals it is for, as balance --type says.")] = "hsm",
+) -> None:
+    """Propose a rule; it covers nothing until it is signed. Asks the database who it is, and changes nothing."""
+    database = session.database
+    for text in window or ():
+        parse_option(parse_window, text, "--window")
+    watch = session.watch()
+    try:
+        fingerprint = watch.identity.fingerprint
+    finally:
+        watch.close(save=False)
+    try:
+        rule = StandingRule(
+            database=database.name, fingerprint=fingerprint, mode=mode, units=tuple(units),
+            most_bytes=parse_option(parse_bytes, at_most, "--at-most"), locks=locks,
+            most_stall_seconds=parse_option(parse_seconds, stall, "--stall"),
+            least_gain_per_hour=parse_option(parse_seconds, gain_at_least, "--gain-at-least"),
+            most_a_day=a_day, expires_at=end_of(until, session.clock, "--until"), windows=tuple(window or ()),
+            time_zone=str(database.time_zone),
+        )  # fmt: skip
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    who = actor()
+    number = session.ledger.rules.propose(rule, who=who.who, origin=who.origin)
+    session.out.line(f"standing rule {number} is proposed; it covers nothing before it is signed")
+    session.out.facts(rule.limits.items())
+    session.out.line(f"next: hotplace rules open {number} > rule.txt")
+    session.out.document(_document(session.ledger.rules.row(number)))
+
+
+@command(Group.DECIDE, "hotplace rules open 1 --signature rule.txt.sig", name="open", of=rules)
+def open_rule(session: Session, number: RuleId, signature: SignatureFile = None) -> None:
+    """Print what is to be signed to open a rule, or take in a signature; a closed rule is signed once more."""
+    if signature is None:
+        _print_document(session, number)
+        return
+    row = session.ledger.rules.open(number, origin=actor().origin, signature=read_signature(signature))
+    needed = session.config.approvals
+    if row.state is RuleState.OPEN:
+        session.out.line(f"standing rule {number} is open until {format_when(row.rule.expires_at)}")
+        if not session.config.automatic:
+            session.out.line(f"it approves nothing yet: the level is {session.config.level}; set level: auto")
+    else:
+        session.out.line(f"standing rule {number} has {len(row.signed_by)} of {needed} signatures")
+        session.out.line("next: another person signs the same document with a key of his own")
+    session.out.document({**_document(row), "needed": needed})
+
+
+@command(Group.DECIDE, "hotplace rules close 1 --reason 'month end'", name="close", of=rules)
+def close_rule(session: Session, number: RuleId, reason: Reason = "") -> None:
+    """Close a rule: it approves nothing more, and what it approved does not begin any more."""
+    who = actor()
+    row = session.ledger.rules.close(number, who=who.who, origin=who.origin, reason=reason)
+    session.out.line(f"standing rule {number} is closed by {who.who}; a group that was begun is completed")
+    session.out.document(_document(row))
+
+
+def _print_document(session: Session, number: int) -> None:
+    """What to sign, alone on standard output, and how to go on."""
+    text, row = session.ledger.rules.document(number).text, session.ledger.rules.row(number)
+    if not session.out.as_json:
+        session.out.verbatim(text)
+    session.out.note("read it; then sign just this text, saved as FILE, as yourself:")
+    session.out.note(f"ssh-keygen -Y sign -n {RULE_NAMESPACE} -f ~/.ssh/id_ed25519 FILE")
+    session.out.note(f"hotplace rules open {number} --signature FILE.sig")
+    session.out.document(
+        {
+            **_document(row), "document": text, "namespace": RULE_NAMESPACE, "needed": session.config.approvals,
+        }
+    )  # fmt: skip
+
+
+def _because(row: RuleRow) -> str:
+    return f": {row.reason}" if row.reason else ""
+
+
+def _cells(row: RuleRow) -> tuple[str, ...]:
+    rule = row.rule
+    return (
+        str(row.number), row.state, " ".join(rule.units), rule.limits["bytes"].partition("(")[2].rstrip(")"),
+        rule.locks, f"{row.used_today} of {rule.most_a_day}", format_when(rule.expires_at),
+    )  # fmt: skip
+
+
+def _document(row: RuleRow) -> dict[str, Any]:
+    return {
+        "rule": row.number,
+        "state": row.state,
+        "reason": row.reason,
+        "limits": row.rule.facts,
+        "proposed_by": row.proposed_by,
+        "proposed_at": row.proposed_at,
+        "signed_by": list(row.signed_by),
+        "used_today": row.used_today,
+        "approved": list(row.approved),
+    }

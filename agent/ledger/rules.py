@@ -1,0 +1,217 @@
+"""Standing rules and what is approved under them: propose, sign, close, approve what an open rule covers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.keys import RuleDocument
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import APPROVED, subject_of
+from agent.ledger.chain.signed import ApprovalRule, check_signature
+from agent.ledger.chain.standing import (
+    RULE_CLOSED,
+    RULE_OPENED,
+    RULE_PROPOSED,
+    RULE_SIGNED,
+    UNDER,
+    RuleSignature,
+    Standing,
+    open_rules,
+    read_standing,
+    rule_of_approval,
+    rule_signature_fault,
+    why_not_covered,
+)
+from agent.ledger.errors import NotCovered, NotFound, NotSigned, Refused, WrongState
+from agent.ledger.file.database import Database
+from agent.ledger.file.reading import Reading, where
+from agent.ledger.rows import ProposalRow, RuleRow, RuleState
+from agent.ledger.state_changes import StateChanges, require_decidable
+from agent.ledger.stored import load_moves, load_proposal
+from agent.model.standing_rules import StandingRule
+from agent.model.states import MoveState, ProposalState
+from connectors.base import Clock
+
+if TYPE_CHECKING:
+    from agent.ledger.file.transaction import Transaction
+
+ORIGIN = "level auto"  # from where an automatic approval came
+
+
+class Rules:
+    """The standing rules of all databases. Every change is one transaction, and nothing but rows of the audit chain."""
+
+    def __init__(
+        self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges, approval: ApprovalRule
+    ) -> None:
+        self._database = database
+        self._chain = chain
+        self._clock = clock
+        self._changes = changes
+        self.approval = approval
+
+    def propose(self, rule: StandingRule, *, who: str, origin: str) -> int:
+        """Store a rule, which covers nothing before it is signed; returns its number.
+
+        Raises:
+            Refused: it would expire in the past.
+        """
+        if rule.expires_at <= self._clock.now():
+            raise Refused(f"a rule cannot expire at {rule.expires_at:%F %T %Z}: that is past")
+        with self._database.write() as transaction:
+            number = max(read_standing(transaction), default=0) + 1
+            self._chain.append(
+                transaction, RULE_PROPOSED, subject_of("rule", number), who=who, origin=origin, limits=rule.facts
+            )
+            return number
+
+    def rows(self, database: str | None = None) -> list[RuleRow]:
+        """The rules of a database or all, the newest first."""
+        now = self._clock.now()
+        with self._database.read() as reading:
+            found = [standing.row(now) for standing in read_standing(reading).values()]
+        return [row for row in reversed(found) if database in (None, row.rule.database)]
+
+    def row(self, number: int) -> RuleRow:
+        """One rule.
+
+        Raises:
+            NotFound: there is none by that number.
+        """
+        with self._database.read() as reading:
+            return _find(reading, number).row(self._clock.now())
+
+    def document(self, number: int) -> RuleDocument:
+        """What is to be signed to open a rule.
+
+        Raises:
+            NotFound: there is none by that number.
+            WrongState: it is open already, or has expired.
+        """
+        with self._database.read() as reading:
+            standing = _find(reading, number)
+            self._require_unopened(standing)
+            return standing.document(reading)
+
+    def open(self, number: int, *, origin: str, signature: str) -> RuleRow:
+        """Take in a signature over the document of a rule; with the last one that is needed the rule is open.
+
+        Raises:
+            NotFound, WrongState: as ``document``.
+            NotSigned, SignatureInvalid: the signature is missing or does not count.
+        """
+        with self._database.write() as transaction:
+            standing = _find(transaction, number)
+            self._require_unopened(standing)
+            subject, before = subject_of("rule", number), standing.signed_now()
+            found = check_signature(
+                self.approval, standing.document(transaction), signature, {given.key for given in before},
+                standing.proposed_by, what=subject, command=f"hotplace rules open {number}",
+            )  # fmt: skip
+            self._chain.append(
+                transaction, RULE_SIGNED, subject,
+                who=found.who, origin=origin, key=found.key, sequence=standing.sequence, signature=found.armored,
+            )  # fmt: skip
+            standing.signatures.append(RuleSignature(standing.sequence, found.who, found.key, found.armored))
+            if len(before) + 1 >= self.approval.needed:
+                names = ", ".join(dict.fromkeys(each.who for each in standing.signed_now()))
+                self._chain.append(transaction, RULE_OPENED, subject, who=names, origin=origin)
+            return _find(transaction, number).row(self._clock.now())
+
+    def close(self, number: int, *, who: str, origin: str, reason: str) -> RuleRow:
+        """Approve nothing more under a rule, and begin nothing that it has approved, until it is signed once more.
+
+        Raises:
+            NotFound: there is none by that number.
+            WrongState: it is closed already.
+        """
+        with self._database.write() as transaction:
+            standing = _find(transaction, number)
+            if standing.row(self._clock.now()).state is RuleState.CLOSED:
+                raise WrongState(f"standing rule {number} is closed already: {standing.closed_why}")
+            self._chain.append(
+                transaction, RULE_CLOSED, subject_of("rule", number), who=who, origin=origin, reason=reason
+            )
+            return _find(transaction, number).row(self._clock.now())
+
+    # -- what rules approve --------------------------------------------------------------------------------------
+
+    def why_not(self, row: ProposalRow, rule: RuleRow) -> str:
+        """Why a rule does not approve a proposal now; "" where it does, at level ``auto``."""
+        with self._database.read() as reading:
+            return self._why_not(reading, _find(reading, rule.number), row)
+
+    def approve(self, number: int) -> ProposalRow:
+        """Approve a proposal under the first open rule that covers it.
+
+        Raises:
+            NotFound, ProposalTampered: there is none by that number, or its text no longer has its digest.
+            ProposalExpired, WrongState: it does not wait for a decision.
+            NotCovered: no rule covers it; the message says why not, rule by rule.
+            NotSigned: rules approve nothing here.
+        """
+        if not self.approval.automatic or self.approval.signers is None:
+            raise NotSigned("standing rules approve nothing here", advice="Set level: auto and approval: signed.")
+        with self._database.write() as transaction:
+            row = load_proposal(transaction, number)
+            require_decidable(row)
+            refusals = []
+            for standing in open_rules(read_standing(transaction).values(), row.proposal.database):
+                why = self._why_not(transaction, standing, row)
+                if not why:
+                    return self._approve_under(transaction, standing, row)
+                refusals.append(f"rule {standing.number}: {why}")
+            raise NotCovered(
+                f"no standing rule covers proposal {number}: {'; '.join(refusals) or 'none is open'}",
+                advice=f"hotplace show {number}, then approve or reject it.",
+            )
+
+    def _approve_under(self, transaction: Transaction, standing: Standing, row: ProposalRow) -> ProposalRow:
+        signed_by = ", ".join(dict.fromkeys(each.who for each in standing.signed_now()))
+        who, reason = f"standing rule {standing.number} of {signed_by}", "within its limits"
+        changed = self._changes.decide(
+            transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, ORIGIN, reason
+        )
+        transaction.update("proposals", [row.id], {"approved_digest": row.digest})
+        self._chain.append(
+            transaction, APPROVED, subject_of("proposal", row.id),
+            who=who, origin=ORIGIN, digest=row.digest, reason=reason, moves=changed,
+            conditions=standing.rule.conditions.facts, **{UNDER: standing.number},
+        )  # fmt: skip
+        return load_proposal(transaction, row.id)
+
+    def why_not_begin(self, proposal: int) -> str | None:
+        """Why nothing of a proposal may begin under its rule now; "" where it may, None where a person approved it."""
+        with self._database.read() as reading:
+            found = rule_of_approval(reading, proposal)
+            if found is None:
+                return None
+            if not self.approval.automatic:
+                return "it was approved under a standing rule, and the level is no longer auto"
+            return _find(reading, found[1][UNDER]).why_not_now(self._clock.now())
+
+    def _why_not(self, reading: Reading, standing: Standing, row: ProposalRow) -> str:
+        moves = load_moves(reading, where("moves.proposal_id = ?", row.id))
+        struck = sum(move.state is not MoveState.PROPOSED for move in moves)
+        fault = why_not_covered(standing, row.proposal, struck, self._clock.now())
+        return fault or rule_signature_fault(reading, self.approval, standing)
+
+    def _require_unopened(self, standing: Standing) -> None:
+        """Refuse to sign what needs no signature, or helps no more.
+
+        Raises:
+            WrongState: the rule is open already, or has expired.
+        """
+        row = standing.row(self._clock.now())
+        if row.state in (RuleState.OPEN, RuleState.EXPIRED):
+            raise WrongState(
+                f"standing rule {row.number} is {row.state}", advice="hotplace rules propose makes another."
+            )
+
+
+def _find(reading: Reading, number: int) -> Standing:
+    rules = read_standing(reading)
+    if number not in rules:
+        known = ", ".join(map(str, rules)) or "none"
+        raise NotFound(f"there is no standing rule {number}", advice=f"There are: {known}. See: hotplace rules list.")
+    return rules[number]

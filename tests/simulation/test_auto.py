@@ -1,0 +1,177 @@
+"""Level auto: what a signed standing rule covers is moved without a person, and stops where the rule ends."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.keys import RULE_NAMESPACE
+from agent.ledger import HistorySettings, Ledger, ProposalRow
+from agent.model.outcomes import OutcomeVerdict
+from agent.model.proposals import Proposal
+from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.states import MoveState, ProposalState
+from agent.planning.routing import derives
+from agent.service.jobs import Jobs
+from agent.service.watch import Watch
+from connectors.model import Step
+from tests.keys import Person
+from tests.simulation.site import MINUTE, Site
+from tests.unit.samples import an_outcome
+
+
+@pytest.fixture(scope="module")
+def anna(tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """She may sign rules."""
+    return Person.new(tmp_path_factory.mktemp("anna"), "anna")
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory, anna: Person) -> Site:
+    """A site at level auto that was watched for 20 minutes."""
+    folder = tmp_path_factory.mktemp("observed")
+    allowed = folder / "allowed_signers"
+    allowed.write_text(anna.line)
+    site = Site(folder, level="auto", signers=allowed)
+    with site.agent() as (watch, _):
+        site.observe(watch)
+    return site
+
+
+@pytest.fixture
+def site(tmp_path: Path, observed: Site) -> Site:
+    """That site, for one test alone."""
+    return observed.copy(tmp_path / "site")
+
+
+def open_rule(watch: Watch, ledger: Ledger, anna: Person, **changes: Any) -> int:
+    """A signed rule that covers whatever the agent proposes, but for the changes."""
+    rule = StandingRule(
+        database="sim", fingerprint=watch.identity.fingerprint, mode="hsm", units=("*",), most_bytes=1 << 50,
+        locks=LockClass.ANY, most_stall_seconds=1e9, least_gain_per_hour=0.0, most_a_day=3,
+        expires_at=watch._clock.now() + timedelta(days=30),
+    )  # fmt: skip
+    number = ledger.rules.propose(replace(rule, **changes), who="carl", origin="tty")
+    signature = anna.sign(ledger.rules.document(number).text, RULE_NAMESPACE)
+    ledger.rules.open(number, origin="tty", signature=signature)
+    return number
+
+
+def plan(site: Site, watch: Watch, ledger: Ledger) -> ProposalRow:
+    """What the daemon does in its turn; the newest proposal."""
+    site.observe(watch, 1)
+    Jobs(ledger, site.clock, HistorySettings(history_seconds=86400.0)).plan(watch)
+    return ledger.proposals.rows(database="sim")[0]
+
+
+def test_what_a_rule_covers_is_moved(site: Site, anna: Person) -> None:
+    """Approved in its name as soon as it is planned; units move; the metrics count no open decision."""
+    with site.agent() as (watch, ledger):
+        open_rule(watch, ledger, anna)
+        row = plan(site, watch, ledger)
+        assert (row.state, row.decided_by) == (ProposalState.APPROVED, "standing rule 1 of anna")
+        assert watch.snapshot.waiting == ()
+        before = site.homes()
+        assert {each.state for each in watch.act()} == {MoveState.PLACED}
+        assert site.homes() != before
+        assert ledger.audit.verify().ok
+
+
+@pytest.mark.parametrize("case", ["propose", "dry run", "no rule", "too many bytes"])
+def test_what_no_rule_covers_waits(site: Site, anna: Person, case: str) -> None:
+    """Below level auto, in a dry run, without a rule and beyond its limits a person decides, and nothing moves."""
+    site.level = "propose" if case == "propose" else "auto"
+    site.dry_run = case == "dry run"
+    with site.agent() as (watch, ledger):
+        if case != "no rule":
+            open_rule(watch, ledger, anna, most_bytes=1 if case == "too many bytes" else 1 << 50)
+        row = plan(site, watch, ledger)
+        assert row.state is ProposalState.PROPOSED
+        assert watch.act() == ()
+
+
+def test_a_rule_that_was_closed_begins_nothing(site: Site, anna: Person) -> None:
+    """What it has approved is skipped, and the reason says who closed it and why."""
+    with site.agent() as (watch, ledger):
+        number = open_rule(watch, ledger, anna)
+        row = plan(site, watch, ledger)
+        ledger.rules.close(number, who="carl", origin="tty", reason="month end")
+        before = site.homes()
+        assert {each.state for each in watch.act()} == {MoveState.SKIPPED}
+        assert site.homes() == before
+        reasons = [each.reason for each in ledger.moves.rows(proposal_id=row.id)]
+        assert all("standing rule 1 is not open: closed by carl: month end" in reason for reason in reasons)
+
+
+def test_another_level_begins_nothing(site: Site, anna: Person) -> None:
+    """Who sets the level back has taken back what rules have approved, too."""
+    with site.agent() as (watch, ledger):
+        open_rule(watch, ledger, anna)
+        plan(site, watch, ledger)
+    site.level = "propose"
+    with site.agent() as (watch, ledger):
+        assert {each.state for each in watch.act()} == {MoveState.SKIPPED}
+
+
+def test_what_hurt_stops_the_next_one(site: Site, anna: Person) -> None:
+    """The next proposal waits for a person, although the rule would cover it."""
+    with site.agent() as (watch, ledger):
+        number = open_rule(watch, ledger, anna)
+        row = plan(site, watch, ledger)
+        for each in watch.act():
+            ledger.moves.record_outcome(each.id, an_outcome(OutcomeVerdict.HURT))
+        again = ledger.proposals.store(replace(row.proposal, moves=row.proposal.moves[:1]))
+        assert watch.approve_by_rules() == ()
+        assert ledger.proposals.row(again).state is ProposalState.PROPOSED
+        assert ledger.rules.row(number).reason == f"proposal {row.id} hurt"
+
+
+def test_its_moves_begin_in_its_window(site: Site, anna: Person) -> None:
+    """Of two calendars both have to be open: the database has no windows, the rule has."""
+    with site.agent() as (watch, ledger):
+        now = site.clock.now() + timedelta(hours=3)
+        open_rule(watch, ledger, anna, windows=(f"{now:%H}:00-{(now.hour + 2) % 24}:00",))
+        plan(site, watch, ledger)
+        assert watch.act() == ()
+        assert "waits for its window" in next(iter(watch.executor._gate._waiting.values()))
+        while site.clock.now().hour != now.hour:
+            site.clock.sleep(10 * MINUTE)
+        assert MoveState.PLACED in {each.state for each in watch.act()}
+
+
+def with_statement(proposal: Proposal, sql: str) -> Proposal:
+    """The same proposal, one of whose statements is another one."""
+    first, *others = proposal.moves
+    steps = (Step(sql=sql, purpose=first.route.steps[0].purpose), *first.route.steps[1:])
+    return replace(proposal, moves=(replace(first, route=replace(first.route, steps=steps)), *others))
+
+
+def test_a_statement_that_the_connector_does_not_make_is_not_sent(site: Site, anna: Person) -> None:
+    """No person has seen it: an open rule covers its limits, and the executor asks the connector for its statements."""
+    with site.agent() as (watch, ledger):
+        row = plan(site, watch, ledger)
+        open_rule(watch, ledger, anna)
+        assert all(derives(watch.connector, move.route) for move in row.proposal.moves)
+        forged = ledger.proposals.store(with_statement(row.proposal, "DROP TABLE orders"))
+        assert [each.id for each in watch.approve_by_rules()] == [forged]
+        watch.act()
+        first, *_ = ledger.moves.rows(proposal_id=forged)
+        assert first.state is MoveState.SKIPPED
+        assert "by other statements than the connector makes now" in first.reason
+        assert all("DROP" not in step.sql for row in ledger.moves.rows(proposal_id=forged)
+                   for step in ledger.moves.steps(row.id))  # fmt: skip
+
+
+def test_a_forged_rule_stops_everything(site: Site, anna: Person) -> None:
+    """Wider limits in the ledger do not fit what was signed."""
+    with site.agent() as (watch, ledger):
+        open_rule(watch, ledger, anna, units=("nothing",))
+        with closing(sqlite3.connect(site.folder / "ledger.db")) as file, file:
+            file.execute("UPDATE audit SET facts=replace(facts, '\"nothing\"', '\"*\"') WHERE event='rule.proposed'")
+        assert plan(site, watch, ledger).state is ProposalState.PROPOSED
