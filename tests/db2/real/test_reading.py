@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from agent.model.clock import SystemClock
 from connectors.base import CannotConnect, ConnectorError, PrivilegeMissing
+from tests.contract.asking import demand_of
 from tests.db2.conftest import Connect
 from tests.db2.life import Life
 from tests.labs.db2.client import Db2, running_db2
@@ -91,3 +95,39 @@ def test_emulated_server_rule_08_a_line_cut_between_blocks(db2: Db2, connect: Co
         db2.lab.behave(cut_between_blocks=False)
     assert isinstance(caught.value, CannotConnect)
     assert len(connector.sample().physical_id) >= 700
+
+
+@pytest.mark.xfail(strict=True, reason="LOBs of distinct types are overlooked")
+def test_emulated_server_rule_14_lobs_of_a_distinct_type_have_a_place(db2: Db2, connect: Connect) -> None:
+    """A table with a column of a type made of CLOB has the units that one with a CLOB has."""
+    for name in ("PLAIN", "MADE"):
+        db2.lab.create_table("APP", name, f"{name}_PK", "TS_SLOW", 64, 640)
+    db2.lab.create_type("APP.LETTER", "SYSIBM.CLOB")
+    db2.lab.alter_table("APP", "MADE", lob_type="APP.LETTER")
+    catalog = connect().catalog()
+    found = [sorted(key.replace(name, "T") for key in catalog.units.key if name in key) for name in ("PLAIN", "MADE")]
+    assert found[0] == found[1]
+    assert len(found[0]) == 3
+
+
+@pytest.mark.xfail(strict=True, reason="a finished backup counts as demand")
+def test_emulated_server_rule_11_a_backup_that_came_and_went_is_no_demand(db2: Db2, connect: Connect) -> None:
+    """It began and ended between two looks: what sessions waited for LOBs is measured, or told to be less certain."""
+    db2.lab.create_table("APP", "DOCS", "DOCS_PK", "TS_SLOW", 64, 64_000)
+    connector = connect()
+    load = {"DIRECT_READ_REQS": 1_000, "DIRECT_READS": 1_000 * 2_048}
+
+    def waited(*, back_up: bool) -> float:
+        def sessions() -> None:
+            db2.lab.count(load, table="DOCS")
+            db2.lab.count({**load, "DIRECT_READ_TIME": 10_000}, space="TS_SLOW")
+            if back_up:
+                db2.lab.back_up()
+
+        demand, _ = demand_of(SimpleNamespace(clock=SystemClock()), connector, sessions)
+        assert demand.waited is not None
+        return float(np.nansum(demand.waited) * demand.seconds)
+
+    usual = waited(back_up=False)
+    assert usual == pytest.approx(10.0, rel=0.15)
+    assert waited(back_up=True) == pytest.approx(usual, rel=0.15)

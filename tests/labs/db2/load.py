@@ -5,10 +5,24 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.labs.db2.world import Counts, ForeignKey, Index, Part, StorageGroup, Table, TableSpace, World
+from tests.labs.db2.world import (
+    EXTENT,
+    PAGE_SIZE,
+    Counts,
+    ForeignKey,
+    Index,
+    Part,
+    StorageGroup,
+    Table,
+    TableSpace,
+    World,
+)
 
 LEVELS = 3  # pages of an index that one look-up touches; all but the leaf are cached
 ASYNC_MS = 0.5  # of one page in a prefetch request
+ENTRIES = 200  # of blocks or pages in one leaf of an index of them
+SECTORS = PAGE_SIZE // 512  # in a page
+BACKUP_PAGES = 1024  # in one buffer of a backup
 FLUSH_MS = 4.0  # of the log, on a disk of its own
 
 
@@ -28,6 +42,43 @@ def create_partitioned(world: World, schema: str, name: str, index: str, spaces:
     ]
     indexes = [Index(1, schema, index, max(pages * len(spaces) // 10, 1))]
     world.tables[schema, name] = Table(schema, name, pages * len(spaces) * 4, parts, indexes)
+    world.touch()
+
+
+def create_clustered(world: World, schema: str, name: str, dimensions: list[str], space: str, pages: int) -> None:
+    """A table organized by dimensions: an index of blocks for each of them, and one for all of them together."""
+    create_table(world, schema, name, f"{name}_PK", space, pages)
+    table = world.tables[schema, name]
+    table.clustered = "Y"
+    kinds = [("BLOK", dimensions), *(("DIM", [one]) for one in dimensions)]
+    for number, (kind, columns) in enumerate(kinds, start=2):
+        key = " ".join(f"+{column}" for column in columns)
+        made = f"SQL2011230800{world.next_file_id():04}{number}"
+        blocks = -(-pages // EXTENT)
+        table.indexes.append(Index(number, "SYSIBM", made, -(-blocks // ENTRIES), "D", key, kind=kind))
+    table.more_columns += dimensions
+    world.touch()
+
+
+def create_columnar(world: World, schema: str, name: str, space: str, pages: int) -> None:
+    """A column-organized table: the system makes an index that maps its pages."""
+    create_table(world, schema, name, "", space, pages)
+    table = world.tables[schema, name]
+    table.organized = "C"
+    made = f"SQL2011230800{world.next_file_id():04}1"
+    table.indexes = [Index(1, "SYSIBM", made, -(-pages // ENTRIES), "D", "+SQLNOTAPPLICABLE+", kind="CPMA")]
+    world.touch()
+
+
+def back_up(world: World, member: int = 0) -> None:
+    """Everything is read in large pieces past the buffer pools: of table spaces, and of no table."""
+    for space, pages in world.used_pages().items():
+        if world.spaces[space].data_type != "T":
+            world.spaces[space].counts[member].update(
+                DIRECT_READS=pages * SECTORS, DIRECT_READ_REQS=-(-pages // BACKUP_PAGES),
+                DIRECT_READ_TIME=round(pages * ASYNC_MS),
+            )  # fmt: skip
+    world.last_backup = datetime.now(UTC)
     world.touch()
 
 

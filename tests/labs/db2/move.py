@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
 from tests.labs.db2.sessions import Session
-from tests.labs.db2.target import check_homes, check_room, load, options_of
-from tests.labs.db2.world import Move, Table, Utility, World, counts
+from tests.labs.db2.target import check_homes, check_room, load, options_of, statistics_after
+from tests.labs.db2.world import OF_THE_SYSTEM, Index, Move, Table, Utility, World, counts
 
 ARGUMENTS = 11
 FINISHED = ("COMPLETE", "COMPLETE_WITH_WARNINGS")
@@ -206,6 +206,7 @@ class _Phase:
         if "COPY_USE_LOAD" in options:
             load(self._world, self._key, options["COPY_USE_LOAD"])
         home.pages, home.lob_pages = source.pages, source.lob_pages
+        move.target.indexes = [_copied(index, number) for number, index in enumerate(table.indexes, start=1)]
         move.protocol |= {"COPY_START": _now(), "COPY_END": _now(), "STATUS": "REPLAY"}
         move.protocol["COPY_TOTAL_ROWS"] = str(table.rows)
 
@@ -225,6 +226,9 @@ class _Phase:
         table = self._table()
         for index in table.indexes:
             index.counts = counts()
+            if index.kind in OF_THE_SYSTEM:
+                index.name = f"SQL2011230900{self._world.next_file_id():05}"
+        table.set_statistics(statistics_after(table, options_of(move.protocol["INIT_OPTS"])))
         table.parts, move.target.parts = move.target.parts, table.parts
         for what in self._world.behaviour.swap_loses:
             LOSSES[what](table)
@@ -245,6 +249,11 @@ class _Phase:
 
     def _table(self) -> Table:
         return self._world.table(*self._key)
+
+
+def _copied(index: Index, number: int) -> Index:
+    """An index of the target, or of what the table was: the names are changed with the table's."""
+    return replace(index, schema="SYSIBM", name=f"SQL2011230800000{number:02}0", counts=counts())
 
 
 def _now() -> str:

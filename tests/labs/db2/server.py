@@ -152,6 +152,27 @@ class Lab:
         with self._world.lock:
             load.create_partitioned(self._world, schema, name, index, spaces, pages)
 
+    def create_clustered(self, name: str, dimensions: list[str], space: str, pages: int) -> None:
+        """A table of APP organized by those columns, with the indexes of blocks that the system makes for it."""
+        with self._world.lock:
+            load.create_clustered(self._world, "APP", name, dimensions, space, pages)
+
+    def create_columnar(self, name: str, space: str, pages: int) -> None:
+        """A column-organized table of APP, with the page-map index that the system makes for it."""
+        with self._world.lock:
+            load.create_columnar(self._world, "APP", name, space, pages)
+
+    def create_type(self, name: str, source: str) -> None:
+        """A distinct type, such as APP.LETTER of SYSIBM.CLOB; ``alter_table(lob_type=...)`` uses it."""
+        with self._world.lock:
+            self._world.types[name] = source
+            self._world.touch()
+
+    def back_up(self) -> None:
+        """An online backup of the database from its beginning to its end: every page in use was read, past the pool."""
+        with self._world.lock:
+            load.back_up(self._world)
+
     def drop_table(self, schema: str, name: str) -> None:
         """Harmless when it is gone."""
         with self._world.lock:

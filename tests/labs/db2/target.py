@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
 from tests.labs.db2.world import PAGE_SIZE, Part, Table, TableSpace, World
 
-OPTIONS = frozenset({"KEEP", "COPY_USE_LOAD", "ALLOW_READ_ACCESS", "NO_STATS"})
+OPTIONS = frozenset({"KEEP", "COPY_USE_LOAD", "ALLOW_READ_ACCESS", "NO_STATS", "COPY_STATS"})
 OTHER_GROUP = 0  # reason of SQL2104N: which number Db2 gives is not known
 _OPTION = re.compile(r'\s*([A-Za-z_]+)\s*(?:"([^"]*)")?\s*(?:,|$)')
 _COPY_YES = re.compile(r"\bCOPY\s+YES\s+TO\s+\S", re.IGNORECASE)
@@ -54,6 +55,16 @@ def check_room(world: World, table: Table, home: Part) -> None:
     for name, pages in ((home.data, source.pages), (home.long, source.lob_pages), (home.index, index_pages)):
         if pages and pages * PAGE_SIZE > world.room(world.space(name)):
             raise refusals.space_full(name)
+
+
+def statistics_after(table: Table, options: dict[str, str]) -> datetime | None:
+    """Of when they are once the table is the copy: collected now, those it had, or none.
+
+    Only a table that had any gets new ones.
+    """
+    if "COPY_STATS" in options and table.analysed:
+        return table.analysed_at
+    return datetime.now(UTC) if table.analysed and "NO_STATS" not in options else None
 
 
 def load(world: World, key: tuple[str, str], options: str) -> None:

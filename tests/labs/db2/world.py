@@ -16,6 +16,8 @@ from tests.labs.db2 import refusals
 
 PAGE_SIZE, EXTENT = 4096, 32
 MEGABYTE = 2**20
+OF_THE_SYSTEM = ("BLOK", "DIM", "CPMA", "MDST")  # kinds of indexes that nobody creates or drops
+CREATED = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
 Counts = defaultdict[int, Counter[str]]  # member -> counter -> total
 
 
@@ -139,9 +141,10 @@ class Index:
     pages: int
     unique: str = "U"
     columns: str = "+C0"  # of the key, with their order
-    kind: str = "REG"
+    kind: str = "REG"  # INDEXTYPE
     on_expression: bool = False
     analysed: bool = True  # statistics were collected
+    analysed_at: datetime = CREATED
     counts: Counts = field(default_factory=counts)
 
 
@@ -174,9 +177,18 @@ class Table:
     checks: int = 0
     generated: int = 0  # columns
     analysed: bool = True
+    analysed_at: datetime = CREATED
+    clustered: str = ""  # by Y dimensions or T the time of insertion
+    lob_type: str = "SYSIBM.CLOB"  # of its LOBs; a distinct type has a schema of its own
     available: bool = True
     reorg_pending: bool = False
     load_status: str = ""  # PENDING or IN_PROGRESS
+
+    def set_statistics(self, when: datetime | None) -> None:
+        """Those of the table and its indexes are as of then, or there are none."""
+        for one in (self, *self.indexes):
+            one.analysed = when is not None
+            one.analysed_at = when or one.analysed_at
 
     def pages_by_space(self) -> Counter[str]:
         """Everything it takes, by table space."""
@@ -262,6 +274,8 @@ class World:
         self.groups = {group.name: group for group in groups}
         self.spaces = {space.name: space for space in spaces}
         self.tables: dict[tuple[str, str], Table] = {}
+        self.types: dict[str, str] = {}  # distinct types: what each is made of, by schema and name
+        self.last_backup: datetime | None = None
         self.foreign_keys: list[ForeignKey] = []
         self.moves: dict[tuple[str, str], Move] = {}
         self.protocol_exists = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.labs.db2.views.rows import CREATED, Rows
-from tests.labs.db2.world import ForeignKey, Index, Table, World
+from tests.labs.db2.views.rows import Rows
+from tests.labs.db2.world import CREATED, ForeignKey, Index, Table, World
 
 
 def references(world: World) -> Rows:

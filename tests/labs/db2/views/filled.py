@@ -17,6 +17,7 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "SYSCAT.TABCONST": constraints.constraints,
     "SYSCAT.KEYCOLUSE": constraints.columns_of_keys,
     "SYSCAT.COLUMNS": relations.columns,
+    "SYSCAT.DATATYPES": relations.data_types,
     "SYSCAT.INDEXCOLUSE": relations.index_columns,
     "SYSCAT.TABDEP": relations.dependents,
     "SYSCAT.INVALIDOBJECTS": relations.invalid_objects,

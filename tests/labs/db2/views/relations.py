@@ -19,17 +19,33 @@ def index_columns(world: World) -> Rows:
 
 
 def columns(world: World) -> Rows:
-    """SYSCAT.COLUMNS: the key, an identity; a CLOB where the table has any; what is worked out from others."""
+    """SYSCAT.COLUMNS: the key, an identity; a LOB where the table has any; what is worked out from others; more."""
     for table in world.tables.values():
-        kinds = [("INTEGER", "D"), *([("CLOB", "")] if any(part.lob_pages for part in table.parts) else [])]
-        plain = [(f"C{number}", *kind) for number, kind in enumerate([*kinds, *[("INTEGER", "A")] * table.generated])]
-        more = [(name, "INTEGER", "") for name in table.more_columns]
+        kinds = [("SYSIBM.INTEGER", "D")]
+        kinds += [(table.lob_type, "")] if any(part.lob_pages for part in table.parts) else []
+        plain = [
+            (f"C{number}", *kind) for number, kind in enumerate([*kinds, *[("SYSIBM.INTEGER", "A")] * table.generated])
+        ]
+        more = [(name, "SYSIBM.INTEGER", "") for name in table.more_columns]
         for number, (column, kind, generated) in enumerate([*plain, *more]):
             yield f"{table.schema}.{table.name}.{number}", {
                 "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": column, "COLNO": number,
-                "TYPESCHEMA": "SYSIBM", "TYPENAME": kind, "NULLS": "N", "GENERATED": generated,
+                "TYPESCHEMA": kind.split(".")[0], "TYPENAME": kind.split(".")[1], "NULLS": "N", "GENERATED": generated,
                 "IDENTITY": "Y" if number == 0 else "N",
             }  # fmt: skip
+
+
+def data_types(world: World) -> Rows:
+    """SYSCAT.DATATYPES: those that a table can have here, and distinct types."""
+    built_in = ("INTEGER", "BLOB", "CLOB", "DBCLOB", "XML", "VARCHAR")
+    for name, source in {**dict.fromkeys((f"SYSIBM.{name}" for name in built_in), ""), **world.types}.items():
+        schema, plain = name.split(".")
+        source_schema, source_name = source.split(".") if source else (None, None)
+        yield name, {
+            "TYPESCHEMA": schema, "TYPENAME": plain, "SOURCESCHEMA": source_schema, "SOURCENAME": source_name,
+            "METATYPE": "T" if source else "S", "OWNER": "DB2INST1" if source else "SYSIBM",
+            "OWNERTYPE": "U" if source else "S",
+        }  # fmt: skip
 
 
 def dependents(world: World) -> Rows:

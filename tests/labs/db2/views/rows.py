@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 from tests.labs.db2.documented import NEWEST, views
-from tests.labs.db2.world import EXTENT, PAGE_SIZE, Index, Part, Table, TableSpace, World
+from tests.labs.db2.world import CREATED, EXTENT, OF_THE_SYSTEM, PAGE_SIZE, Index, Part, Table, TableSpace, World
 
 Value = int | float | str | datetime | None
 Row = Mapping[str, Value]
 Rows = Iterator[tuple[str, Row]]
-CREATED = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def _members(world: World) -> range:
@@ -72,15 +71,16 @@ def tables(world: World) -> Rows:
         spaces = {"TBSPACE": part.data, "INDEX_TBSPACE": part.index, "LONG_TBSPACE": part.long}
         me = (table.schema, table.name)
         keys = world.keys_of(*me)
+        counted, filled = (table.rows, sum(p.pages for p in table.parts)) if table.analysed else (-1, -1)
         yield f"{table.schema}.{table.name}", {
             "TABSCHEMA": table.schema, "TABNAME": table.name, "TYPE": table.type, "STATUS": "N", "ACCESS_MODE": "F",
-            "TABLEORG": table.organized, "TEMPORALTYPE": "N", "CARD": table.rows, "TABLEID": part.file_id % 32768,
-            "FPAGES": sum(p.pages for p in table.parts), "NPAGES": sum(p.pages for p in table.parts),
+            "TABLEORG": table.organized, "TEMPORALTYPE": "N", "CARD": counted, "TABLEID": part.file_id % 32768,
+            "FPAGES": filled, "NPAGES": filled, "CLUSTERED": table.clustered,
             "CONTROL": table.control, "PROTECTIONGRANULARITY": table.protection, "DATACAPTURE": table.capture,
             "PARENTS": sum(key.child == me for key in keys), "CHILDREN": sum(key.parent == me for key in keys),
             "SELFREFS": sum(key.parent == key.child for key in keys),
-            "CHECKCOUNT": table.checks, "OWNER": "DB2INST1", "STATS_TIME": CREATED if table.analysed else None,
-            **(spaces if len(table.parts) == 1 else {}),
+            "CHECKCOUNT": table.checks, "OWNER": "DB2INST1",
+            "STATS_TIME": table.analysed_at if table.analysed else None, **(spaces if len(table.parts) == 1 else {}),
             "TBSPACEID": _id(world, part.data) if len(table.parts) == 1 else -6,
         }  # fmt: skip
 
@@ -98,11 +98,15 @@ def data_partitions(world: World) -> Rows:
 def indexes(world: World) -> Rows:
     """SYSCAT.INDEXES."""
     for table, index in _indexes(world):
+        made_by_system = index.kind in OF_THE_SYSTEM
         yield f"{table.schema}.{table.name}.{index.iid}", {
             "INDSCHEMA": index.schema, "INDNAME": index.name, "TABSCHEMA": table.schema, "TABNAME": table.name,
-            "IID": index.iid, "TBSPACEID": _id(world, table.parts[0].index), "NLEAF": index.pages,
+            "IID": index.iid, "TBSPACEID": _id(world, table.parts[0].index),
+            "NLEAF": index.pages if index.analysed else -1,
+            "OWNER": "SYSIBM" if made_by_system else "DB2INST1", "OWNERTYPE": "S" if made_by_system else "U",
             "INDEXTYPE": f"{index.kind:4}", "UNIQUERULE": index.unique, "NLEVELS": 3, "COMPRESSION": "N",
-            "VIEWNAME": "KEYS" if index.on_expression else None, "STATS_TIME": CREATED if index.analysed else None,
+            "VIEWNAME": "KEYS" if index.on_expression else None,
+            "STATS_TIME": index.analysed_at if index.analysed else None,
         }  # fmt: skip
 
 
@@ -222,7 +226,8 @@ def mon_database(world: World) -> Rows:
     for member in _members(world):
         yield str(member), {
             "MEMBER": member, "DB_STATUS": "ACTIVE", "DB_ACTIVATION_STATE": "EXPLICIT",
-            "DB_CONN_TIME": world.activated.get(member, world.started), **world.database[member],
+            "DB_CONN_TIME": world.activated.get(member, world.started), "LAST_BACKUP": world.last_backup,
+            **world.database[member],
         }  # fmt: skip
 
 
