@@ -186,7 +186,8 @@ class Table:
 
     def set_statistics(self, when: datetime | None) -> None:
         """Those of the table and its indexes are as of then, or there are none."""
-        for one in (self, *self.indexes):
+        measured: list[Table | Index] = [self, *self.indexes]
+        for one in measured:
             one.analysed = when is not None
             one.analysed_at = when or one.analysed_at
 
