@@ -20,6 +20,7 @@ from connectors.sqlserver.reading.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.lab import FIRST_PAGES_SOON, Lab, wait_until
+from tests.labs.sqlserver.statements_kept import Run
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver
@@ -413,8 +414,9 @@ def test_pitfall_38_query_store_is_not_assumed_to_be_on(lab: Lab, connector: Con
     assert told() == []
     change_settings(connector, query_store=True)
     assert told() == ["Query Store is OFF in this database"]
-    lab.instance.query_store = "READ_WRITE"
-    lab.instance.query_store_reads = [(10, 64.0, 1.0), (90, 1.0, 1.0)]
+    lab.shop.statements.switch("READ_WRITE")
+    lab.shop.statements.run("SELECT a", Run(executions=10, elapsed=1, pages=640, operations=10))
+    lab.shop.statements.run("SELECT b", Run(executions=90, elapsed=1, pages=90, operations=90))
     assert told() == ["by Query Store a read fetched 7.3 pages on average: 730 pages in 100 reads"]
 
 

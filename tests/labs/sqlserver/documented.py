@@ -21,6 +21,7 @@ _DUCKDB = {
     "float": "DOUBLE",
     "datetime": "TIMESTAMP",
     "datetime2": "TIMESTAMP",
+    "datetimeoffset": "TIMESTAMP",  # of UTC, and told as datetime2: DuckDB wants a library of its own for zones
     "varbinary": "BLOB",
     "binary": "BLOB",
 }

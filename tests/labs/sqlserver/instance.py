@@ -10,10 +10,12 @@ from itertools import count
 from uuid import UUID
 
 from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, PartitionScheme, Table
+from tests.labs.sqlserver.statements_kept import Run, Statements
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
 
 STARTED = datetime(2026, 1, 2, 3, 4, 5)  # the server's own time has no zone
 READ_AHEAD_PAGES = 64
+LOOKUP_MICROSECONDS = 50  # of a processor, for a look-up
 AZURE_DATABASE = 5  # EngineEdition of Azure SQL Database
 
 
@@ -111,6 +113,7 @@ class Database:
     log_reuse_wait: str = "NOTHING"  # log_reuse_wait_desc
     log_counters: FileCounters = field(default_factory=FileCounters)
     transactions: int = 0
+    statements: Statements = field(default_factory=Statements)  # Query Store, and its part of the plan cache
     owners: dict[str, str] = field(default_factory=dict)  # schema -> its owner, where that is not dbo
 
     def next_id(self, kind: str) -> int:
@@ -170,9 +173,7 @@ class Instance:
         self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
         self.next_errors: list[int] = []  # error numbers the next builds end with
         self.resumable_with_drop_existing = False
-        self.query_store = "OFF"
         self.pool_extension_kib = 0  # of the buffer-pool extension's file; 0: there is none
-        self.query_store_reads: list[tuple[int, float, float]] = []  # executions, pages and operations of each
         self.query_profiles: list[dict[str, int]] = []  # columns of operators of running queries
         self.pool_pages = 1_000_000  # of all databases
         self.page_life_seconds = 4200
@@ -204,8 +205,11 @@ class Instance:
         self.databases[name.lower()] = database
         return database
 
-    def read_randomly(self, database: Database, partition: Partition, reads: int) -> None:
-        """Look-ups that miss the buffer pool: each waits for one page of one file, as long as its disk takes."""
+    def read_randomly(self, database: Database, partition: Partition, reads: int, *, by: str = "") -> None:
+        """Look-ups that miss the buffer pool: each waits for one page of one file, as long as its disk takes.
+
+        ``by`` is the text of the statement that does one in each execution; "": nothing remembers it.
+        """
         with self.lock:
             if not partition.pages:
                 return  # a move has put another in its place while the reader was on its way
@@ -217,9 +221,15 @@ class Instance:
             file.counters.read(reads, reads, waited)
             self.performance.update({"Page lookups/sec": reads * 3, "Page reads/sec": reads})
             database.transactions += reads
+            if by:
+                work = reads * LOOKUP_MICROSECONDS
+                database.statements.run(by, Run(
+                    executions=reads, elapsed=waited * 1000 + work, worker=work, waited=waited * 1000, pages=reads,
+                    operations=reads, logical=reads * 3, rows=reads,
+                ))  # fmt: skip
 
-    def scan(self, database: Database, partition: Partition) -> None:
-        """Read it all in order, 64 pages ahead: nobody waits but for the first page."""
+    def scan(self, database: Database, partition: Partition, *, by: str = "") -> None:
+        """Read it all in order, 64 pages ahead: nobody waits but for the first page; ``by``: the statement's text."""
         with self.lock:
             pages, file = partition.pages, _file_of(database, partition)
             pieces = -(-pages // READ_AHEAD_PAGES)
@@ -228,6 +238,12 @@ class Instance:
             counted = {"Page lookups/sec": pages, "Page reads/sec": pages, "Readahead pages/sec": pages - 1}
             self.performance.update(counted)
             database.transactions += 1
+            if by:
+                elapsed = round(pieces * file.volume.scan_read_ms * 1000)
+                database.statements.run(by, Run(
+                    executions=1, elapsed=elapsed, worker=elapsed // 2, waited=1000, pages=pages, operations=pieces,
+                    logical=pages, rows=partition.rows,
+                ))  # fmt: skip
 
     def commit(self, database: Database, transactions: int, *, milliseconds: int = 4, log_bytes: int = 1024) -> None:
         """One after the other: each waits until its log record is written."""
@@ -274,6 +290,7 @@ class Instance:
             self.waits.clear()
             self.tempdb = FileCounters()
             for database in self.databases.values():
+                database.statements.evict()
                 database.log_counters = FileCounters()
                 for file in database.storage.files.values():
                     file.counters = type(file.counters)()

@@ -12,6 +12,7 @@ from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
 from tests.labs.sqlserver.storage import EXTENT, PAGE, FileCounters, Volume
 from tests.labs.sqlserver.views.relations import CREATED, STORAGE, Row, Viewer
 from tests.labs.sqlserver.views.relations_partitions import PARTITIONING
+from tests.labs.sqlserver.views.relations_statements import STATEMENTS, texts_of_handles
 
 CUMULATIVE, GAUGE = 272696576, 65792
 PADDED = 128  # object, counter and instance are nchar(128)
@@ -321,6 +322,7 @@ def sql_text(viewer: Viewer) -> Iterator[Row]:
     for session in viewer.instance.sessions.values():
         if session.request is not None:
             yield {"handle": handle(session.spid), "dbid": None, "objectid": None, "text": session.request.sql}
+    yield from texts_of_handles(viewer)
 
 
 def locks(viewer: Viewer) -> Iterator[Row]:
@@ -370,18 +372,6 @@ def pool_extension(viewer: Viewer) -> Iterator[Row]:
     }  # fmt: skip
 
 
-def query_store_options(viewer: Viewer) -> Iterator[Row]:
-    """sys.database_query_store_options."""
-    yield {"desired_state_desc": viewer.instance.query_store, "actual_state_desc": viewer.instance.query_store}
-
-
-def query_store_stats(viewer: Viewer) -> Iterator[Row]:
-    """sys.query_store_runtime_stats: what a test has set."""
-    for number, (executions, pages, operations) in enumerate(viewer.instance.query_store_reads, start=1):
-        row = {"runtime_stats_id": number, "plan_id": number, "count_executions": executions}
-        yield {**row, "avg_physical_io_reads": pages, "avg_num_physical_io_reads": operations}
-
-
 def query_profiles(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_exec_query_profiles: operators that a test has set, in this database unless they say otherwise.
 
@@ -409,6 +399,7 @@ def fulltext_indexes(viewer: Viewer) -> Iterator[Row]:
 RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     **STORAGE,
     **PARTITIONING,
+    **STATEMENTS,
     "sys.database_files": database_files,
     "sys.databases": databases,
     "sys.dm_io_virtual_file_stats": file_stats,
@@ -430,9 +421,7 @@ RELATIONS: dict[str, Callable[[Viewer], Iterator[Row]]] = {
     "sys.dm_tran_active_snapshot_database_transactions": snapshot_transactions,
     "sys.master_files": master_files,
     "sys.dm_os_buffer_descriptors": buffer_descriptors,
-    "sys.database_query_store_options": query_store_options,
     "sys.dm_os_buffer_pool_extension_configuration": pool_extension,
-    "sys.query_store_runtime_stats": query_store_stats,
     "sys.dm_exec_query_profiles": query_profiles,
     "sys.database_scoped_configurations": scoped_configurations,
     "sys.fulltext_indexes": fulltext_indexes,
