@@ -146,6 +146,7 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
     ]
     runner.__name__, runner.__doc__, runner.__module__ = function.__name__, function.__doc__, function.__module__
     runner.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    runner.__wrapped__ = function  # type: ignore[attr-defined]  # what inspect.unwrap finds
     runner.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return runner
 

@@ -39,8 +39,15 @@ class DaemonState:
         }[self.word]
 
 
-def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> DaemonState:
-    """Whether a daemon watches that database, as far as the ledger and this machine tell."""
+def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime, *, within: bool = False) -> DaemonState:
+    """Whether a daemon watches that database, as far as the ledger and this machine tell.
+
+    Args:
+        ledger: what it wrote.
+        database: the one that it watches.
+        now: the present time.
+        within: this very process is a daemon, and asks about itself.
+    """
     stored = ledger.state.load_document(database.name, STATUS)
     if stored is None:
         return DaemonState(word="never", alive=False, age_seconds=None, at=None, status={})
@@ -49,16 +56,16 @@ def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> Daemon
     fresh = age <= STALE_SAMPLES * max(database.sample_seconds, 1.0)
     here = status.get("host") == socket.gethostname()
     # A pid says something on its own machine only; of a daemon on another one nothing but its silence does.
-    gone = here and not _process_exists(int(status["pid"]))
+    gone = here and not _process_exists(int(status["pid"]), within=within)
     word = "stopped" if gone or not (fresh or here) else "running" if fresh else "late"
     return DaemonState(word=word, alive=word != "stopped", age_seconds=age, at=at, status=status)
 
 
-def _process_exists(pid: int) -> bool:
+def _process_exists(pid: int, *, within: bool) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:  # the process belongs to another user
         return True
-    return pid != os.getpid()  # this very process is a command, not the daemon
+    return within or pid != os.getpid()  # a command's own process is no daemon

@@ -48,6 +48,7 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.out = Output(as_json=options.as_json, no_color=options.no_color, wide=options.wide)
+        self.within_daemon = False  # what asks is the daemon itself, not a command next to it
         self._open = ExitStack()
 
     def __enter__(self) -> Self:

@@ -25,7 +25,7 @@ ledger:               # the durable record of proposals, approvals and moves
   history: 14d        # how long heat history is kept
   # anchors: FILE     # where the ends of its audit chain are noted; without it next to it (hotplace.db.anchors)
 
-metrics:              # Prometheus endpoint: /metrics, /healthz, /readyz
+metrics:              # a live page at /, /metrics, /healthz, /readyz; /api/v1 behind a password
   enabled: true
   listen: 127.0.0.1
   port: 9477

@@ -30,7 +30,7 @@ from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.notices.notifier import Notifier
 from agent.service.facts import facts_of
-from agent.service.httpd import Certificate, MetricsServer
+from agent.service.httpd import Certificate, MetricsServer, Pages, no_pages
 from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
 from agent.service.last_resort import LastResort
 from agent.service.metrics import AgentCollector
@@ -81,6 +81,7 @@ class Daemon:
         self._notifier = Notifier(ledger, clock, config.notices)
         self._scheduler: BackgroundScheduler | None = None
         self._server: MetricsServer | None = None
+        self.pages: Pages = no_pages  # what is served besides metrics and health
 
     def run(self) -> None:
         """Run until asked to stop.
@@ -183,6 +184,7 @@ class Daemon:
             port=metrics.port,
             tls=None if tls is None else Certificate(tls.certificate, tls.key, tls.client_ca),
             expected="" if auth is None else f"{auth.user}:{auth.password.read().get_secret_value()}",
+            pages=self.pages,
         )
 
     def _claim(self, watch: Watch) -> None:

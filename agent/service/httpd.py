@@ -1,4 +1,4 @@
-"""/metrics, /healthz and /readyz over HTTP, on loopback unless configured otherwise.
+"""/metrics, /healthz, /readyz and pages over HTTP, on loopback unless configured otherwise.
 
 ``/healthz`` says that the process lives; ``/readyz`` that every database has been sampled lately. TLS and basic
 authentication by configuration; without them only loopback is a fair place to listen.
@@ -20,7 +20,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder, gzip_accepted
@@ -31,9 +31,27 @@ from connectors.base import HotplaceError
 
 log = EventLog(__name__)
 Readiness = Callable[[], tuple[bool, str]]
+TEXT_TYPE = "text/plain; charset=utf-8"
 GZIP_LEVEL = 1  # the quickest: names that repeat are packed well at any
 QUEUED = 128  # connections that the kernel keeps until they are accepted
+ALWAYS = (("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"))  # headers of every answer
 DEFAULT_ENCODING = ""  # as without an Accept header
+
+
+class Answer(NamedTuple):
+    """What is sent to whoever asked."""
+
+    status: HTTPStatus
+    body: bytes
+    content_type: str = TEXT_TYPE
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+Pages = Callable[[str, str], Answer | None]  # path with its query, and the Host header; None: there is no such page
+
+
+def no_pages(target: str, host: str) -> None:
+    """There is no page."""
 
 
 class CannotListen(HotplaceError):
@@ -133,6 +151,7 @@ class MetricsServer:
         port: int,
         tls: Certificate | None = None,
         expected: str = "",
+        pages: Pages = no_pages,
     ) -> None:
         """Bind at once, so that a wrong address is an error at start.
 
@@ -143,13 +162,14 @@ class MetricsServer:
             port: port, 0 for any free one.
             tls: for https; None: http.
             expected: ``user:password`` that everything but /healthz asks for; "": nothing is asked.
+            pages: answers every other path.
 
         Raises:
             CannotListen: the address cannot be bound.
         """
         self._scheme = "http" if tls is None else "https"
         try:
-            self._server = _Server((listen, port), _handler(registry, readiness, expected), tls)
+            self._server = _Server((listen, port), _handler(registry, readiness, expected, pages), tls)
         except OSError as error:
             raise CannotListen(
                 f"cannot listen on {listen}:{port}: {error.strerror}",
@@ -189,12 +209,14 @@ def encode_page(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]
         return encode(registry), content_type
 
 
-def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -> type[BaseHTTPRequestHandler]:
+def _handler(
+    registry: CollectorRegistry, readiness: Readiness, expected: str, pages: Pages
+) -> type[BaseHTTPRequestHandler]:
     encoding = threading.Lock()  # one page at a time: it takes a core
     wanted = f"Basic {b64encode(expected.encode()).decode()}".encode() if expected else b""
 
     class Handler(BaseHTTPRequestHandler):
-        """Answers GET on three paths."""
+        """Answers GET, and nothing else."""
 
         server_version = "hotplace"
         sys_version = ""
@@ -209,42 +231,47 @@ def _handler(registry: CollectorRegistry, readiness: Readiness, expected: str) -
             # lives.
             if path != "/healthz" and not self._may_ask():
                 self.close_connection = True
-                self._answer(HTTPStatus.UNAUTHORIZED, b"a user and a password are asked for\n")
+                self._send(Answer(HTTPStatus.UNAUTHORIZED, b"a user and a password are asked for\n"))
                 return
             match path:
                 case "/metrics":
                     with encoding:
                         page, content_type = encode_page(registry, self.headers.get("Accept", ""))
-                    self._answer(HTTPStatus.OK, page, content_type, may_pack=True)
+                    self._send(Answer(HTTPStatus.OK, page, content_type), may_pack=True)
                 case "/healthz":
-                    self._answer(HTTPStatus.OK, b"alive\n")
+                    self._send(Answer(HTTPStatus.OK, b"alive\n"))
                 case "/readyz":
                     ready, sentence = readiness()
                     status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
-                    self._answer(status, f"{sentence}\n".encode())
+                    self._send(Answer(status, f"{sentence}\n".encode()))
                 case _:
-                    self._answer(HTTPStatus.NOT_FOUND, b"there is /metrics, /healthz and /readyz\n")
+                    self._send(self._page(), may_pack=True)
+
+        def _page(self) -> Answer:
+            """What the pages answer; a fault of theirs is said in the log, and the server goes on."""
+            try:
+                found = pages(self.path, self.headers.get("Host", ""))
+            except Exception:
+                log.exception("page failed", path=self.path)
+                return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, b"this page failed; the log says why\n")
+            return found or Answer(HTTPStatus.NOT_FOUND, b"there is /, /api/v1/, /metrics, /healthz and /readyz\n")
 
         def _may_ask(self) -> bool:
             """Whether the request names the user and password, compared in a time that tells nothing of them."""
             given = self.headers.get("Authorization", "").encode("utf-8", "replace")
             return not wanted or hmac.compare_digest(given, wanted)
 
-        def _answer(
-            self,
-            status: HTTPStatus,
-            body: bytes,
-            content_type: str = "text/plain; charset=utf-8",
-            *,
-            may_pack: bool = False,
-        ) -> None:
-            self.send_response(status)
+        def _send(self, answer: Answer, *, may_pack: bool = False) -> None:
+            self.send_response(answer.status)
+            body = answer.body
             if may_pack and gzip_accepted(self.headers.get("Accept-Encoding", "")):
                 body = gzip.compress(body, GZIP_LEVEL)
                 self.send_header("Content-Encoding", "gzip")
-            if status is HTTPStatus.UNAUTHORIZED:
+            if answer.status is HTTPStatus.UNAUTHORIZED:
                 self.send_header("WWW-Authenticate", 'Basic realm="hotplace", charset="UTF-8"')
-            self.send_header("Content-Type", content_type)
+            for name, value in (*answer.headers, *ALWAYS):
+                self.send_header(name, value)
+            self.send_header("Content-Type", answer.content_type)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -33,7 +33,7 @@ def status(session: Session) -> None:
     session.out.line(f"level {session.config.level}, {mode}")
     documents = []
     for database in session.databases:
-        daemon = daemon_of(ledger, database, now)
+        daemon = daemon_of(ledger, database, now, within=session.within_daemon)
         proposals = ledger.proposals.rows(database=database.name, states=OPEN_PROPOSALS)
         moves = ledger.moves.rows(database=database.name, states=UNDER_WAY)
         under_way = under_way_of(ledger, database, now)

@@ -89,7 +89,7 @@ def _seconds(every: str) -> float:
 def _document(session: Session, database: DatabaseConfig, limit: int) -> dict[str, Any]:
     """Everything that is shown of one database; asks the ledger alone."""
     now = session.clock.now()
-    daemon = daemon_of(session.ledger, database, now)
+    daemon = daemon_of(session.ledger, database, now, within=session.within_daemon)
     under_way = under_way_of(session.ledger, database, now)
     rows = session.ledger.moves.rows(database=database.name, states=UNDER_WAY)
     stored = session.ledger.state.load_arrays(database.name, RANKING)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import datetime
-from typing import Annotated, Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +22,11 @@ from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from connectors.base import HotplaceError
 from connectors.formatting import format_seconds
+
+if TYPE_CHECKING:
+    from agent.service.daemon import Daemon
+    from agent.service.httpd import Pages
+    from agent.web.site import Site
 
 
 @command(Group.SET_UP, "hotplace run --once")
@@ -47,10 +54,27 @@ def run(
     collect_as_usual()
     return_large_blocks()
     daemon = Daemon(config, session.config_path, session.ledger, session.clock)
+    daemon.pages = make_pages(daemon, session)
     daemon.run()
     if daemon.has_left:
         leave_at_once()
     return ExitCode.OK
+
+
+def make_pages(daemon: Daemon, session: Session) -> Pages:
+    """What a daemon serves besides metrics and health; made with the first request, since most never come."""
+    metrics = session.config.metrics
+    guarded = metrics.basic_auth is not None or (metrics.tls is not None and metrics.tls.client_ca is not None)
+
+    @cache
+    def site() -> Site:
+        from agent.cli.serving import ServedDocuments
+        from agent.web.site import Site
+
+        documents = ServedDocuments(lambda: daemon.config, session.ledger, session.clock)
+        return Site(documents, daemon.snapshots, guarded=guarded, monotonic=time.monotonic)
+
+    return lambda target, host: site().answer(target, host)
 
 
 def _run_once(session: Session) -> ExitCode:

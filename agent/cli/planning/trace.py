@@ -109,7 +109,7 @@ def _sentence(session: Session, database: DatabaseConfig, mark: TraceMark, figur
     if over or not mark.on:
         return f"trace is off: {collected}"
     end = "" if mark.until is None else f" until {format_when(mark.until)}"
-    alive = daemon_of(session.ledger, database, now).alive
+    alive = daemon_of(session.ledger, database, now, within=session.within_daemon).alive
     by = "" if alive else "; no daemon samples this database, start it with: hotplace run"
     return f"trace is on{end}: {collected}{by}"
 

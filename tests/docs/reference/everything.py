@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.docs.reference import alerts, claims, commands, keys, metrics, words
+from tests.docs.reference import alerts, claims, commands, http, keys, metrics, words
 
 
 def all_blocks() -> dict[str, str]:
@@ -14,4 +14,5 @@ def all_blocks() -> dict[str, str]:
         **words.blocks(),
         **alerts.blocks(),
         **claims.blocks(),
+        **http.blocks(),
     }

@@ -1,0 +1,1 @@
+"""What a browser and programs see of the daemon."""
