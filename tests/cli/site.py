@@ -18,6 +18,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from agent.cli.main import whole_app
+from tests.documents import check_document
 
 SECONDS = 60.0  # that any command may take at most
 
@@ -67,7 +68,10 @@ def run_here(*arguments: str, typed: str | None = None) -> Finished:
             _main()(args=arguments, prog_name="hotplace")
         sys.stdout.flush()
         sys.stderr.flush()
-        return Finished(int(ended.value.code or 0), out.getvalue().decode(), err.getvalue().decode())
+        finished = Finished(int(ended.value.code or 0), out.getvalue().decode(), err.getvalue().decode())
+    if "--json" in arguments and finished.out.startswith("{"):
+        check_document(arguments, finished.document)
+    return finished
 
 
 class Site:

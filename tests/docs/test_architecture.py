@@ -58,6 +58,6 @@ def test_the_drawing_shows_every_room() -> None:
 def test_promises_name_tests_that_exist() -> None:
     """What stands in italics below the promises are folders and files of tests."""
     named = [name for group in re.findall(r"\*([^*]+)\*", PROMISES) for name in re.split(r",\s+", group)]
-    paths = [re.sub(r"\s*\(.*\)$", "", name) for name in named]
+    paths = [re.sub(r"(?s)\s*\(.*\)$", "", name) for name in named]
     assert len(paths) > 20
     assert [path for path in paths if not (_exists(f"tests/{path}"))] == []
