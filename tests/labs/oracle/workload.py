@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from tests.labs.oracle.model import BEHIND, STARTED, Quirks, Segment, Tablespace
+from tests.labs.oracle.statements import Statement
 from tests.labs.oracle.views.licensed import Snapshot
 
 SCAN_BLOCKS = 128  # multiblock reads of 1 MB
+LOOKUP_MICROSECONDS = 50  # of a processor, for a look-up
 SWITCH_MICROSECONDS = 50  # from the end of a log write until its session runs again
 
 
@@ -32,6 +34,8 @@ class Workload:
         self.sorted = [Counter[str]() for _ in range(quirks.instances)]  # V$TEMPSTAT
         self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
 
+        self.remembered: list[dict[str, Statement]] = [{} for _ in range(quirks.instances)]  # V$SQLSTATS, by text
+
     def segments(self) -> Iterator[Segment]:
         """All segments there are."""
         raise NotImplementedError
@@ -50,12 +54,42 @@ class Workload:
             )  # fmt: skip
             self.dead.append((self.tablespaces[segment.tablespace].number, last))
 
-    def read_randomly(self, segment: Segment, reads: int, *, instance: int = 1, microseconds: int = 5000) -> None:
-        """Single-block reads that sessions waited for."""
+    def read_randomly(
+        self, segment: Segment, reads: int, *, instance: int = 1, microseconds: int = 5000, by: str = ""
+    ) -> None:
+        """Single-block reads that sessions waited for; ``by``: the statement that does one in each execution."""
         with self.changed:
             self.count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
             self.count(segment, instance, {"physical read requests": reads})
             self._wait(segment, instance, "db file sequential read", reads, reads, reads * microseconds)
+            if by:
+                waited, work = reads * microseconds, reads * LOOKUP_MICROSECONDS
+                self._remember(by, segment.owner, instance, {
+                    "EXECUTIONS": reads, "ELAPSED_TIME": waited + work, "CPU_TIME": work, "USER_IO_WAIT_TIME": waited,
+                    "DISK_READS": reads, "BUFFER_GETS": 3 * reads, "ROWS_PROCESSED": reads,
+                    "PHYSICAL_READ_REQUESTS": reads,
+                })  # fmt: skip
+            self.touch()
+
+    def run(self, text: str, counted: dict[str, int], *, owner: str = "APP", plan: int = 1, instance: int = 1) -> None:
+        """Executions of a statement by some plan; ``counted`` by column of V$SQLSTATS. No segment counts anything."""
+        with self.changed:
+            self._remember(text, owner, instance, counted, plan)
+            self.touch()
+
+    def _remember(self, text: str, owner: str, instance: int, counted: dict[str, int], plan: int = 1) -> None:
+        now = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
+        known = self.remembered[instance - 1]
+        statement = known.setdefault(text, Statement(text, owner, plan, now, now))
+        statement.plan, statement.last_active = plan, now
+        statement.counters.update(counted)
+
+    def age_out(self, text: str = "") -> None:
+        """A statement leaves every instance's memory with its counters, or all do: ALTER SYSTEM FLUSH SHARED_POOL."""
+        with self.changed:
+            for known in self.remembered:
+                for each in [text] if text else list(known):
+                    known.pop(each, None)
             self.touch()
 
     def read_cached(self, segment: Segment, reads: int, *, instance: int = 1) -> None:
@@ -194,6 +228,7 @@ class Workload:
             self.statistics[at].clear()
             self.events[at].clear()
             self.sorted[at].clear()
+            self.remembered[at].clear()
             for segment in self.segments():
                 segment.counters[at].clear()
             for space in self.tablespaces.values():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from tests.labs.oracle.model import BEHIND, BLOCK, STARTED, STATISTICS
+from tests.labs.oracle.statements import LONGEST, exact_signature, force_signature
 
 if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
@@ -26,6 +27,11 @@ _EVENTS: tuple[str, ...] = (
     *("db file sequential read", "db file scattered read", "db file parallel read", "direct path read"),
     *("direct path write", "read by other session", "free buffer waits", "write complete waits"),
     *("direct path read temp", "direct path write temp", "log file sync"),
+)
+_SQLSTATS: tuple[str, ...] = (
+    *("EXECUTIONS", "ELAPSED_TIME", "CPU_TIME", "USER_IO_WAIT_TIME", "DISK_READS", "DIRECT_READS", "BUFFER_GETS"),
+    *("ROWS_PROCESSED", "PARSE_CALLS", "APPLICATION_WAIT_TIME", "CONCURRENCY_WAIT_TIME", "CLUSTER_WAIT_TIME"),
+    *("PHYSICAL_READ_REQUESTS", "LOADS", "INVALIDATIONS"),
 )
 _OF_BACKGROUND = ("log file parallel write",)  # LGWR's, which lives in the root
 _WAIT_CLASS = {"log file sync": "Commit", "log file parallel write": "System I/O"}
@@ -304,6 +310,18 @@ def transactions(db: EmulatedDatabase, instance: int) -> Rows:
             }  # fmt: skip
 
 
+def sql_statistics(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$SQLSTATS: of the latest plan, with the counters of all."""
+    for statement in db.remembered[instance - 1].values():
+        counted = {name: statement.counters[name] for name in _SQLSTATS}
+        yield {
+            "SQL_TEXT": statement.text[:LONGEST], "SQL_FULLTEXT": statement.text, "SQL_ID": statement.sql_id,
+            "PLAN_HASH_VALUE": statement.plan, "LAST_ACTIVE_TIME": statement.last_active, **counted,
+            "EXACT_MATCHING_SIGNATURE": exact_signature(statement.text),
+            "FORCE_MATCHING_SIGNATURE": force_signature(statement.text), "CON_ID": container_id(db),
+        }  # fmt: skip
+
+
 def archive_destinations(db: EmulatedDatabase, _: int) -> Rows:
     """V$ARCHIVE_DEST: a local one, and those that feed standbys."""
     yield {"DEST_ID": 1, "DEST_NAME": "LOG_ARCHIVE_DEST_1", "STATUS": "VALID", "TARGET": "PRIMARY"}
@@ -351,6 +369,7 @@ PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$LOCKED_OBJECT": locked_objects,
     "V$LOCK": locks,
     "V$TRANSACTION": transactions,
+    "V$SQLSTATS": sql_statistics,
     "V$ARCHIVE_DEST": archive_destinations,
     "V$RECOVERY_FILE_DEST": recovery_area,
     "V$ENCRYPTED_TABLESPACES": nothing,
