@@ -8,7 +8,7 @@ DEMO := $(VENV)/.demo-ready
 DEV := $(VENV)/.dev-ready
 ARGS ?=
 
-.PHONY: help demo test fault-simulation lint bench bench-quick docs docs-write setup components clean
+.PHONY: help demo test fault-simulation mutants soak lint bench bench-quick docs docs-write setup components clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -62,6 +62,16 @@ bench-quick: $(DEV) ## small versions of the benchmarks in about five minutes; p
 
 fault-simulation: $(DEV) ## the whole agent among faults drawn from seeds; ARGS="--seeds 1000 --jobs 2", or ARGS="--seed 7"
 	@$(BIN)/python -m tests.fault_simulation $(ARGS)
+
+mutants: components ## small mistakes in the agent's source, each against the tests that pass by it; ARGS="--named" for those with a name
+	@$(BIN)/python -m tests.mutants $(ARGS)
+
+# What makes sure takes hours: a thousand seeds that no other run has, every mistake, real faults, thousands of connections.
+soak: components ## the long proofs, hours: seeds, mutants, faults in the laboratory, 5,000 slow connections
+	@$(BIN)/python -m tests.fault_simulation --first $${SOAK_FIRST:-100000} --seeds $${SOAK_SEEDS:-1000} --jobs 2
+	@HOTPLACE_SLOW_CONNECTIONS=5000 $(BIN)/python -m pytest -q tests/e2e/test_slow_connections.py
+	@$(BIN)/python -m tests.bench.lab faults
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 docs: $(DEV) ## builds docs/ strictly into docs/site and checks links, commands, metrics and keys against the code
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)

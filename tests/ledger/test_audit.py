@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from agent.ledger import Ledger, LedgerError
@@ -44,6 +50,20 @@ def test_a_changed_row_is_named(ledger: Ledger, number: int, tamper: Tamper, col
     report = ledger.audit.verify()
     assert (report.ok, report.broken_id, report.rows) == (False, 4, 3)
     assert "row 4" in report.sentence
+
+
+def test_a_rewritten_row_with_its_right_hash_is_found(ledger: Ledger, number: int, tamper: Tamper, path: Path) -> None:
+    """The hash is no secret, and a forger computes it too: the next row still follows the row that was."""
+    with closing(sqlite3.connect(path)) as file:
+        row, at, actor, event, subject, previous = file.execute(
+            "SELECT id, at, actor, event, subject, previous FROM audit WHERE id = 4"
+        ).fetchone()
+    forged = '{"count": 99}'
+    parts = json.dumps([row, at, actor, event, subject, forged, previous], ensure_ascii=False, separators=(",", ":"))
+    tamper("UPDATE audit SET facts = ?, hash = ? WHERE id = 4", forged, hashlib.sha256(parts.encode()).hexdigest())
+    report = ledger.audit.verify()
+    assert (report.ok, report.broken_id, report.rows) == (False, 5, 4)
+    assert "row 5 does not follow" in report.sentence
 
 
 @pytest.mark.parametrize("row", [1, 3, 6])

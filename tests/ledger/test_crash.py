@@ -5,17 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger, LedgerBusy, LedgerFull
+from agent.ledger import Ledger, LedgerBusy, LedgerFull, StepState
+from agent.ledger.file.database import Database
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState, ProposalState
 from connectors.base import Retry
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import stored
+from tests.ledger.conftest import approved, stored
 
 ROOT = Path(__file__).parents[2]
 KILLS = (1, 2, 7)  # after that many rounds
@@ -79,6 +84,42 @@ def test_a_killed_writer_leaves_no_half_decision(path: Path) -> None:
             states = {move.state for move in ledger.moves.rows(proposal_id=row.id)}
             assert states
             assert states <= allowed[row.state]
+
+
+ON_DISK, SOON = 2, 1  # PRAGMA synchronous: FULL and NORMAL
+
+
+def test_what_is_decided_or_sent_is_on_the_disk_first(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise 3: a power cut takes neither a decision nor the intent of a statement; only samples may be lost."""
+    levels: list[int] = []
+    write = Database.write
+
+    @contextmanager
+    def watched(database: Database, *, durable: bool = True) -> Iterator[Any]:
+        with write(database, durable=durable) as transaction:
+            yield transaction
+            levels.append(int(transaction.scalar("PRAGMA synchronous")))
+
+    def level_of(act: Callable[[], Any]) -> tuple[set[int], Any]:
+        levels.clear()
+        answer = act()
+        return set(levels), answer
+
+    monkeypatch.setattr(Database, "write", watched)
+    level, number = level_of(lambda: approved(ledger, 1))
+    assert level == {ON_DISK}
+    (move,) = ledger.moves.rows(proposal_id=number)
+    for state in (MoveState.PRECHECK, MoveState.RUNNING):
+        level, _ = level_of(partial(ledger.moves.transition, move.id, state, "as a test"))
+        assert level == {ON_DISK}
+    level, step = level_of(lambda: ledger.moves.step_intent(move.id, 1, move.move.route.steps[0].sql))
+    assert level == {ON_DISK}
+    level, _ = level_of(lambda: ledger.moves.step_result(step, StepState.DONE, ""))
+    assert level == {ON_DISK}
+    level, _ = level_of(lambda: ledger.audit.record("test", "a decision"))
+    assert level == {ON_DISK}
+    level, _ = level_of(lambda: ledger.state.save_document("shop", "figures", {"seen": 1}))
+    assert level == {SOON}
 
 
 def test_several_processes_write_at_once(path: Path) -> None:
