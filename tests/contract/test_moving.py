@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent.planning.routing import derives
 from connectors.base import (
     Connector,
     ConnectorError,
@@ -51,6 +52,13 @@ def _routes(connector: Connector, key: str, space: str) -> tuple[Route, ...]:
     assert isinstance(found, tuple)
     assert found
     return found
+
+
+def test_the_same_statements_when_asked_again(harness: EngineHarness, connector: Connector, table: PlayTable) -> None:
+    """For the bundle and target of a stored route: else nothing approved under a standing rule would ever begin."""
+    for key in (table.key, table.index_key):
+        for route in _routes(connector, key, harness.target_space):
+            assert derives(connector, route), route.name
 
 
 def test_no_route_to_an_unknown_space(connector: Connector, table: PlayTable) -> None:

@@ -17,7 +17,7 @@ from agent.service.watch import Watch
 from policies.demand.counter_deltas import difference
 from policies.model.settings import PolicySettings
 from tests.fault_simulation import oracles
-from tests.fault_simulation.script import HOUR, Event, Kind, Script, Site, Trigger
+from tests.fault_simulation.script import HOUR, Event, Kind, Limits, Script, Site, Trigger
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,7 @@ def _script(world: int, *events: tuple[float, Kind, Trigger, int, float], **othe
 
 TIME, BEGIN, COPYING = Trigger.TIME, Trigger.STATEMENT_BEGIN, Trigger.COPYING
 SAFE = _script(0)
+WIDE = Limits(most_bytes=10**12, locks="any", least_gain_per_hour=0.0, most_a_day=5, hours=24.0)
 GROUP = 1  # a world whose plan begins with a group: one table makes room for another
 MUTANTS = (
     Mutant("an approval never expires", oracles.APPROVED,
@@ -107,6 +108,14 @@ MUTANTS = (
         ("agent.execution.precheck._begun_in_time", nothing),
         ("agent.planning.planner.expiry_of", lambda _, made_at, lasts: made_at + lasts),
     )),
+    Mutant("a rule that people have closed begins what it has approved", oracles.APPROVED,
+           _script(0, (0.2, Kind.OPEN_RULE, TIME, 0, 0.0), (1.2, Kind.CLOSE_RULE, TIME, 0, 0.0),
+                   auto=WIDE, windows=("01:40-02:00",)),
+           (("agent.ledger.rules.Rules.why_not_begin", none_of("")),)),
+    Mutant("the limits of a rule are not asked", oracles.APPROVED,
+           _script(0, (0.2, Kind.OPEN_RULE, TIME, 0, 0.0), auto=replace(WIDE, most_bytes=1)),
+           (("agent.ledger.chain.standing.find_refusal", none_of("")),
+            ("agent.execution.precheck._conditions_hold", nothing))),
     Mutant("dry_run is not asked", oracles.DRY_RUN, replace(SAFE, site=replace(SAFE.site, dry_run=True)),
            (("agent.service.watch.Watch.act", _act_all_the_same),)),
     Mutant("an unknown outcome counts as done", oracles.TRUE_STATES, _script(0, (0.5, Kind.LOST, COPYING, 3, 0.0)),

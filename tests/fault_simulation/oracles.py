@@ -27,6 +27,7 @@ from connectors.simulated.server.language import Move
 from connectors.simulated.server.placement import ONLINE_ROOM, Placement, Running
 from connectors.simulated.server.workload import copy_seconds
 from policies.model.plan import MoveReason
+from tests.fault_simulation.automatic import Automatic
 from tests.fault_simulation.people import Decision
 from tests.fault_simulation.process import Process
 from tests.fault_simulation.server import Sent
@@ -152,17 +153,35 @@ class Oracles:
 
     def _decision(self, agent: AgentProgram, row: dict[str, Any], move: dict[str, Any]) -> Decision | None:
         """Of the proposal itself, or of the one whose group it takes back as that showed."""
-        own = _of(self._site.people.decisions, agent, row["proposal"], row["digest"])
+        own = self._decided(agent, row["proposal"], row["digest"], json.loads(row["body"]), row["move"])
         if own is not None or move["reason"] != WAY_BACK:
             return own
         done = _move_row(agent, move["undoes"])
         if done is None:
             return None
-        original = next(each for each in json.loads(done["body"])["moves"] if each["ordinal"] == done["of_proposal"])
+        body = json.loads(done["body"])
+        original = next(each for each in body["moves"] if each["ordinal"] == done["of_proposal"])
         shown = {step["sql"] for step in original["route"]["undo_steps"]}
         if not original["goes_back"] or not {step["sql"] for step in move["route"]["steps"]} <= shown:
             return None
-        return _of(self._site.people.decisions, agent, done["proposal"], done["digest"])
+        return self._decided(agent, done["proposal"], done["digest"], body, None)
+
+    def _decided(
+        self, agent: AgentProgram, proposal: int, digest: str, body: dict[str, Any], begins: int | None
+    ) -> Decision | None:
+        """What people have decided about a proposal, or about the standing rule under which it was approved."""
+        own = _of(self._site.people.decisions, agent, proposal, digest)
+        with closing(_open(agent)) as ledger:
+            automatic = Automatic.of(ledger, proposal)
+            if own is not None or automatic is None:
+                return own
+            why = automatic.why_not(ledger, self._site.people.rules, agent.name, body, begins)
+        self._check(APPROVED, not why, f"proposal {proposal} under standing rule {automatic.rule}: {why}")
+        rules = [each.limits for each in self._site.people.rules if each.rule == automatic.rule and each.limits]
+        if why or not rules:
+            return None
+        ends = min(datetime.fromisoformat(body["expires_at"]), rules[-1].expires_at)
+        return Decision(agent.name, proposal, digest, "a rule", rules[-1].expires_at, ends)
 
     def _other_object(self, sent: Sent, move: dict[str, Any]) -> str:
         """Whether the approved name is another object now, and the agent has had the chance to see that."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agent.ledger import Ledger, LedgerError, MoveRow, RequestKind
+from agent.keys import Signable, Signature, SignatureInvalid, Signers
+from agent.ledger import Ledger, LedgerError, MoveRow, RequestKind, RuleState
+from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ACTIONABLE, UNDOABLE, UNFINISHED, MoveState, ProposalState
 from agent.planning.undo import propose_undo
 from agent.service.daemon import _Asked
@@ -37,6 +40,33 @@ class Decision:
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class RuleEvent:
+    """A standing rule that people have opened, or closed (``limits`` is None)."""
+
+    agent: str
+    rule: int
+    row: int  # the audit row of it, the last one then: what came later has a higher number
+    limits: StandingRule | None = None
+
+
+def sign(document: Signable, who: str = "ann") -> str:
+    """What stands for a signature of OpenSSH: by whom, and a hash of the purpose and the text."""
+    return f"{who} {hashlib.sha256(f'{document.namespace} {document.text}'.encode()).hexdigest()}"
+
+
+def verify(_: Signers, document: Signable, armored: str) -> Signature:
+    """In place of ``Signers.verify``, which starts two processes for each.
+
+    Raises:
+        SignatureInvalid: it is not over just this document.
+    """
+    who = armored.partition(" ")[0]
+    if armored != sign(document, who):
+        raise SignatureInvalid("the signature does not fit", advice="")
+    return Signature(who, f"SHA256:{who}", armored)
+
+
 @dataclass(slots=True)
 class Person:
     """Ann, Bob and Eve at their terminals; what they do fails where the ledger says no, and they go on."""
@@ -46,6 +76,7 @@ class Person:
     undone: set[tuple[str, int]] = field(default_factory=set)  # agent and move of which an undo was asked for
     dropped: set[tuple[str, int]] = field(default_factory=set)  # agent and move that was struck or cancelled in time
     asked: set[tuple[str, int]] = field(default_factory=set)  # agent and proposal that a person asked for
+    rules: list[RuleEvent] = field(default_factory=list)  # in order
 
     @contextmanager
     def _at_ledger(self, agent: AgentProgram) -> Iterator[Ledger]:
@@ -76,7 +107,9 @@ class Person:
 
     def _approve(self, agent: AgentProgram, number: int, digest: str, expires_at: datetime) -> None:
         with self._at_ledger(agent) as ledger:
-            ledger.proposals.approve(number, who="ann", origin="terminal 1", digest=digest)
+            signed = ledger.rules.approval.signers is not None
+            signature = sign(ledger.proposals.document(number)[0]) if signed else ""
+            ledger.proposals.approve(number, who="ann", origin="terminal 1", digest=digest, signature=signature)
             now = self.site.clock.now()
             self.decisions.append(Decision(agent.name, number, digest, "ann", now, expires_at))
             self.site.tell(f"ann approved proposal {number} of {agent.name}")
@@ -190,6 +223,38 @@ class Person:
 
         self.site.clock.call_later(600.0 + 7200.0 * max(first, second), leave)
 
+    def open_rule(self, first: float, second: float) -> None:
+        """Propose a standing rule where there is none, and sign the one that there is."""
+        del first, second
+        agent, limits = self.site.main, self.site.script.site.auto
+        with self._at_ledger(agent) as ledger:
+            if limits is None:
+                return
+            if not ledger.rules.rows():
+                rule = StandingRule(
+                    database="sim", fingerprint=self.site.server.fingerprint, mode="hsm", units=("*",),
+                    most_bytes=limits.most_bytes, locks=LockClass(limits.locks), most_stall_seconds=3600.0,
+                    least_gain_per_hour=limits.least_gain_per_hour, most_a_day=limits.most_a_day,
+                    expires_at=self.site.clock.now() + timedelta(hours=limits.hours),
+                )  # fmt: skip
+                ledger.rules.propose(rule, who="bob", origin="terminal 2")
+            (row,) = ledger.rules.rows()
+            if row.state in (RuleState.PROPOSED, RuleState.CLOSED):
+                document = ledger.rules.document(row.number)
+                ledger.rules.open(row.number, origin="terminal 1", signature=sign(document))
+                last = ledger.audit.rows(1, event="rule.opened")[0].id
+                self.rules.append(RuleEvent(agent.name, row.number, last, row.rule))
+
+    def close_rule(self, first: float, second: float) -> None:
+        """Nothing of its own accord any more."""
+        del first, second
+        agent = self.site.main
+        with self._at_ledger(agent) as ledger:
+            for row in ledger.rules.rows():
+                ledger.rules.close(row.number, who="eve", origin="terminal 3", reason="an incident")
+                last = ledger.audit.rows(1, event="rule.closed")[0].id
+                self.rules.append(RuleEvent(agent.name, row.number, last))
+
     # -- at the end ------------------------------------------------------------------------------------------------
 
     def answer_everything(self, agent: AgentProgram) -> None:
@@ -230,4 +295,6 @@ PEOPLE_DO: dict[Kind, Callable[[Person, float, float], None]] = {
     Kind.RELOAD_MISTAKE: Person.reload_mistake,
     Kind.STOP: Person.stop,
     Kind.RIVAL: Person.rival,
+    Kind.OPEN_RULE: Person.open_rule,
+    Kind.CLOSE_RULE: Person.close_rule,
 }

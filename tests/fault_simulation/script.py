@@ -70,6 +70,8 @@ class Kind(StrEnum):
     RELOAD_MISTAKE = "reload with a mistake"
     STOP = "stop"
     RIVAL = "rival agent"
+    OPEN_RULE = "standing rule signed"
+    CLOSE_RULE = "standing rule closed"
 
 
 LEDGER = (Trigger.LEDGER_BEGIN, Trigger.LEDGER_COMMIT)
@@ -121,6 +123,8 @@ KINDS: dict[Kind, tuple[float, tuple[Trigger, ...]]] = {
     Kind.RELOAD_MISTAKE: (0.5, ON_THE_WAY),
     Kind.STOP: (0.7, ON_THE_WAY),
     Kind.RIVAL: (0.4, ON_THE_WAY),
+    Kind.OPEN_RULE: (0.0, ON_THE_WAY),  # where the level is auto, and by numbers of its own
+    Kind.CLOSE_RULE: (0.0, ON_THE_WAY),
 }  # fmt: skip
 MOST_PASSED = {
     Trigger.LEDGER_BEGIN: 60, Trigger.LEDGER_COMMIT: 60, Trigger.LEDGER_DONE: 60,
@@ -128,6 +132,9 @@ MOST_PASSED = {
     Trigger.COPYING: 60,
 }  # fmt: skip  # calls that are let pass before an event strikes
 WINDOWS = ((), (), ("00:00-24:00",), ("01:00-03:30", "05:00-06:00"), ("00:30-01:00", "01:40-02:00", "03:00-07:00"))
+
+
+AUTO_SHARE = 0.3  # of the seeds: the level is auto
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +153,17 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Of the standing rule that people sign where the level is auto."""
+
+    most_bytes: int
+    locks: str
+    least_gain_per_hour: float
+    most_a_day: int
+    hours: float  # until it ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """How the site is set up."""
 
@@ -159,6 +177,7 @@ class Site:
     retries: int
     dry_run: bool
     maximum_moves: int
+    auto: Limits | None = None  # None: the level is propose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +198,11 @@ def draw(seed: int) -> Script:
     random = Random(seed)  # a simulation, no secret
     site = _site(random)
     events = [*_approvals(random, site), *(_event(random, site) for _ in range(random.randint(3, 16)))]
+    # By numbers of its own: every other thing that a seed draws stays what it was before there were rules.
+    own = Random(f"standing rule of {seed}")  # a simulation, no secret
+    if own.random() < AUTO_SHARE:
+        site = replace(site, auto=_limits(own))
+        events += _rule_events(own, site)
     return Script(seed=seed, site=site, events=tuple(sorted(events, key=lambda event: event.at)))
 
 
@@ -203,6 +227,25 @@ def _approvals(random: Random, site: Site) -> list[Event]:
     while due < site.hours * HOUR:
         found.append(Event(due, Kind.APPROVE, Trigger.TIME, 0, (random.random() * 0.2, random.random())))
         due += random.uniform(0.3, 1.2) * HOUR
+    return found
+
+
+def _limits(random: Random) -> Limits:
+    return Limits(
+        most_bytes=random.choice((10**9, 4 * 10**9, 10**12)), locks=random.choice(("none", "brief", "any")),
+        least_gain_per_hour=random.choice((0.0, 0.0, 60.0)), most_a_day=random.choice((1, 2, 5)),
+        hours=random.choice((1.2, 24.0, 24.0)),
+    )  # fmt: skip
+
+
+def _rule_events(random: Random, site: Site) -> list[Event]:
+    """A rule is signed early; now and then it is closed, and signed again."""
+    found = [Event(0.2 * HOUR, Kind.OPEN_RULE, Trigger.TIME, 0, (0.0, 0.0))]
+    for _ in range(random.randint(0, 3)):
+        kind = random.choice((Kind.OPEN_RULE, Kind.CLOSE_RULE))
+        at, trigger = random.uniform(0.5, site.hours) * HOUR, random.choice(ON_THE_WAY)
+        passes = int(MOST_PASSED.get(trigger, 0) * random.random() ** 2)
+        found.append(Event(at, kind, trigger, passes, (random.random(), random.random())))
     return found
 
 

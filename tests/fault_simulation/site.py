@@ -14,7 +14,9 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
-from agent.ledger import Ledger
+from agent.keys import Signers
+from agent.ledger import ApprovalRule, Ledger
+from agent.ledger.chain.signed import PLAIN
 from agent.model.states import MoveState
 from agent.service.daemon import _Asked
 from connectors.base import CannotConnect, OutcomeUnknown
@@ -24,7 +26,7 @@ from tests.fault_simulation import worlds
 from tests.fault_simulation.agent_program import AgentProgram, VirtualScheduler
 from tests.fault_simulation.disk import Disk
 from tests.fault_simulation.others import OTHERS_DO, change_server
-from tests.fault_simulation.people import PEOPLE_DO, Person
+from tests.fault_simulation.people import PEOPLE_DO, Person, verify
 from tests.fault_simulation.process import Process
 from tests.fault_simulation.script import HOUR, MINUTE, Event, Kind, Script, Trigger
 from tests.fault_simulation.server import Fate, Server, connect_to, error_of
@@ -224,6 +226,7 @@ class FaultySite:
         for agent in self.agents.values():
             agent.disk.failing = None
             self.write_config(agent)
+        self.people.close_rule(0.0, 0.0)
         used = [name for name in (SECOND, MAIN) if self.agents[name].lives]
         for name in used:
             self._finish(name)
@@ -245,7 +248,8 @@ class FaultySite:
 
     def ledger(self, agent: AgentProgram) -> Ledger:
         """The ledger of an agent as another program opens it."""
-        return Ledger.open(agent.disk.path, self.clock, actor="a person", create=False, busy_seconds=0.2)
+        rule = PLAIN if self.script.site.auto is None else ApprovalRule(Signers(Path("signers")), automatic=True)
+        return Ledger.open(agent.disk.path, self.clock, actor="a person", create=False, busy_seconds=0.2, rule=rule)
 
 
 @contextmanager
@@ -261,6 +265,7 @@ def virtual_time(site: FaultySite) -> Iterator[None]:
         "agent.service.jobs.return_free_blocks": lambda: None,
         "agent.ledger.chain.audit.send_to_system_log": lambda _: None,
         "agent.execution.attempt.TEND_EVERY_SECONDS": 1.0,
+        "agent.keys.signers.Signers.verify": verify,
         "connectors.simulated.mover.SLICES": 20,
         "connectors.simulated.mover.LONGEST_SLICE": 5.0,
     }

@@ -54,10 +54,11 @@ def shop(seed: int) -> Scenario:
 
 def config(site: Site, *, windows: tuple[str, ...], window_bytes: int | None, dry_run: bool) -> str:
     """The text of the configuration."""
+    level = "propose" if site.auto is None else "auto\napproval: signed\nallowed_signers: signers"
     daily = ", ".join(f"'mon-sun {window}'" for window in windows)
     cap = f"    window_bytes: {window_bytes // 10**9} GB\n" if window_bytes and windows else ""
     return f"""\
-level: propose
+level: {level}
 dry_run: {str(dry_run).lower()}
 ledger: {{path: ledger.db}}
 metrics: {{enabled: false}}
