@@ -58,6 +58,7 @@ COMPONENTS = (
     Component(("prometheus",), "promtool, which tries the alert rules on series", programs=("promtool",)),
     Component(("openssh-client",), "signatures of approvals", programs=("ssh-keygen",)),
     Component(("fio",), "the slow-disk laboratory's check of its own disks", programs=("fio",), laboratory=True),
+    Component(("chromium",), "the browser that reports are shown in", programs=("chromium",)),
     Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
     Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),
     Component(("derby-tools",), "the emulated Db2: Apache Derby", pattern="usr/share/java/derbynet.jar"),
@@ -65,7 +66,7 @@ COMPONENTS = (
 
 NODE = Path(sys.prefix) / "node"
 NODE_MODULES = NODE / "node_modules"
-NODE_PACKAGES = ("oracledb@26.0.0",)  # from npm, pinned; its thin mode needs no build step
+NODE_PACKAGES = ("oracledb@26.0.0", "axe-core@4.14.1")  # from npm, pinned; neither needs a build step
 OLDER_DRIVER = Path(sys.prefix) / "oracledb-3.4"  # beside the pinned one: old sites stay on that line
 OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
 ORACLE_GRAMMARS = Path(sys.prefix) / "oracle-grammars"  # jars; an optional extra where Maven and a JDK are anyway

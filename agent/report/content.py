@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.explanation.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
@@ -17,6 +17,9 @@ from agent.model.states import CARRIED_OUT, IN_PLACE
 from agent.terminal.throughput import forecast_document, forecast_facts
 from agent.terminal.wording import state_text
 from connectors.formatting import format_bytes, format_seconds, format_wait
+
+if TYPE_CHECKING:
+    from agent.report.figures import ReportFigures
 
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 READ_AT_ONCE = 50  # proposals
@@ -64,6 +67,19 @@ class MoveRecord:
         return not any(step.state in OPEN_ENDED for step in self.steps)
 
     @property
+    def remarks(self) -> Iterator[str]:
+        """What became of it and why, and what it did as measured."""
+        if self.why:
+            yield f"{self.state}: {self.why}"
+        if self.outcome is not None:
+            yield self.outcome.outcome.sentence
+
+    @property
+    def verdict(self) -> str:
+        """Its outcome in a word; "" where there is none yet."""
+        return "" if self.outcome is None else self.outcome.outcome.judged
+
+    @property
     def took(self) -> str:
         """How long it took, for people; "" where nothing was sent."""
         return _duration(self.copy_seconds, complete=self.copy_complete) if self.steps else ""
@@ -106,6 +122,13 @@ class ProposalRecord:
         found = (move.outcome.outcome.throughput_sentence for move in self.moves if move.outcome is not None)
         return next(found, "")
 
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What was forecast and measured of all its moves together."""
+        yield from (f"{title}: {figures}" for title, figures in self.forecast)
+        if self.measured:
+            yield f"measured: {self.measured}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
@@ -124,6 +147,18 @@ class Report:
     def moves(self) -> list[MoveRecord]:
         """Moves of all proposals."""
         return [move for proposal in self.proposals for move in proposal.moves]
+
+    @property
+    def remarks(self) -> list[tuple[str, str]]:
+        """What is to be said of proposals and moves, each sentence once, with the numbers of those it is about."""
+        of_proposals = ((each.row.id, text) for each in self.proposals for text in each.remarks)
+        of_moves = ((each.row.id, text) for each in self.moves for text in each.remarks)
+        return [*_said_once("proposal", of_proposals), *_said_once("move", of_moves)]
+
+    @property
+    def decisions(self) -> list[AuditRow]:
+        """By persons, the oldest first."""
+        return sorted((each for proposal in self.proposals for each in proposal.decisions), key=lambda each: each.id)
 
     @property
     def totals(self) -> Mapping[str, Any]:
@@ -163,6 +198,21 @@ class Report:
         if not totals["bytes_moved"]:
             return "nothing"
         return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
+
+
+def _said_once(what: str, said: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    """Sentences in their order with the proposals or moves that they are about: ``("moves 1 and 2", "...")``."""
+    about: dict[str, list[int]] = {}
+    for number, text in said:
+        about.setdefault(text, []).append(number)
+    return [(joined(what, numbers), text) for text, numbers in about.items()]
+
+
+def joined(what: str, numbers: Sequence[int]) -> str:
+    """Numbers of something for people: ``move 3``, ``moves 3, 4 and 7``."""
+    if len(numbers) == 1:
+        return f"{what} {numbers[0]}"
+    return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _by_verdict(outcomes: Iterable[Outcome]) -> dict[str, int]:
@@ -249,8 +299,10 @@ def _move_records(ledger: Ledger, by_proposal: Mapping[int, Sequence[MoveRow]]) 
     }
 
 
-def report_document(report: Report) -> dict[str, Any]:
-    """The same as JSON values."""
+def report_document(report: Report, figures: ReportFigures) -> dict[str, Any]:
+    """The same as JSON values, with the figures of the pictures."""
+    from agent.report.figures import figures_document
+
     return {
         "database": report.database,
         "since": report.since,
@@ -269,6 +321,7 @@ def report_document(report: Report) -> dict[str, Any]:
             "head": report.audit.head,
             "sentence": report.audit.sentence,
         },
+        "figures": figures_document(figures),
     }
 
 

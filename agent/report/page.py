@@ -12,14 +12,21 @@ from connectors.formatting import format_bytes, format_ratio, format_seconds
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from agent.report.figures import ReportFigures
 
-def html_page(report: Report) -> str:
-    """One self-contained page; every text from a database is escaped."""
-    return _environment().get_template("report.html").render(report=report, totals=report.totals)
+
+def html_page(report: Report, figures: ReportFigures) -> str:
+    """One self-contained page without scripts; every text from a database is escaped."""
+    from agent.plots.theme import VARIABLES  # only a page with pictures needs what draws them
+    from agent.report.pictures import pictures_of
+    from agent.report.summary import summary_of
+
+    shown = {"summary": summary_of(report, figures), "pictures": pictures_of(report, figures), "colors": VARIABLES}
+    return _environment().get_template("report.html").render(report=report, **shown)
 
 
 def markdown_page(report: Report) -> str:
-    """The same as Markdown; what would end a cell of a table is escaped."""
+    """What was done, as Markdown, without pictures; what would end a cell of a table is escaped."""
     return _environment().get_template("report.md").render(report=report, totals=report.totals)
 
 

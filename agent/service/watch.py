@@ -35,6 +35,7 @@ from agent.planning.obsolete_proposals import end_obsolete_proposals, requested_
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.undo import settle_undos
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
+from agent.sampling.tier_fill import fill_of, record_fill
 from agent.sampling.trace import NothingTraced
 from agent.service.facts import waiting_of
 from agent.service.snapshot import Snapshot, Term, Worth
@@ -196,6 +197,7 @@ class Watch:
         state.save_arrays(name, RANKING, planning.made_at, ordered.arrays())
         state.save_document(name, PIN_REPORTS, reports_document(pin_reports(planning)))
         store_decision(self._ledger, name, planning)
+        record_fill(self._ledger, name, fill_of(planning.made_at, planning.situation))
         state.save_document(name, ADVICE, advice_document(advice_on(planning)))
 
     def proposal(self, planning: Planning) -> Proposal | None:

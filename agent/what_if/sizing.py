@@ -16,6 +16,7 @@ from agent.ledger import Ledger
 from agent.planning.planner import make_planning
 from agent.planning.situation import situation_of
 from agent.service.watch import Watch
+from agent.terminal.charts import Curve, Mark
 from connectors.base import Clock
 from policies.model.plan import Plan, Tier, Verdict
 from policies.sizing.curve import Point, Sizing, sizing
@@ -166,6 +167,25 @@ def price_of(tier: Tier) -> TierPrice:
     known = {} if limits.raid is None else {"raid": limits.raid}
     return TierPrice(
         gib_year=limits.gib_year, io_year=limits.io_year, written_bytes_per_day=limits.written_bytes_per_day, **known
+    )
+
+
+def curve_of(answer: SizingAnswer) -> Curve:
+    """The curve with its named sizes, for people."""
+    z = answer.sizing
+    marks = [Mark(sign="K", name="knee", size_bytes=z.knee.size_bytes, saved_per_hour=z.knee.saved_per_hour)]
+    marks.append(
+        Mark(sign="P", name="present size", size_bytes=z.present.size_bytes, saved_per_hour=z.present.saved_per_hour)
+    )
+    return Curve(
+        title=f"{answer.database}: what {answer.tiers[0].name} saves over {answer.tiers[-1].name}",
+        size_bytes=[point.size_bytes for point in z.points],
+        saved_per_hour=[point.saved_per_hour for point in z.points],
+        bound_per_hour=[point.bound_per_hour for point in z.points],
+        between_per_hour=[(point.today_per_hour, point.most_per_hour) for point in z.points],
+        most_bytes=max(1, z.managed_bytes),
+        most_per_hour=max(z.all_fast_per_hour, 1e-9),
+        marks=tuple(marks[0 if z.knee_distance else 1 :]),
     )
 
 

@@ -45,7 +45,7 @@ def with_bounded_waits(situation: Situation, settings: PolicySettings) -> Situat
     Unchanged where the waits are within that, or where the engine does not count sessions.
     """
     most = most_waiting(situation)
-    waits = _present_waits(situation, settings)
+    waits = present_waits(situation, settings)
     if waits.sum() <= most:
         return situation
     queued = queued_tiers(situation)
@@ -57,7 +57,7 @@ def with_bounded_waits(situation: Situation, settings: PolicySettings) -> Situat
     return replace(situation, tiers=_faster(situation.tiers, factor))
 
 
-def _present_waits(situation: Situation, settings: PolicySettings) -> F64:
+def present_waits(situation: Situation, settings: PolicySettings) -> F64:
     """Seconds a second that are waited on each tier where everything is, by the model. Shape ``(tiers,)``."""
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     tier = situation.tier_of_space[situation.units.space]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from agent.terminal.charts import HEIGHT, NARROWEST, WIDEST, Curve, Mark, svg_chart, text_chart
+from agent.plots.curve import curve_figure
+from agent.terminal.charts import HEIGHT, NARROWEST, WIDEST, Curve, Mark, text_chart
+from agent.terminal.output import printable
 
 GIB = 2**30
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,32 +54,50 @@ def test_a_present_size_beyond_everything_stands_at_the_end() -> None:
     wide = curve(present=10**15)
     row = next(line for line in text_chart(wide, 80) if "P" in line)
     assert (row[-1], len(row)) == ("P", max(map(len, text_chart(wide, 80))))
-    assert ET.fromstring(svg_chart(wide)).find(f"{SVG}circle[@cx='770.0']") is not None
+    drawing = ET.fromstring(curve_figure(wide).document())
+    (ring,), (bound, *_) = drawing.iter(f"{SVG}circle"), drawing.findall(f".//{SVG}g[@class='series lines']/{SVG}path")
+    assert (bound.get("d") or "").split()[-2] == ring.get("cx")
 
 
 def test_the_svg_is_valid_and_says_everything_in_words() -> None:
     """Well-formed, axes with units, both curves told apart by their line, knee and present size by shape and name."""
-    root = ET.fromstring(svg_chart(curve()))
+    root = ET.fromstring(curve_figure(curve()).document())
     words = " ".join(element.text or "" for element in root.iter(f"{SVG}text"))
-    for said in ("shop", "0 B", "100.0 GiB", "waiting sessions saved", "bytes on the fastest tier", "50%",
-                 "whole objects", "upper bound", "knee: 10.0 GiB, 80%", "present size: 80.0 GiB, 80%"):  # fmt: skip
+    for said in ("shop", "0 B", "100 GiB", "50%", "whole objects", "upper bound", "knee: 10.0 GiB, 80%",
+                 "present size: 80.0 GiB, 80%"):  # fmt: skip
         assert said in words
-    upper, reached = root.findall(f"{SVG}polyline")
-    assert upper.get("stroke-dasharray")
+    (bound,) = root.findall(f".//{SVG}g[@class='series lines']/{SVG}path")
+    (reached,) = root.findall(f".//{SVG}path[@stroke='var(--series-1)']")
+    assert bound.get("stroke-dasharray")
     assert reached.get("stroke-dasharray") is None
-    assert len(root.findall(f"{SVG}circle")) == 1
+    assert len(root.findall(f".//{SVG}circle")) == 1
     assert root.findtext(f"{SVG}title") == "shop"
+    described = root.findtext(f"{SVG}desc") or ""
+    assert "Share of the wait saved, over bytes on the fastest tier" in described
+    assert "with everything on it, 100%, 0.0278 waiting sessions (1 min 40 s/h) are saved" in described
+
+
+def test_a_file_brings_its_colours() -> None:
+    """Each colour that is used is set, for light and for dark; on a page the page sets them."""
+    document, element = curve_figure(curve()).document(), curve_figure(curve()).element()
+    used = set(re.findall(r"var\((--[\w-]+)\)", document))
+    light, dark = document.split("@media")
+    assert len(used) >= 4
+    for name in used:
+        assert f"{name}: #" in light
+        assert f"{name}: #" in dark
+    assert "<style" not in element
 
 
 @pytest.mark.parametrize("title", ["<a & b>", 'q"uote', "bell\x07", "umlaut ü"])
 def test_any_name_is_valid_xml(title: str) -> None:
     """Whatever a database is called, the picture stays well-formed."""
-    assert ET.fromstring(svg_chart(curve(title))).findtext(f"{SVG}title") == title.replace("\x07", "\ufffd")
+    assert ET.fromstring(curve_figure(curve(title)).document()).findtext(f"{SVG}title") == printable(title)
 
 
 @pytest.mark.parametrize("most_bytes", [1, 999, 3 * 2**20, 2**50, 2**62])
 def test_any_size_has_a_few_ticks(most_bytes: int) -> None:
     """From one byte to exbibytes there are labels enough to read the axis, and not too many."""
-    root = ET.fromstring(svg_chart(curve(most_bytes=most_bytes)))
-    labels = [t for t in root.iter(f"{SVG}text") if t.get("text-anchor") == "middle"]
+    root = ET.fromstring(curve_figure(curve(most_bytes=most_bytes)).document())
+    labels = root.findall(f".//{SVG}g[@class='axis bottom']//{SVG}text")
     assert 3 <= len(labels) <= 8

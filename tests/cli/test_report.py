@@ -13,12 +13,14 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import UNDO
 from agent.model.states import MoveState
 from agent.report import Report, html_page, markdown_page, report_document, report_of
+from agent.report.figures import ReportFigures
 from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT, a_move, a_proposal, an_effect
 
+NO_FIGURES = ReportFigures()
 NASTY = 'public."<script>alert(1)</script> | *x*"'
 
 
@@ -103,7 +105,7 @@ def test_names_cannot_break_the_page(tmp_path: Path) -> None:
         ledger.proposals.store(a_proposal(a_move(1, key=NASTY)))
         found = report_of(ledger, "shop", MADE_AT, clock.now())
     page = Pieces()
-    page.feed(html_page(found))
+    page.feed(html_page(found, NO_FIGURES))
     assert "script" not in page.tags
     assert NASTY in page.text
     (row,) = [line for line in markdown_page(found).splitlines() if "alert" in line and line.startswith("|")]
@@ -123,7 +125,7 @@ def carried_out(ledger: Ledger, number: int, *ends: MoveState) -> int:
 def pages(found: Report) -> list[str]:
     """Both pages as text."""
     page = Pieces()
-    page.feed(html_page(found))
+    page.feed(html_page(found, NO_FIGURES))
     return [page.text, markdown_page(found)]
 
 
@@ -135,7 +137,7 @@ def test_an_interrupted_move_did_not_take_0_s(tmp_path: Path) -> None:
         ledger.moves.step_intent(move, 1, "ALTER TABLE public.orders SET TABLESPACE fast")
         found = report_of(ledger, "shop", MADE_AT, clock.now())
         assert all("not known" in text and "0 s" not in text.split("moved")[-1] for text in pages(found))
-        (told,) = report_document(found)["proposals"][0]["moves"]
+        (told,) = report_document(found, NO_FIGURES)["proposals"][0]["moves"]
         assert (told["copy_seconds"], told["ended_at"]) == (None, None)
         ledger.moves.step_result(ledger.moves.steps(move)[0].id, StepState.UNKNOWN, "the connection broke")
         assert all("not known" in text for text in pages(report_of(ledger, "shop", MADE_AT, clock.now())))

@@ -8,6 +8,7 @@ import pytest
 
 from agent.ledger import Ledger
 from agent.report import Report, html_page, markdown_page, report_of
+from agent.report.figures import ReportFigures
 from tests.ledger.clock import StillClock
 from tests.unit.samples import a_move, a_proposal, a_route
 
@@ -26,7 +27,7 @@ def report(ledger: Ledger, clock: StillClock) -> Report:
 
 def test_a_page_holds_no_control_characters(report: Report) -> None:
     """They stand there as escapes, in HTML and in Markdown; markup of names stays what it is: text."""
-    for page in (html_page(report), markdown_page(report)):
+    for page in (html_page(report, ReportFigures()), markdown_page(report)):
         assert [c for c in page if not c.isprintable() and c not in "\n\t"] == []
         assert "x1b" in page
-    assert "<b>" not in html_page(report)
+    assert "<b>" not in html_page(report, ReportFigures())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from agent.terminal.files import write_file
 from agent.terminal.output import Output
 from connectors.formatting import format_bytes
 
+if TYPE_CHECKING:
+    from agent.report.figures import ReportFigures
+
 COLUMNS = (
     Column("move", number=True), Column("unit", name=True), Column("to"), Column("size", number=True), Column("state"),
     Column("took", number=True, leaves=1), Column("outcome"),
@@ -30,7 +33,9 @@ COLUMNS = (
 def report(
     session: Session,
     since: Annotated[str, typer.Option(metavar="DURATION", help="How far back.")] = "30d",
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write it as HTML.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write it as a page with pictures.")
+    ] = None,
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Also write it as Markdown.")
     ] = None,
@@ -42,18 +47,25 @@ def report(
         raise typer.BadParameter(str(error), param_hint="--since") from error
     now = session.clock.now()
     found = report_of(session.ledger, session.database.name, now - timedelta(seconds=seconds), now)
-    files = {"html": (html, html_page), "markdown": (markdown, markdown_page)}
-    for path, page in files.values():
-        if path is not None:
-            write_file(path, page(found))
+    figures = _figures(session, found) if html is not None or session.out.as_json else None
+    if html is not None and figures is not None:
+        write_file(html, html_page(found, figures))
+    if markdown is not None:
+        write_file(markdown, markdown_page(found))
     _print(session.out, found)
-    for path, _ in files.values():
-        if path is not None:
-            session.out.line(f"written: {path}")
-    if session.out.as_json:  # as long as all the rest where moves are many
-        written = {kind: path for kind, (path, _) in files.items() if path}
-        session.out.document({**report_document(found), "files": written})
+    written = {kind: path for kind, path in (("html", html), ("markdown", markdown)) if path is not None}
+    for path in written.values():
+        session.out.line(f"written: {path}")
+    if figures is not None and session.out.as_json:  # as long as all the rest where moves are many
+        session.out.document({**report_document(found, figures), "files": written})
     return ExitCode.OK if found.audit.ok else ExitCode.LEDGER_UNUSABLE
+
+
+def _figures(session: Session, found: Report) -> ReportFigures:
+    """What pictures show: asked for only where they are, since it brings arrays and the policies."""
+    from agent.report.figures import figures_of
+
+    return figures_of(session.ledger, found)
 
 
 def _print(out: Output, found: Report) -> None:

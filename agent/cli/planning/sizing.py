@@ -17,7 +17,7 @@ from agent.cli.planning.break_even import break_even as break_even_command
 from agent.cli.session import Session
 from agent.cli.watching import sentence_without_demand
 from agent.explanation.read_times import read_times_text
-from agent.terminal.charts import Curve, Mark, svg_chart, text_chart
+from agent.terminal.charts import text_chart
 from agent.terminal.columns import Column
 from agent.terminal.errors import exit_code_of
 from agent.terminal.exit_codes import ExitCode
@@ -32,6 +32,7 @@ from agent.what_if.sizing import (
     answer_document,
     answer_of,
     csv_text,
+    curve_of,
     fleet_document,
     ratio_of,
 )
@@ -103,15 +104,21 @@ def _one(
     """The curve on the terminal and in the files that were asked for."""
     answer = answer_of(session.database, session.ledger, session.clock, planned=True)
     answer = replace(answer, prices=_prices(answer, price, drive_iops, raid))
-    texts = {"csv": (csv_file, csv_text(answer)), "svg": (svg_file, svg_chart(_curve(answer)))}
-    written = {kind: (path, text) for kind, (path, text) in texts.items() if path is not None}
+    files = {"csv": (csv_file, csv_text), "svg": (svg_file, _svg_text)}
+    written = {kind: (path, text) for kind, (path, text) in files.items() if path is not None}
     for path, text in written.values():
-        write_file(path, text)
+        write_file(path, text(answer))
     _print(session, answer)
     for path, _ in written.values():
         session.out.line(f"written: {path}")
     session.out.document({**answer_document(answer), "files": {kind: path for kind, (path, _) in written.items()}})
     return ExitCode.OK
+
+
+def _svg_text(answer: SizingAnswer) -> str:
+    from agent.plots.curve import curve_figure  # only a picture needs the library that draws it
+
+    return curve_figure(curve_of(answer)).document()
 
 
 def _prices(
@@ -130,24 +137,6 @@ def _prices(
     return fast, slow
 
 
-def _curve(answer: SizingAnswer) -> Curve:
-    z = answer.sizing
-    marks = [Mark(sign="K", name="knee", size_bytes=z.knee.size_bytes, saved_per_hour=z.knee.saved_per_hour)]
-    marks.append(
-        Mark(sign="P", name="present size", size_bytes=z.present.size_bytes, saved_per_hour=z.present.saved_per_hour)
-    )
-    return Curve(
-        title=f"{answer.database}: what {answer.tiers[0].name} saves over {answer.tiers[-1].name}",
-        size_bytes=[point.size_bytes for point in z.points],
-        saved_per_hour=[point.saved_per_hour for point in z.points],
-        bound_per_hour=[point.bound_per_hour for point in z.points],
-        between_per_hour=[(point.today_per_hour, point.most_per_hour) for point in z.points],
-        most_bytes=max(1, z.managed_bytes),
-        most_per_hour=max(z.all_fast_per_hour, 1e-9),
-        marks=tuple(marks[0 if z.knee_distance else 1 :]),
-    )
-
-
 def _print(session: Session, answer: SizingAnswer) -> None:
     out = session.out
     z, fast, slow = answer.sizing, answer.tiers[0].name, answer.tiers[-1].name
@@ -158,7 +147,7 @@ def _print(session: Session, answer: SizingAnswer) -> None:
             out.line(line)
         return
     out.heading(f"share of {format_wait(z.all_fast_per_hour)} saved, by bytes on {fast}")
-    for line in text_chart(_curve(answer), shutil.get_terminal_size().columns):
+    for line in text_chart(curve_of(answer), shutil.get_terminal_size().columns):
         out.line(line)
     knee = "K knee, " if z.knee_distance else ""
     out.line(f"# whole objects, . upper bound, {knee}P present size")

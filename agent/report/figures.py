@@ -1,0 +1,332 @@
+"""The figures behind the pictures of a report: read from the ledger, computed by the policies, no database asked.
+
+Each is empty where the ledger has too little for a picture; ``missing`` says what would bring it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from agent.explanation.decisions import last_situation
+from agent.ledger import Ledger
+from agent.model.outcomes import Outcome
+from agent.report.content import MoveRecord, Report
+from agent.sampling.tier_fill import Fill, recorded_fills
+from agent.what_if.sizing import SizingAnswer, price_of
+from connectors.model import F64, I64
+from connectors.storage_io import Role
+from policies.benefit.roles import is_measured, own_waits
+from policies.benefit.sessions import present_waits
+from policies.model.plan import PolicySettings, Situation
+from policies.sizing.curve import Point, sizing
+
+HOTTEST = 15  # units
+MOST_CELLS = 31  # of a unit in the heat map
+MOST_POINTS = 170  # of the waits
+DAY, HOUR = 86400.0, 3600.0
+WIDTHS = (60.0, 600.0, HOUR, 6 * HOUR, DAY)  # of points in time, the first that leaves few enough
+LEAST_POINTS = 3  # fewer are no line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How many sessions waited on average over a while."""
+
+    at: datetime  # its end
+    sessions: float  # for reads
+    transactions: float  # per second; NaN: not known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotUnits:
+    """Reads that sessions waited for, of the units with most of them."""
+
+    starts: tuple[datetime, ...] = ()
+    cell_seconds: float = 0.0
+    units: tuple[str, ...] = ()  # the most read first
+    reads_per_second: tuple[tuple[float, ...], ...] = ()  # of each unit in each cell; NaN: nothing was sampled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitChange:
+    """What sessions waited for one read of what a move has moved."""
+
+    move: int
+    unit: str
+    before: float  # seconds
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What was predicted of moves that were measured together, and what was measured; NaN: not known."""
+
+    moves: tuple[int, ...]
+    outcome: Outcome
+
+    @property
+    def predicted(self) -> tuple[float, float, float]:
+        """Share of the wait that was to go: mean and ends of the interval."""
+        found = self.outcome
+        return found.predicted_saved_ratio, found.predicted_saved_ratio_low, found.predicted_saved_ratio_high
+
+    @property
+    def measured(self) -> tuple[float, float, float]:
+        """Share of the wait that is gone: mean and ends of the interval; a negative one was added."""
+        return self.outcome.saved_ratio, -self.outcome.change_high, -self.outcome.change_low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """How many sessions are at one thing, on average."""
+
+    what: str
+    kind: str  # tier, log, temp, undo, other
+    sessions: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFigures:
+    """All of them, of one database."""
+
+    tiers: tuple[str, ...] = ()  # fastest first
+    fills: tuple[Fill, ...] = ()
+    waits: tuple[Waiting, ...] = ()
+    hot_units: HotUnits = HotUnits()
+    changes: tuple[UnitChange, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    spent: tuple[Spent, ...] = ()
+    sizing: SizingAnswer | None = None
+
+
+def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
+    """Read them.
+
+    Raises:
+        LedgerCorrupt: the file is damaged.
+    """
+    known = last_situation(ledger, report.database)
+    fills = tuple(each for each in recorded_fills(ledger, report.database) if report.since <= each.at <= report.until)
+    return ReportFigures(
+        tiers=() if known is None else tuple(tier.name for tier in known[0].tiers),
+        fills=fills if len(fills) >= LEAST_POINTS else (),
+        waits=tuple(_waits(ledger, report)),
+        hot_units=HotUnits() if known is None else _hot_units(ledger, report, known[0]),
+        changes=tuple(_changes(report.moves)),
+        comparisons=tuple(_comparisons(report.moves)),
+        spent=() if known is None else tuple(_spent(*known)),
+        sizing=None if known is None else _sizing(report.database, *known),
+    )
+
+
+# -- over time -------------------------------------------------------------------------------------------------------
+
+
+def _waits(ledger: Ledger, report: Report) -> Iterator[Waiting]:
+    """The waits of all sessions, in points of one width; none where there are too few for a line."""
+    rows = [
+        row for row in ledger.work.between(report.database, report.since, report.until) if row.demand.read_wait >= 0
+    ]
+    if not rows:
+        return
+    span = (rows[-1].ended_at - rows[0].ended_at).total_seconds()
+    width = next((width for width in WIDTHS if span / width <= MOST_POINTS), WIDTHS[-1])
+    ends = np.array([row.ended_at.timestamp() for row in rows])
+    seconds = np.array([row.seconds for row in rows])
+    waited = np.array([row.demand.read_wait for row in rows])
+    done = np.array([row.demand.transactions for row in rows])
+    bucket = np.ceil(ends / width).astype(np.int64)
+    numbers = np.unique(bucket)
+    if len(numbers) < LEAST_POINTS:
+        return
+    for number in numbers:
+        among = bucket == number
+        at = datetime.fromtimestamp(float(number) * width, UTC)
+        yield Waiting(
+            at=min(at, report.until),
+            sessions=float(np.average(waited[among], weights=seconds[among])),
+            transactions=float(np.average(done[among], weights=seconds[among])),
+        )
+
+
+def _hot_units(ledger: Ledger, report: Report, situation: Situation) -> HotUnits:
+    """Random reads per second of the units that have most of them, by the day, or by the hour while there are few."""
+    rows = list(ledger.history.read(report.database, report.since, report.until))
+    if not rows or not len(situation.units):
+        return HotUnits()
+    by_hour = (rows[-1].ended_at - rows[0].started_at) < timedelta(hours=MOST_CELLS)
+    zone = report.until.astimezone().tzinfo
+    starts = sorted({_start(row.ended_at, zone, by_hour=by_hour) for row in rows})[-MOST_CELLS:]
+    number = {start: at for at, start in enumerate(starts)}
+    slots = ledger.slots.of(report.database, situation.units.key)
+    counts = np.zeros((len(starts), int(max(slots.max(), *(row.slots.max(initial=0) for row in rows))) + 1), np.float32)
+    observed = np.zeros(len(starts))
+    for row in rows:
+        cell = number.get(_start(row.ended_at, zone, by_hour=by_hour))
+        if cell is not None:
+            counts[cell, row.slots] += row.values[0]
+            observed[cell] += row.seconds
+    return _hottest(situation, slots, counts, observed, starts, HOUR if by_hour else DAY)
+
+
+def _start(ended_at: datetime, zone: tzinfo | None, *, by_hour: bool) -> datetime:
+    """Of the hour or day to which an interval counts: that of its last moment."""
+    within = (ended_at - timedelta(microseconds=1)).astimezone(zone)
+    return within.replace(hour=within.hour if by_hour else 0, minute=0, second=0, microsecond=0)
+
+
+def _hottest(
+    situation: Situation, slots: I64, counts: np.ndarray, observed: F64, starts: Sequence[datetime], seconds: float
+) -> HotUnits:
+    """The rows of the units with most reads; units without any are left out."""
+    total = counts[:, slots].sum(axis=0)
+    rows = np.argsort(-total, kind="stable")[:HOTTEST]
+    chosen = [int(row) for row in rows if total[row] > 0]
+    if len(starts) < 2 or not chosen:
+        return HotUnits()
+    return HotUnits(
+        starts=tuple(starts),
+        cell_seconds=seconds,
+        units=tuple(situation.units.key[row] for row in chosen),
+        reads_per_second=tuple(tuple((counts[:, slots[row]] / observed).tolist()) for row in chosen),
+    )
+
+
+# -- moves -----------------------------------------------------------------------------------------------------------
+
+
+def _changes(moves: Sequence[MoveRecord]) -> Iterator[UnitChange]:
+    """Of the moves whose own reads were measured on both sides."""
+    for move in moves:
+        if move.outcome is not None and move.outcome.outcome.measured:
+            before, after = move.outcome.outcome.own_wait_per_read_before, move.outcome.outcome.own_wait_per_read_after
+            if before > 0 and after > 0:
+                yield UnitChange(move=move.row.id, unit=move.row.move.what, before=before, after=after)
+
+
+def _comparisons(moves: Sequence[MoveRecord]) -> Iterator[Comparison]:
+    """One for all moves of a proposal: they are measured together, and each carries the outcome of all."""
+    together: dict[int, list[MoveRecord]] = {}
+    for move in moves:
+        if move.outcome is not None and isfinite(move.outcome.outcome.saved_ratio):
+            together.setdefault(move.row.proposal_id, []).append(move)
+    for group in together.values():
+        assert group[0].outcome is not None, "only measured moves are in a group"
+        yield Comparison(moves=tuple(move.row.id for move in group), outcome=group[0].outcome.outcome)
+
+
+# -- as the last plan saw it -----------------------------------------------------------------------------------------
+
+
+def _spent(situation: Situation, settings: PolicySettings) -> Iterator[Spent]:
+    """What sessions do, longest first: reads of each tier by the model, log, temporary and undo space as measured."""
+    reads = present_waits(situation, settings)
+    found = [
+        Spent(what=f"reads of {tier.name}", kind="tier", sessions=float(waited))
+        for tier, waited in zip(situation.tiers, reads, strict=True)
+    ]
+    words = {Role.LOG: "log", Role.TEMP: "temporary space", Role.UNDO: "undo space"}
+    for role, word in words.items():
+        measured = [each for each in situation.roles if each.role is role and is_measured(each)]
+        if measured:
+            sessions = sum(own_waits(each, situation.database) for each in measured)
+            found.append(Spent(what=word, kind=role.value, sessions=sessions))
+    rest = situation.database.active - sum(each.sessions for each in found)
+    if rest > 0:  # NaN, where the engine does not count sessions, is not
+        found.append(Spent(what="anything else: CPU, locks, network", kind="other", sessions=rest))
+    if any(each.sessions > 0 for each in found):
+        yield from sorted(found, key=lambda each: -each.sessions)
+
+
+def _sizing(database: str, situation: Situation, settings: PolicySettings) -> SizingAnswer | None:
+    """The curve; None where there is nothing to draw."""
+    if len(situation.tiers) < 2 or not len(situation.units):
+        return None
+    answer = SizingAnswer(
+        database=database,
+        tiers=situation.tiers,
+        head_room_ratio=settings.head_room_ratio,
+        sizing=sizing(situation, settings),
+        block_bytes=settings.block_bytes,
+        prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
+        watched_seconds=float(situation.heat.observed_seconds.max(initial=0.0)),
+    )
+    return answer if answer.sizing.all_fast_per_hour > 0 else None
+
+
+# -- as JSON values --------------------------------------------------------------------------------------------------
+
+
+def figures_document(figures: ReportFigures) -> dict[str, Any]:
+    """The figures of every picture as JSON values; empty where a picture is left out."""
+    hot = figures.hot_units
+    return {
+        "waits": [
+            {"at": each.at, "waiting_sessions": each.sessions, "transactions_per_second": each.transactions}
+            for each in figures.waits
+        ],
+        "tier_fill": [
+            {"at": each.at, "used_bytes": each.used_bytes, "capacity_bytes": each.capacity_bytes}
+            for each in figures.fills
+        ],
+        "hottest_units": {
+            "starts": list(hot.starts),
+            "cell_seconds": hot.cell_seconds,
+            "units": [
+                {"unit": unit, "sync_reads_per_second": list(rates)}
+                for unit, rates in zip(hot.units, hot.reads_per_second, strict=True)
+            ],
+        },
+        "wait_per_read": [
+            {"move": each.move, "unit": each.unit, "before_seconds": each.before, "after_seconds": each.after}
+            for each in figures.changes
+        ],
+        "predictions": [_comparison_document(each) for each in figures.comparisons],
+        "sessions_by_what": [
+            {"what": each.what, "kind": each.kind, "sessions": each.sessions} for each in figures.spent
+        ],
+        "sizing": None if figures.sizing is None else _sizing_document(figures.sizing),
+    }
+
+
+def _sizing_document(answer: SizingAnswer) -> dict[str, Any]:
+    """The curve; ``hotplace sizing --json`` has prices and more of each point."""
+    z = answer.sizing
+
+    def point(at: Point) -> dict[str, Any]:
+        return {
+            "bytes": at.size_bytes,
+            "wait_saved_per_hour_seconds": at.saved_per_hour,
+            "wait_saved_at_todays_latencies_per_hour_seconds": at.today_per_hour,
+            "wait_saved_at_most_per_hour_seconds": at.most_per_hour,
+            "bound_per_hour_seconds": at.bound_per_hour,
+            "of_all_fast_ratio": z.share(at),
+        }
+
+    return {
+        "fastest_tier": answer.tiers[0].name,
+        "slowest_tier": answer.tiers[-1].name,
+        "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
+        "present": point(z.present),
+        "knee": point(z.knee) if z.knee_distance else None,
+        "points": [point(each) for each in z.points],
+    }
+
+
+def _comparison_document(comparison: Comparison) -> dict[str, Any]:
+    def interval(mean: float, low: float, high: float) -> dict[str, float]:
+        return {"saved_ratio": mean, "saved_ratio_low": low, "saved_ratio_high": high}
+
+    return {
+        "moves": list(comparison.moves),
+        "verdict": comparison.outcome.verdict,
+        "undo": comparison.outcome.undo,
+        "predicted": interval(*comparison.predicted),
+        "measured": interval(*comparison.measured),
+    }

@@ -1,0 +1,1 @@
+"""What the sampler's neighbours keep."""
