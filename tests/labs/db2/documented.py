@@ -27,6 +27,8 @@ _LATER = (
     (re.compile(r"^STORAGE_GROUP_|^TBSP_DATATAG$|^SG(NAME|ID)$|^DATATAG$|_XDA_GBP_|^OBJECT_|^TEMPORALTYPE$"), (10, 1)),
     (re.compile(r"^CONTROL$"), (10, 1)),
     (re.compile(r"^TRUSTED$"), (10, 5)),
+    (re.compile(r"^(PLANID|STMTID|SEMANTIC_ENV_ID)$"), (11, 1)),
+    (re.compile(r"^(COORD_STMT_EXEC_TIME|NUM_COORD_EXEC.*)$"), (10, 1)),
     (re.compile(r"^TABLEORG$|^TAB_ORGANIZATION$|^VIEW(SCHEMA|NAME)$"), (10, 5)),
 )
 _UNSEEN = (
@@ -64,6 +66,8 @@ class View:
 def _type_of(column: str, said: str) -> str:
     """As Derby is to store it: IBM's driver loses its connection over how Derby describes a CHAR, so VARCHAR it is."""
     stated = _TYPE.search(said)
+    if stated and "FOR BIT DATA" in said:
+        return f"{stated[1]} FOR BIT DATA"
     if stated:
         return stated[1] if stated[1].startswith("VAR") else stated[1].replace("CHAR", "VARCHAR")
     return next((kind for pattern, kind in _UNSEEN if pattern.search(column)), "VARCHAR(256)")

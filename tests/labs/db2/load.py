@@ -12,6 +12,7 @@ from tests.labs.db2.world import (
     ForeignKey,
     Index,
     Part,
+    Statement,
     StorageGroup,
     Table,
     TableSpace,
@@ -21,6 +22,7 @@ from tests.labs.db2.world import (
 LEVELS = 3  # pages of an index that one look-up touches; all but the leaf are cached
 ASYNC_MS = 0.5  # of one page in a prefetch request
 ENTRIES = 200  # of blocks or pages in one leaf of an index of them
+LOOKUP_MICROSECONDS = 50  # of a processor, for a look-up
 SECTORS = PAGE_SIZE // 512  # in a page
 BACKUP_PAGES = 1024  # in one buffer of a backup
 FLUSH_MS = 4.0  # of the log, on a disk of its own
@@ -103,8 +105,26 @@ def add_foreign_key(world: World, child: tuple[str, str], parent: tuple[str, str
     world.touch()
 
 
-def read_randomly(world: World, table: Table, reads: int, member: int = 0) -> None:
-    """So many look-ups by the index: one leaf and one data page each come from storage, while the session waits."""
+def run(world: World, text: str, counted: dict[str, int], member: int = 0) -> None:
+    """Executions of a statement, by columns of MON_GET_PKG_CACHE_STMT; their coordinators are on that member."""
+    now = datetime.now(UTC)
+    fresh = Statement(text, world.next_file_id(), now, now)
+    statement = world.statements.setdefault((text, member), fresh)
+    statement.updated = now
+    executions = counted["NUM_EXECUTIONS"]
+    measured = {} if world.behaviour.mon_act_metrics == "NONE" else {
+        "NUM_EXEC_WITH_METRICS": executions, "NUM_COORD_EXEC_WITH_METRICS": executions,
+        "COORD_STMT_EXEC_TIME": counted.get("STMT_EXEC_TIME", 0), **counted,
+    }  # fmt: skip
+    statement.counts.update({"NUM_COORD_EXEC": executions, "NUM_EXECUTIONS": executions} | measured)
+    world.touch()
+
+
+def read_randomly(world: World, table: Table, reads: int, member: int = 0, by: str = "") -> None:
+    """So many look-ups by the index: one leaf and one data page each come from storage, while the session waits.
+
+    ``by`` is the text of the statement that does one in each execution; "": nothing remembers it.
+    """
     part, index = table.parts[0], table.indexes[0]
     part.counts[member].update(ROWS_READ=reads, OBJECT_DATA_L_READS=reads, OBJECT_DATA_P_READS=reads)
     index.counts[member].update(
@@ -115,6 +135,15 @@ def read_randomly(world: World, table: Table, reads: int, member: int = 0) -> No
     found = reads * (LEVELS - 1)
     _pool_read(world, world.spaces[part.index], "INDEX", reads, member)
     world.spaces[part.index].counts[member].update(POOL_INDEX_L_READS=found, POOL_INDEX_LBP_PAGES_FOUND=found)
+    if by:
+        waited = sum(round(reads * world.groups[world.spaces[s].group].read_ms) for s in (part.data, part.index))
+        work = reads * LOOKUP_MICROSECONDS
+        run(world, by, {
+            "NUM_EXECUTIONS": reads, "STMT_EXEC_TIME": waited + work // 1000, "TOTAL_ACT_TIME": waited + work // 1000,
+            "TOTAL_ACT_WAIT_TIME": waited, "TOTAL_CPU_TIME": work, "POOL_READ_TIME": waited, "ROWS_READ": reads,
+            "ROWS_RETURNED": reads, "POOL_DATA_P_READS": reads, "POOL_INDEX_P_READS": reads,
+            "POOL_DATA_L_READS": reads, "POOL_INDEX_L_READS": reads * LEVELS,
+        }, member)  # fmt: skip
     world.database[member].update(
         POOL_INDEX_L_READS=found, ROWS_READ=reads, ACT_COMPLETED_TOTAL=reads, RQSTS_COMPLETED_TOTAL=reads
     )
@@ -192,6 +221,7 @@ def restart(world: World, member: int | None = None) -> None:
     counted: list[Counts] = [world.database, *(space.counts for space in world.spaces.values())]
     for table in world.tables.values():
         counted += [*(part.counts for part in table.parts), *(index.counts for index in table.indexes)]
+    world.statements = {key: one for key, one in world.statements.items() if key[1] not in members}
     for each in members:
         world.activated[each] = datetime.now(UTC)
         for one in counted:

@@ -25,14 +25,17 @@ from tests.labs.db2.text import DATABASE
 from tests.labs.db2.views.projection import SCHEMA, Projection
 from tests.labs.db2.wire.requester import Requester
 from tests.labs.db2.wire.shim import Shared, Shim
-from tests.labs.db2.world import MEGABYTE, Index, Part, StorageGroup, Table, TableSpace, Utility, World
+from tests.labs.db2.world import MEGABYTE, Index, Part, Standby, StorageGroup, Table, TableSpace, Utility, World
 
 FAST, SLOW = "FAST", "SLOW"  # storage groups
 TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
 ADMIN = User("db2inst1", "right-and-secret", administrator=True)
 SUCCESSOR = User("db2inst2", "right-too", administrator=True)
 LOOKER = User("looker", "may-look")
-BLIND = User("blind", "may-not-look", may_not_use=frozenset({"MON_GET_TABLE", "MON_GET_TABLESPACE"}))
+NOT_FOR_BLIND = frozenset(
+    {"MON_GET_TABLE", "MON_GET_TABLESPACE", "MON_GET_PKG_CACHE_STMT", "MON_GET_HADR", "MON_GET_TRANSACTION_LOG"}
+)
+BLIND = User("blind", "may-not-look", may_not_use=NOT_FOR_BLIND)
 NARROW = User("narrow", "may-look-little", may_not_use=frozenset({"TRIGGERS", "STOGROUPS"}))
 USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
@@ -219,10 +222,37 @@ class Lab:
                 self._world.authorities[grantee] = set(rights)
             self._world.touch()
 
-    def read_randomly(self, schema: str, name: str, reads: int, member: int = 0) -> None:
-        """Look-ups by the index."""
+    def read_randomly(self, schema: str, name: str, reads: int, member: int = 0, by: str = "") -> None:
+        """Look-ups by the index, by executions of a statement."""
         with self._world.lock:
-            load.read_randomly(self._world, self._world.table(schema, name), reads, member)
+            load.read_randomly(self._world, self._world.table(schema, name), reads, member, by)
+
+    def run(self, text: str, counted: dict[str, int], member: int = 0) -> None:
+        """Executions of a statement by columns of MON_GET_PKG_CACHE_STMT; no object counts anything."""
+        with self._world.lock:
+            load.run(self._world, text, counted, member)
+
+    def evict(self, text: str = "") -> None:
+        """A statement leaves the package cache with its counters, or all do."""
+        with self._world.lock:
+            kept = {key: one for key, one in self._world.statements.items() if text and key[0] != text}
+            self._world.statements = kept
+            self._world.touch()
+
+    def set_standby(self, number: int = 1, **changes: Any) -> None:
+        """Change fields of ``Standby``; one that is not there yet is added."""
+        with self._world.lock:
+            found = [one for one in self._world.standbys if one.number == number] or [Standby(number)]
+            self._world.standbys += [one for one in found if one not in self._world.standbys]
+            for field, value in changes.items():
+                setattr(found[0], field, value)
+            self._world.touch()
+
+    def use_log(self, used: int, by: int = 0) -> None:
+        """So many bytes of active log are in use; the oldest transaction is of that application."""
+        with self._world.lock:
+            self._world.log_used, self._world.log_held_by = used, by
+            self._world.touch()
 
     def scan(self, schema: str, name: str, member: int = 0, waited_ms: int = 0) -> None:
         """Read it in order; the session waits so long for prefetchers."""

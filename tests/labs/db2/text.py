@@ -163,8 +163,10 @@ def _condition(argument: str, said: str) -> str:
         if said.lstrip("-").isdigit() or said.upper() == "NULL":
             return f"LAB_MEMBER = {member}" if member else ""
         return f"COALESCE(NULLIF({said}, -2), LAB_MEMBER) = LAB_MEMBER"
-    if said in ("''", "NULL"):
+    if said.upper() in ("''", "NULL"):
         return ""
+    if argument == "SEARCH_ARGS":
+        raise refusals.syntax(said)  # the lab looks through all entries
     typed = f"CAST({said} AS VARCHAR(128))" if said == "?" else said
     return f"COALESCE(NULLIF({typed}, ''), {quoted(argument)}) = {quoted(argument)}"
 

@@ -217,6 +217,33 @@ class ForeignKey:
 
 
 @dataclass
+class Statement:
+    """A section of the package cache on one member."""
+
+    text: str
+    number: int
+    inserted: datetime
+    updated: datetime
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Standby:
+    """What MON_GET_HADR tells of one standby."""
+
+    number: int
+    state: str = "PEER"
+    syncmode: str = "NEARSYNC"
+    connected: str = "CONNECTED"
+    gap: int | None = 0  # bytes of log that it has not received; None: it was never connected
+    replay_gap: int | None = 0  # bytes that it has received and not replayed
+    log_wait_ms: int = 0  # that sessions waited for it, since activation
+    log_waits: int = 0
+    log_wait_now_ms: int = 0  # for how long the log writer waits just now
+    log_position: int = 1_000_000
+
+
+@dataclass
 class Utility:
     """One row of MON_GET_UTILITY."""
 
@@ -242,6 +269,7 @@ class Behaviour:
     """What a test may change while the lab runs."""
 
     mon_obj_metrics: str = "EXTENDED"
+    mon_act_metrics: str = "BASE"
     extents_per_second: float = 1e9
     rebalance_starts: bool = True  # by itself, at the commit of USING STOGROUP
     phase_seconds: float = 0.0  # that a phase of ADMIN_MOVE_TABLE takes, and USING STOGROUP itself; heard meanwhile
@@ -276,6 +304,10 @@ class World:
         self.spaces = {space.name: space for space in spaces}
         self.tables: dict[tuple[str, str], Table] = {}
         self.types: dict[str, str] = {}  # distinct types: what each is made of, by schema and name
+        self.statements: dict[tuple[str, int], Statement] = {}  # by text and member
+        self.standbys = [Standby(1)]  # shown while the database is a primary or a standby
+        self.log_used = 0  # bytes of active log that transactions hold
+        self.log_held_by = 0  # handle of the application whose transaction is the oldest
         self.last_backup: datetime | None = None
         self.foreign_keys: list[ForeignKey] = []
         self.moves: dict[tuple[str, str], Move] = {}

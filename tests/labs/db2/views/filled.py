@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.labs.db2.views import constraints, relations, rows
+from tests.labs.db2.views import constraints, queues, relations, rows
 from tests.labs.db2.world import World
 
 FILLED: dict[str, Callable[[World], rows.Rows]] = {
@@ -39,6 +39,9 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "MON_GET_DATABASE": rows.mon_database,
     "MON_GET_REBALANCE_STATUS": rows.rebalances,
     "MON_GET_UTILITY": rows.utilities,
+    "MON_GET_PKG_CACHE_STMT": queues.package_cache,
+    "MON_GET_HADR": queues.standbys,
+    "MON_GET_TRANSACTION_LOG": queues.transaction_log,
     "ADMIN_GET_STORAGE_PATHS": rows.storage_paths,
     "ADMIN_GET_TAB_INFO": rows.table_info,
     "SYSTOOLS.ADMIN_MOVE_TABLE": rows.protocol,

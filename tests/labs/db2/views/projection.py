@@ -30,6 +30,8 @@ def literal(value: Value) -> str:
         return "NULL"
     if isinstance(value, datetime):
         return f"TIMESTAMP('{value:%Y-%m-%d %H:%M:%S.%f}')"
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
@@ -132,6 +134,8 @@ def _field(value: Value) -> str:
         return ""
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S.%f}"
+    if isinstance(value, bytes):
+        return value.hex()
     return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else repr(value)
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from tests.labs.db2.documented import NEWEST, views
 from tests.labs.db2.world import CREATED, EXTENT, OF_THE_SYSTEM, PAGE_SIZE, Index, Part, Table, TableSpace, World
 
-Value = int | float | str | datetime | None
+Value = int | float | str | bytes | datetime | None
 Row = Mapping[str, Value]
 Rows = Iterator[tuple[str, Row]]
 
@@ -292,6 +292,7 @@ def protocol(world: World) -> Rows:
 def configuration(world: World) -> Rows:
     """DB_GET_CFG."""
     values = {"mon_obj_metrics": world.behaviour.mon_obj_metrics, "mon_req_metrics": "BASE"}
+    values["mon_act_metrics"] = world.behaviour.mon_act_metrics
     values["auto_reval"] = world.behaviour.auto_reval
     values["hadr_db_role"] = world.behaviour.hadr_role
     values["blocknonlogged"] = world.behaviour.blocknonlogged
