@@ -11,7 +11,7 @@ from connectors.model import Catalog, Demand, Interval, Signal, UnitKind
 from connectors.proving.proof import Case, Statement
 from policies.demand.counter_deltas import difference
 
-BLOCK_BYTES = 8192
+BLOCK_BYTES = 8192  # of engines whose blocks have one size
 LOOK_UP_MOST, SCAN_LEAST = 1.5, 0.9  # logical reads a look-up, and blocks read of those there are
 LONGEST_SECONDS = 3600.0
 IN_WORDS = {
@@ -118,10 +118,20 @@ def try_counters(bench: Bench) -> None:
             bench.findings.note_contradiction(f"counter {code}", f"two samples have no difference: {interval}")
         return
     catalog = connector.catalog()
-    judge_counters(bench.findings, cases, catalog, connector.classify(interval, catalog))
+    demand = connector.classify(interval, catalog)
+    judge_counters(bench.findings, cases, catalog, demand, _block_bytes(bench))
 
 
-def judge_counters(findings: Findings, cases: Sequence[Case], catalog: Catalog, demand: Demand) -> None:
+def _block_bytes(bench: Bench) -> int:
+    """Of the slow space, where the engine has a question for it."""
+    question = bench.script.questions.get("block")
+    rows = bench.session.rows(question) if question is not None else []
+    return int(rows[0][0]) if rows else BLOCK_BYTES
+
+
+def judge_counters(
+    findings: Findings, cases: Sequence[Case], catalog: Catalog, demand: Demand, block_bytes: int = BLOCK_BYTES
+) -> None:
     """Hold logical reads against the notes of the load: ``look_ups N KEY`` and ``scans N KEY``."""
     rows = catalog.units.rows_of(demand.physical_id)
     pages = demand.rates[Signal.LOGICAL_READ] * demand.seconds
@@ -130,7 +140,7 @@ def judge_counters(findings: Findings, cases: Sequence[Case], catalog: Catalog, 
     for case in cases:
         expected = {key: (what, int(times)) for what, times, key in map(_note, case.part("load"))}
         for key, (what, times) in expected.items():
-            blocks = times if what == "look_ups" else times * int(size.get(key, 0)) / BLOCK_BYTES
+            blocks = times if what == "look_ups" else times * int(size.get(key, 0)) / block_bytes
             least = blocks if what == "look_ups" else SCAN_LEAST * blocks
             got, words = read.get(key, 0.0), f"{times} {what.replace('_', '-')} of {key}: "
             words += f"{read.get(key, 0.0):,.0f} logical reads for {blocks:,.0f}"

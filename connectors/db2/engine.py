@@ -5,6 +5,7 @@ from __future__ import annotations
 from connectors.assessment import ByHand
 from connectors.base import Clock, Connector, DriverMissing
 from connectors.db2 import by_hand
+from connectors.db2.proving import PROOF
 from connectors.db2.settings import Db2Settings
 from connectors.inheritance import Inheritance
 from connectors.installing import install_command
@@ -85,5 +86,6 @@ ENGINE = Engine(
     work="activities",
     prefetched_wait_share=0.0,  # waits for prefetchers are in the measured waits of each unit
     measures_waits=lambda settings: settings.platform == "luw",
+    proof=PROOF,
     by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
 )

@@ -35,7 +35,7 @@ class Case:
 
     name: str
     sentence: str
-    purpose: str  # MOVES, "demand" or "pitfalls"
+    purpose: str  # MOVES, "demand", "pitfalls" or "the catalog", which only lists its units
     units: Mapping[str, str]  # key -> kind in words, as it must stand in the catalog
     parts: Mapping[str, tuple[Statement, ...]] = field(default_factory=dict)
 
@@ -87,8 +87,8 @@ class Proof:
 
     ``questions`` gives the statements of ``ask/`` and ``compare/`` by name, for the scratch that it is given.
     ``login``, ``schema``, ``space slow`` and ``space fast`` answer with a sentence for each thing that forbids the run,
-    ``locks`` with relation, mode, its rank and whether it is granted, and ``compare`` something with an object and
-    what it is.
+    ``block``, where there is one, with the bytes of a block of the slow space, ``locks`` with relation, mode, its rank
+    and whether it is granted, and ``compare`` something with an object and what it is.
     """
 
     cases: Callable[[Scratch], tuple[Case, ...]]

@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 
 from agent.prove import witness
+from tests.labs.db2.client import Db2, running_db2
+from tests.labs.db2.server import PROVER as DB2_PROVER
+from tests.labs.db2.server import TS_FAST, TS_SLOW
+from tests.labs.db2.sessions import User
+from tests.labs.db2.text import DATABASE
 from tests.labs.postgresql import installations, running_cluster
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.world import PROVER, add_scratch
@@ -89,3 +94,50 @@ def sqlserver(folder: Path) -> Iterator[dict[str, Any]]:
     """The emulated server, 2022 Enterprise."""
     with scratch_lab() as lab:
         yield sqlserver_values(lab, folder)
+
+
+SCRATCH = "SCRATCH"  # as Db2 has the name
+LOCKED_SECONDS = 0.1  # that a copy by LOAD and a SWAP keep their locks
+
+
+@contextmanager
+def scratch_db2(version: str = "11.5") -> Iterator[Db2]:
+    """An emulated Db2 with an empty scratch schema, whose locks last long enough to be seen."""
+    with running_db2(version) as db2:
+        db2.lab.create_schema(SCRATCH, DB2_PROVER.authid)
+        db2.lab.grant(DB2_PROVER.authid, "SQLADM", "CREATETAB", f"USE {TS_SLOW}", f"USE {TS_FAST}")
+        db2.lab.behave(locked_seconds=LOCKED_SECONDS)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(witness, "EVERY_SECONDS", WITNESS_SECONDS)
+            yield db2
+
+
+def db2_values(db2: Db2, folder: Path, user: User = DB2_PROVER, **other: Any) -> dict[str, Any]:
+    """The database as the configuration has it, for the prover or another user."""
+    password = folder / f"password of {user.name}"
+    password.write_text(user.password, encoding="utf-8")
+    password.chmod(0o600)
+    return {
+        "name": "real",
+        "engine": "db2",
+        "connection": {
+            "host": "127.0.0.1",
+            "port": db2.port,
+            "dbname": DATABASE,
+            "user": user.name,
+            "password": {"file": str(password)},
+            "authentication": "SERVER",
+            "move_by": "table",
+            "lock_timeout": "1s",
+            "poll_every": "50ms",
+            **other,
+        },
+        "tiers": tiers(TS_FAST, TS_SLOW),
+    }
+
+
+@contextmanager
+def db2(folder: Path) -> Iterator[dict[str, Any]]:
+    """The emulated server, 11.5."""
+    with scratch_db2() as server:
+        yield db2_values(server, folder)

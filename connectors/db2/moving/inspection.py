@@ -101,7 +101,7 @@ def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> 
     for part, what, now, then in others:
         # LOBs in the table's own space go with its data, though the bundle does not name them.
         with_data = part is Part.LOB and Part.TABLE in parts and phase.homes.lob == phase.homes.data
-        absent = (part is Part.LOB and not table.lobs) or (part is Part.INDEX and not table.indexes)
+        absent = (part is Part.LOB and not table.lobs) or (part is Part.INDEX and not table.named_indexes)
         goes_along = part in parts or with_data or absent
         if not goes_along and now != then:
             return f"since this was planned {what} moved to {now}, and it would bring {what} back to {then}: plan again"
@@ -149,7 +149,7 @@ def differences(table: TableFacts, target: TableFacts, wanted: Homes) -> list[tu
     """
     parts = (
         (True, "rows", target.space, wanted.data),
-        (bool(table.indexes), "indexes", target.index_space, wanted.index),
+        (bool(table.named_indexes), "indexes", target.index_space, wanted.index),
         (table.lobs, "LOBs", target.lob_space, wanted.lob),
     )
     return [(what, there, right) for has, what, there, right in parts if has and there != right]
@@ -165,7 +165,7 @@ def homes_of(table: TableFacts, parts: frozenset[Part], storage: Storage) -> tup
     """Names of the table spaces that hold these parts of it."""
     found: set[str] = set()
     if Part.INDEX in parts:
-        found |= {storage.spaces[index.space].name for index in table.indexes if index.space in storage.spaces}
+        found |= {storage.spaces[index.space].name for index in table.named_indexes if index.space in storage.spaces}
     if Part.TABLE in parts:
         found.add(table.space)
     if Part.LOB in parts and table.lobs:

@@ -9,6 +9,15 @@ from typing import Any
 from connectors.db2.reading.names import Key, Part, readable
 from connectors.db2.session.sessions import ReadSession, Row
 
+MADE_BY_SERVER = {  # SYSCAT.INDEXES.INDEXTYPE of indexes that nobody names; as in indexes.sql
+    "BLOK": "block index",
+    "DIM": "block index",
+    "CPMA": "page map index",
+    "MDST": "index of the system",
+    "XPTH": "index of XML paths",
+    "XRGN": "index of XML regions",
+    "XVIP": "physical index of XML values",
+}
 UNIQUE_RULES = frozenset({"P", "U"})
 MATERIALIZED, STAGING = "S", "T"  # SYSCAT.TABDEP.DTYPE
 VIEWS = frozenset({"V", "W"})
@@ -32,6 +41,11 @@ class IndexFacts:
     columns: tuple[str, ...] = ()  # "+ID", "-DAY", "include NAME"
     analysed: bool = False  # statistics were collected
     on_expression: bool = False
+
+    @property
+    def made_by_server(self) -> bool:
+        """Whether it comes and goes with its table, under a name that the server invents."""
+        return self.kind in MADE_BY_SERVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +87,11 @@ class TableFacts:
     available: bool = True  # this and what follows: as ``condition`` finds it
     reorg_pending: bool = False
     load_status: str = ""
+
+    @property
+    def named_indexes(self) -> tuple[IndexFacts, ...]:
+        """Those that somebody made: units of their own."""
+        return tuple(index for index in self.indexes if not index.made_by_server)
 
     @property
     def unique(self) -> bool:

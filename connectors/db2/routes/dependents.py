@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from connectors.db2.reading.names import parse_key
-from connectors.db2.reading.tables import IndexFacts, TableFacts
+from connectors.db2.reading.tables import MADE_BY_SERVER, IndexFacts, TableFacts
 from connectors.db2.routes.manual_statements import revalidate
 from connectors.db2.routes.restrictions import written_name
 from connectors.move_effects import Kept
 
 INDEX, STATISTICS = "index ", "statistics of "
-COLLECTED, GRANTED = "collected", "granted"
+COLLECTED, GRANTED, THERE = "collected", "granted", "there"
 _RULES = {"P": "primary key", "U": "unique", "D": "duplicates allowed"}
 INVALID = "invalid"
 _VALID = {"Y": "valid", "N": INVALID, "X": "inoperative"}
@@ -70,6 +70,9 @@ def _another(kept: Kept, now: str) -> str:
 def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:
     name = written_name(table)
     for index in table.indexes:
+        if index.made_by_server:  # its name is another one after every copy
+            yield f"{MADE_BY_SERVER[index.kind]} on {' '.join(index.columns)}", THERE
+            continue
         yield f"{INDEX}{index.name}", _properties(index)
         if index.analysed:
             yield f"{STATISTICS}{INDEX}{index.name}", COLLECTED

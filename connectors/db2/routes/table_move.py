@@ -52,6 +52,10 @@ _PURPOSES = {
 }
 
 
+_LOCKS = "exclusive on the table for the moment of SWAP; triggers slow its writers until then"
+_LOCKS_BY_LOAD = "share on the table while it is copied, exclusive on the table for the moment of SWAP"
+
+
 def table_route(
     table: TableFacts | None,
     bundle: Bundle,
@@ -166,7 +170,7 @@ def _route(
     cancel = _call(table, CANCEL, f"cancel the unfinished move of {bundle.key}")
     clean_up = _call(table, PHASES[-1], f"drop what the finished move of {bundle.key} has left")
     return Route(
-        name="admin_move_table",
+        name="admin_move_table by load" if table.column_organised else "admin_move_table",
         bundle=bundle,
         to_space=target.name,
         prologue=(lock_timeout(settings),),
@@ -175,7 +179,7 @@ def _route(
         tidy_steps=words.tidy(cancel, clean_up),
         tidy_locks="exclusive on the table for the moment in which its triggers are dropped",
         online=not table.column_organised,
-        locks="exclusive on the table for the moment of SWAP; triggers slow its writers until then",
+        locks=_LOCKS_BY_LOAD if table.column_organised else _LOCKS,
         locked=Locked.WRITES if table.column_organised else Locked.BRIEFLY,
         lock_seconds=settings.lock_timeout,
         follow_up=FOLLOW_UP,

@@ -34,13 +34,13 @@ class Room:
 def homes_after(table: TableFacts, bundle: Bundle, target: str) -> Homes:
     """Where data, indexes and LOBs are once the bundle has moved; LOBs that share the table's space go with it.
 
-    Where a table has no index, the table space that later ones will be in follows it.
+    Where nobody made an index of a table, those that the server makes itself, and later ones, follow it.
     """
     goes = dict.fromkeys(parts_of(bundle), target)
     goes |= {parse_key(key).part: whole_of(name) for key, name in zip(bundle.unit_keys, bundle.homes, strict=False)}
     if Part.TABLE in goes and (not table.lobs or table.lob_space == table.space):
         goes.setdefault(Part.LOB, goes[Part.TABLE])
-    if Part.TABLE in goes and not table.indexes:
+    if Part.TABLE in goes and not table.named_indexes:
         goes.setdefault(Part.INDEX, goes[Part.TABLE])
     return Homes(
         goes.get(Part.TABLE, table.space), goes.get(Part.INDEX, table.index_space), goes.get(Part.LOB, table.lob_space)

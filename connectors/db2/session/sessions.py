@@ -75,6 +75,10 @@ class Connection(Protocol):
         """Attributes of the session."""
         ...
 
+    def set_autocommit(self, is_on: bool, /) -> object:
+        """Whether each statement is a transaction of its own."""
+        ...
+
 
 def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Connection:
     """A connection of ibm_db_dbi to Db2 for Linux, UNIX and Windows.

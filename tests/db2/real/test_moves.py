@@ -252,7 +252,6 @@ def test_emulated_server_rule_12_a_table_with_foreign_keys_moves(
         lab.drop_table("APP", "LINES")
 
 
-@pytest.mark.xfail(strict=True, reason="other names of system-made indexes told")
 @pytest.mark.parametrize("made", ["blocks", "page map"])
 def test_emulated_server_rule_13_indexes_of_the_system_are_no_loss(lab: Any, connect: Connect, made: str) -> None:
     """They have other names after a move, and nothing is missing for that."""

@@ -69,6 +69,16 @@ def test_emulated_server_rule_05_the_shipped_grants_can_be_executed(db2: Db2) ->
         end(administrator)
 
 
+def test_emulated_server_doctor_looks_while_an_agent_holds_the_lease(connect: Connect) -> None:
+    """The lease's table is locked exclusively: doctor reads uncommitted, and neither waits nor fails."""
+    lease = connect().acquire_lease("another agent")
+    try:
+        assert [found.code for found in connect().doctor() if "lease" in found.code] == ["lease_table"]
+        assert lease.is_held()
+    finally:
+        lease.release()
+
+
 @pytest.mark.slow
 def test_emulated_server_rule_07_a_space_of_small_tables_is_not_grown(db2: Db2, tmp_path: Path) -> None:
     """100 tables of a page: the space takes 64 times the pages of its units, and moves as it was planned."""

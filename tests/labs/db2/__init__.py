@@ -15,6 +15,7 @@ SPACES = f"db2 {SPACES_VERSION} emulated server, table spaces"
 BY_TABLE_SPACE: Mapping[Ability, str] = {
     Ability.LOCK: "ALTER TABLESPACE waits for no lock on a table",
     Ability.INTERRUPT: "a rebalance can be suspended, not taken back while it runs",
+    Ability.CASES: "cases lie in one table space and move alone, and whole table spaces are what moves here",
     Ability.LOB: "a table space moves with everything in it, indexes too",
 }
 BY_TABLE: Mapping[Ability, str] = {

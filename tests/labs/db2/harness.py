@@ -7,13 +7,16 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from agent.model.clock import SystemClock
+from agent.prove.script import Script, script_of
 from connectors.base import Connector, Mover, StatementFailed
 from connectors.model import Route, Step
+from connectors.proving.proof import ProofSession, Scratch
 from connectors.registry import find_engine
 from connectors.settings import SecretSource
 from tests.contract.asking import route_to
@@ -25,6 +28,8 @@ from tests.labs.db2.text import DATABASE
 from tests.labs.silence import Address, SilentWay
 
 SCHEMA = "APP"
+SCRATCH = "SCRATCH"
+QUICK_CASES = frozenset({"clustered", "large_objects"})  # `python -m tests.prove db2` carries out all
 PAGES, LOB_PAGES = 2000, 64
 WRONG_PASSWORD = "wrong, and s3cret"
 EXTENTS_A_SECOND = 0.5  # of the 72 of a play table: a rebalance that is to be held is caught however slow the machine
@@ -106,6 +111,21 @@ class TablesHarness:
         self._server.lab.create_table(SCHEMA, name, index, space, PAGES, LOB_PAGES if lob else 0)
         key = f"{SCHEMA}.{written(name)}"
         return PlayTable(name=name, key=key, index_key=f"index {SCHEMA}.{index}", lob_key=f"{key} lob" if lob else None)
+
+    @contextmanager
+    def scratch(self) -> Iterator[tuple[Script, ProofSession]]:
+        """A schema of the administrator's."""
+        proof = find_engine("db2").proof
+        assert proof is not None
+        self._server.lab.create_schema(SCRATCH, ADMIN.authid)
+        session = proof.open_session(self.settings(move_by="table", landing={}), self.clock)
+        whole = script_of(proof, Scratch(schema=SCRATCH, slow=TS_SLOW, fast=TS_FAST))
+        script = replace(whole, cases=tuple(case for case in whole.cases if case.name in QUICK_CASES))
+        try:
+            yield script, session
+        finally:
+            session.close()
+            self._server.lab.drop_schema(SCRATCH)
 
     def drop(self, table: PlayTable) -> None:
         """With its index."""

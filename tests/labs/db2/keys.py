@@ -85,7 +85,7 @@ def change_keys(world: World, session: Session, said: list[str]) -> None:
     """
     change = read_key_change(said)
     assert change is not None
-    if not session.user.administrator:
+    if not session.user.administrator and world.table(*change.table).owner != session.user.authid:
         raise refusals.not_allowed(session.user.authid, "ALTER", ".".join(change.table))
     with world.lock:
         key = change.adds or _existing(world, change)

@@ -38,7 +38,8 @@ def move_table(world: World, session: Session, arguments: list[str]) -> None:
     """
     if len(arguments) != ARGUMENTS:
         raise refusals.no_routine("SYSPROC.ADMIN_MOVE_TABLE", "PROCEDURE")
-    if not session.user.administrator:
+    authorities = world.authorities.get(session.user.authid, set())
+    if not session.user.administrator and not authorities & {"SQLADM", "DBADM"}:
         raise refusals.not_allowed(session.user.authid, "EXECUTE", "SYSPROC.ADMIN_MOVE_TABLE")
     schema, name = arguments[:2]
     operation = arguments[10].upper()
@@ -100,10 +101,13 @@ class _Phase:
             self._session.wait(lambda: self._advanced(phase, began), math.inf)
             if phase == "SWAP":
                 self._wait_for_lock()
+            elif phase == "COPY":
+                self._shut_out_writers()
             with self._world.lock:
                 self._act(phase)
         finally:
             with self._world.lock:
+                self._world.unlock(self._session.handle)
                 del self._world.utilities[utility.id]
                 self._world.touch()
 
@@ -218,8 +222,21 @@ class _Phase:
         deadlocked, self._world.behaviour.swap_deadlocks = self._world.behaviour.swap_deadlocks, False
         if deadlocked:
             raise refusals.deadlock()
-        if not self._session.wait(lambda: self._key not in self._world.locked, self._session.lock_seconds):
+        if not self._session.wait(lambda: self._lock("X"), self._session.lock_seconds):
             raise refusals.lock_timeout()
+        self._session.wait(lambda: False, self._world.behaviour.locked_seconds)
+
+    def _lock(self, mode: str) -> bool:
+        with self._world.lock:
+            return self._world.lock_table(self._session.handle, self._key, mode)
+
+    def _shut_out_writers(self) -> None:
+        """COPY with ALLOW_READ_ACCESS."""
+        move = self._world.moves.get(self._key)
+        if move is not None and "ALLOW_READ_ACCESS" in options_of(move.protocol["INIT_OPTS"]):
+            if not self._session.wait(lambda: self._lock("S"), self._session.lock_seconds):
+                raise refusals.lock_timeout()
+            self._session.wait(lambda: False, self._world.behaviour.locked_seconds)
 
     def _swap(self, move: Move) -> None:
         """The table is a new object with new counters; what it was is the target's until CLEANUP."""

@@ -36,8 +36,9 @@ NOT_FOR_BLIND = frozenset(
     {"MON_GET_TABLE", "MON_GET_TABLESPACE", "MON_GET_PKG_CACHE_STMT", "MON_GET_HADR", "MON_GET_TRANSACTION_LOG"}
 )
 BLIND = User("blind", "may-not-look", may_not_use=NOT_FOR_BLIND)
+PROVER = User("prover", "may-prove")  # what it may do is granted
 NARROW = User("narrow", "may-look-little", may_not_use=frozenset({"TRIGGERS", "STOGROUPS"}))
-USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW)}
+USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW, PROVER)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
 KEY = b"lab"
 RENEW_SECONDS = 20.0
@@ -83,6 +84,7 @@ class Lab:
                 raise RuntimeError(f"connections {self.connections()} do not end")
             time.sleep(0.01)
         with self._world.lock:
+            self._shared.drop_tables()
             self._world.replace(new_world(self._world.version))
             self._shared.sent.clear()
 
@@ -94,6 +96,24 @@ class Lab:
                 setattr(self._world.behaviour, name, value)
             self._world.touch()
         return before
+
+    def create_schema(self, name: str, owner: str) -> None:
+        """One whose tables are made by statements."""
+        with self._world.lock:
+            self._world.schemas[name] = owner
+            self._world.touch()
+
+    def drop_schema(self, name: str) -> None:
+        """With all that is in it."""
+        with self._world.lock:
+            for table in self.tables(name):
+                self.drop_table(name, table)
+            del self._world.schemas[name]
+
+    def tables(self, schema: str) -> list[str]:
+        """Names of its tables, in order."""
+        with self._world.lock:
+            return sorted(name for owner, name in self._world.tables if owner == schema)
 
     def create_space(self, name: str, group: str) -> None:
         """A table space with automatic storage."""
@@ -179,6 +199,7 @@ class Lab:
     def drop_table(self, schema: str, name: str) -> None:
         """Harmless when it is gone."""
         with self._world.lock:
+            self._shared.drop_tables((schema, name))
             load.drop_table(self._world, schema, name)
 
     def alter_table(self, schema: str, name: str, **changes: Any) -> None:

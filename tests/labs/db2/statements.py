@@ -203,12 +203,28 @@ class Statements:
         session.lock_seconds = min(float(token), self._world.behaviour.lock_seconds)
 
     def _admin_cmd(self, session: Session, token: str) -> None:
+        command = words(string_of(token))
+        if command[:3] == ["RUNSTATS", "ON", "TABLE"]:
+            self._collect(session, command[3:])
+            return
         if not session.user.administrator:
             raise refusals.not_allowed(session.user.authid, "EXECUTE", "SYSPROC.ADMIN_CMD")
-        number = matched(words(string_of(token)), "FORCE APPLICATION ( <> )")
+        number = matched(command, "FORCE APPLICATION ( <> )")
         if number is None:
             raise refusals.syntax(token)
         self._force(int(number[0]))
+
+    def _collect(self, session: Session, command: list[str]) -> None:
+        """RUNSTATS: of a table, WITH DISTRIBUTION, AND [DETAILED] INDEXES ALL."""
+        with self._world.lock:
+            table = self._world.table(name_of(command[0]), name_of(command[2]))
+            may = {"SQLADM", "DBADM"} & self._world.authorities.get(session.user.authid, set())
+            if not (may or session.user.administrator or table.owner == session.user.authid):
+                raise refusals.not_allowed(session.user.authid, "RUNSTATS", table.name)
+            table.analysed = True
+            for index in table.indexes if "INDEXES" in command else ():
+                index.analysed = True
+            self._world.touch()
 
 
 def _is_move(said: list[str]) -> bool:

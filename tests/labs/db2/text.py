@@ -26,6 +26,14 @@ def words(text: str) -> list[str]:
     return [t if t[0] in "'\"" else t.upper() for t in said]
 
 
+def joined(said: Sequence[str]) -> str:
+    """Tokens as a statement again."""
+    text = ""
+    for token in said:
+        text += token if text[-1:] in ("|", "<", ">") and token in ("|", "=", ">") else f" {token}"
+    return text.strip()
+
+
 def name_of(token: str) -> str:
     """An identifier without its quotes.
 
@@ -163,10 +171,12 @@ def _condition(argument: str, said: str) -> str:
         if said.lstrip("-").isdigit() or said.upper() == "NULL":
             return f"LAB_MEMBER = {member}" if member else ""
         return f"COALESCE(NULLIF({said}, -2), LAB_MEMBER) = LAB_MEMBER"
-    if said.upper() in ("''", "NULL"):
+    if argument == "AUTHIDTYPE" or said.upper() in ("''", "NULL"):
         return ""
     if argument == "SEARCH_ARGS":
         raise refusals.syntax(said)  # the lab looks through all entries
+    if argument == "AUTHID":  # no column of the result: the lab's own key begins with it
+        return f"LAB_KEY LIKE {said} || '.%'"
     typed = f"CAST({said} AS VARCHAR(128))" if said == "?" else said
     return f"COALESCE(NULLIF({typed}, ''), {quoted(argument)}) = {quoted(argument)}"
 

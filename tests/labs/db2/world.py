@@ -13,11 +13,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
+from tests.labs.db2.tables.definition import Definition
 
 PAGE_SIZE, EXTENT = 4096, 32
 MEGABYTE = 2**20
 OF_THE_SYSTEM = ("BLOK", "DIM", "CPMA", "MDST")  # kinds of indexes that nobody creates or drops
 CREATED = datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+FORBIDS = {
+    "IS": ("X",),
+    "IX": ("S", "X"),
+    "S": ("IX", "X"),
+    "X": ("IS", "IX", "S", "X"),
+}  # modes of others, by one's own
 Counts = defaultdict[int, Counter[str]]  # member -> counter -> total
 
 
@@ -180,6 +187,8 @@ class Table:
     analysed_at: datetime = CREATED
     clustered: str = ""  # by Y dimensions or T the time of insertion
     lob_type: str = "SYSIBM.CLOB"  # of its LOBs; a distinct type has a schema of its own
+    owner: str = "DB2INST1"
+    made: Definition | None = None  # what the statements said that made it
     available: bool = True
     reorg_pending: bool = False
     load_status: str = ""  # PENDING or IN_PROGRESS
@@ -291,6 +300,7 @@ class Behaviour:
     members: int = 1
     hadr_role: str = "STANDARD"
     blocknonlogged: str = "NO"
+    locked_seconds: float = 0.0  # for which COPY with ALLOW_READ_ACCESS, and SWAP, keep their locks of the table
     log_files: tuple[int, int, int] = (1024, 13, 12)  # logfilsiz in pages of 4 KB, logprimary, logsecond
 
 
@@ -314,6 +324,8 @@ class World:
         self.protocol_exists = False
         self.utilities: dict[int, Utility] = {}
         self.locked: set[tuple[str, str]] = set()
+        self.schemas: dict[str, str] = {}  # those whose tables are made by statements: owner by name
+        self.held: dict[int, dict[tuple[str, str], str]] = {}  # locks of tables: mode, by connection and table
         self.unrecoverable: set[tuple[str, str]] = set()  # no log and no copy has what was loaded into them
         self.behaviour = Behaviour()
         self.executable: defaultdict[str, set[str]] = defaultdict(set)  # routines that a GRANT has given each user
@@ -390,6 +402,27 @@ class World:
         """A number for a new object."""
         self._file_id += 1
         return self._file_id
+
+    def system_index(self) -> str:
+        """A name that the server invents for an index of its own."""
+        return f"SQL{self.next_file_id():015}"
+
+    def lock_table(self, handle: int, name: tuple[str, str], mode: str) -> bool:
+        """Lock a table for a connection, as long as no other has a lock that forbids it; whether it has it."""
+        others = {held.get(name, "") for other, held in self.held.items() if other != handle}
+        if mode == "X" and name in self.locked:  # by whomever
+            return False
+        if any(other in FORBIDS[mode] for other in others):
+            return False
+        mine = self.held.setdefault(handle, {})
+        mine[name] = max(mine.get(name, "IS"), mode, key=list(FORBIDS).index)
+        self.touch()
+        return True
+
+    def unlock(self, handle: int) -> None:
+        """End of a transaction."""
+        if self.held.pop(handle, None):
+            self.touch()
 
     def used_pages(self) -> Counter[str]:
         """Pages in use by table space."""

@@ -65,6 +65,10 @@ class Projection:
         self._seen: dict[str, int] = {}
         derby.run(statement for view in shapes.values() for statement in definition(view))
 
+    def forget(self, schema: str, name: str) -> None:
+        """Drop a table of rows."""
+        self._derby.run([f"DROP TABLE {quoted(schema)}.{quoted(name)}"])
+
     def refresh(self, names: set[str]) -> None:
         """Bring those views up to date.
 

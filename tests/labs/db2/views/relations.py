@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.labs.db2.documented import views
 from tests.labs.db2.views.rows import Rows
-from tests.labs.db2.world import World
+from tests.labs.db2.world import Table, World
 
 
 def index_columns(world: World) -> Rows:
@@ -21,6 +21,9 @@ def index_columns(world: World) -> Rows:
 def columns(world: World) -> Rows:
     """SYSCAT.COLUMNS: the key, an identity; a LOB where the table has any; what is worked out from others; more."""
     for table in world.tables.values():
+        if table.made is not None:
+            yield from made_columns(table)
+            continue
         kinds = [("SYSIBM.INTEGER", "D")]
         kinds += [(table.lob_type, "")] if any(part.lob_pages for part in table.parts) else []
         plain = [
@@ -46,6 +49,36 @@ def data_types(world: World) -> Rows:
             "METATYPE": "T" if source else "S", "OWNER": "DB2INST1" if source else "SYSIBM",
             "OWNERTYPE": "U" if source else "S",
         }  # fmt: skip
+
+
+def made_columns(table: Table) -> Rows:
+    """SYSCAT.COLUMNS of a table that a statement made."""
+    assert table.made is not None
+    for number, column in enumerate(table.made.columns):
+        yield f"{table.schema}.{table.name}.{number}", {
+            "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": column.name, "COLNO": number,
+            "TYPESCHEMA": "SYSIBM", "TYPENAME": column.type, "LENGTH": column.length, "SCALE": column.scale,
+            "DEFAULT": column.default, "NULLS": "Y" if column.nullable else "N", "GENERATED": column.generated,
+            "IDENTITY": "Y" if column.identity else "N", "TEXT": column.text,
+            "REMARKS": table.made.remarks.get(column.name), "COLCARD": table.rows if table.analysed else -1,
+        }  # fmt: skip
+
+
+def checks(world: World) -> Rows:
+    """SYSCAT.CHECKS."""
+    for table in world.tables.values():
+        for constraint in () if table.made is None else table.made.constraints:
+            if constraint.kind == "K":
+                yield f"{table.schema}.{table.name}.{constraint.name}", {
+                    "CONSTNAME": constraint.name, "OWNER": table.owner, "TABSCHEMA": table.schema,
+                    "TABNAME": table.name, "TYPE": "C", "TEXT": constraint.text,
+                }  # fmt: skip
+
+
+def schemata(world: World) -> Rows:
+    """SYSCAT.SCHEMATA."""
+    for name, owner in {**dict.fromkeys((table[0] for table in world.tables), "DB2INST1"), **world.schemas}.items():
+        yield name, {"SCHEMANAME": name, "OWNER": owner, "OWNERTYPE": "U"}
 
 
 def dependents(world: World) -> Rows:
@@ -88,13 +121,23 @@ def triggers(world: World) -> Rows:
 def grants(world: World) -> Rows:
     """SYSCAT.TABAUTH; the owner has CONTROL."""
     for table in world.tables.values():
-        for grantee, rights in {"DB2INST1": "CONTROL=Y", **table.grants}.items():
+        for grantee, rights in {table.owner: "CONTROL=Y", **table.grants}.items():
             given = dict(right.split("=") for right in rights.split())
             kinds = ("CONTROL", "ALTER", "DELETE", "INDEX", "INSERT", "REF", "SELECT", "UPDATE")
             yield f"{table.schema}.{table.name}.{grantee}", {
                 "TABSCHEMA": table.schema, "TABNAME": table.name, "GRANTEE": grantee,
-                "GRANTEETYPE": "U" if grantee == "DB2INST1" else "R", **{f"{k}AUTH": given.get(k, "N") for k in kinds},
+                "GRANTEETYPE": _grantee_type(grantee, table), **{f"{k}AUTH": given.get(k, "N") for k in kinds},
             }  # fmt: skip
+
+
+def _grantee_type(grantee: str, table: Table) -> str:
+    return "U" if grantee == table.owner else "G" if grantee == "PUBLIC" else "R"
+
+
+def _number_of(table: Table, column: str) -> int:
+    if table.made is None:
+        return int(column[1:])
+    return [each.name for each in table.made.columns].index(column)
 
 
 def column_grants(world: World) -> Rows:
@@ -103,8 +146,9 @@ def column_grants(world: World) -> Rows:
         for grantee, rights in table.column_grants.items():
             for column, how in (right.split("=") for right in rights.split()):
                 yield f"{table.schema}.{table.name}.{grantee}.{column}", {
-                    "GRANTOR": "DB2INST1", "GRANTORTYPE": "U", "GRANTEE": grantee, "GRANTEETYPE": "R",
-                    "TABSCHEMA": table.schema, "TABNAME": table.name, "COLNAME": column, "COLNO": int(column[1:]),
+                    "GRANTOR": table.owner, "GRANTORTYPE": "U", "GRANTEE": grantee,
+                    "GRANTEETYPE": _grantee_type(grantee, table), "TABSCHEMA": table.schema,
+                    "TABNAME": table.name, "COLNAME": column, "COLNO": _number_of(table, column),
                     "PRIVTYPE": how[0], "GRANTABLE": "G" if how.endswith("G") else "N",
                 }  # fmt: skip
 
@@ -176,3 +220,28 @@ def periods(world: World) -> Rows:
                 "PERIODNAME": "SYSTEM_TIME", "TABSCHEMA": table.schema, "TABNAME": table.history_of, "PERIODTYPE": "S",
                 "HISTORYTABSCHEMA": table.schema, "HISTORYTABNAME": table.name,
             }  # fmt: skip
+
+
+def held_authorities(world: World) -> Rows:
+    """AUTH_LIST_AUTHORITIES_FOR_AUTHID, by user; who is an administrator has those of the instance by its group."""
+    of_public = world.authorities.get("PUBLIC", set())
+    for user, rights in world.authorities.items():
+        of_instance = {"SYSADM"} & rights
+        for right in sorted((rights | of_public) & {"DBADM", "SQLADM", "CREATETAB", "SYSADM", "DATAACCESS"}):
+            yield f"{user}.{right}", {
+                "AUTHORITY": right, "D_USER": "*" if right in of_instance else "Y" if right in rights else "N",
+                "D_GROUP": "Y" if right in of_instance else "N", "D_PUBLIC": "Y" if right in of_public else "N",
+                "ROLE_USER": "N", "ROLE_GROUP": "N", "ROLE_PUBLIC": "N", "D_ROLE": "*",
+            }  # fmt: skip
+
+
+def locks(world: World) -> Rows:
+    """MON_GET_LOCKS: locks of tables."""
+    for handle, held in world.held.items():
+        for name, mode in held.items():
+            if name in world.tables:
+                part = world.tables[name].parts[0]
+                yield f"{handle}.{name}", {
+                    "APPLICATION_HANDLE": handle, "MEMBER": 0, "LOCK_OBJECT_TYPE": "TABLE", "LOCK_MODE": mode,
+                    "LOCK_STATUS": "G", "TBSP_ID": world.spaces[part.data].id, "TAB_FILE_ID": part.file_id % 32768,
+                }  # fmt: skip

@@ -79,16 +79,22 @@ def tables(world: World) -> Rows:
             "CONTROL": table.control, "PROTECTIONGRANULARITY": table.protection, "DATACAPTURE": table.capture,
             "PARENTS": sum(key.child == me for key in keys), "CHILDREN": sum(key.parent == me for key in keys),
             "SELFREFS": sum(key.parent == key.child for key in keys),
-            "CHECKCOUNT": table.checks, "OWNER": "DB2INST1",
+            "CHECKCOUNT": table.checks, "OWNER": table.owner, "REMARKS": _remark(table),
             "STATS_TIME": table.analysed_at if table.analysed else None, **(spaces if len(table.parts) == 1 else {}),
             "TBSPACEID": _id(world, part.data) if len(table.parts) == 1 else -6,
         }  # fmt: skip
 
 
+def _remark(table: Table) -> str | None:
+    return None if table.made is None else table.made.remarks.get("")
+
+
 def data_partitions(world: World) -> Rows:
     """SYSCAT.DATAPARTITIONS; a table that is not partitioned has one row."""
     for table, part in _parts(world):
+        low, high = table.made.bounds[part.id] if table.made is not None and table.made.bounds else ("", "")
         yield f"{table.schema}.{table.name}.{part.id}", {
+            "LOWINCLUSIVE": "Y", "LOWVALUE": low, "HIGHINCLUSIVE": "N", "HIGHVALUE": high,
             "TABSCHEMA": table.schema, "TABNAME": table.name, "DATAPARTITIONID": part.id, "STATUS": "",
             "DATAPARTITIONNAME": part.name, "TBSPACEID": _id(world, part.data), "SEQNO": part.id,
             "LONG_TBSPACEID": _id(world, part.long), "INDEX_TBSPACEID": _id(world, part.index), "FPAGES": part.pages,
@@ -107,6 +113,7 @@ def indexes(world: World) -> Rows:
             "INDEXTYPE": f"{index.kind:4}", "UNIQUERULE": index.unique, "NLEVELS": 3, "COMPRESSION": "N",
             "VIEWNAME": "KEYS" if index.on_expression else None,
             "STATS_TIME": index.analysed_at if index.analysed else None,
+            "FULLKEYCARD": table.rows if index.analysed else -1,
         }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ class Code(IntEnum):
     EXCSQLSTT = 0x200B
     EXCSQLIMM = 0x200A
     OPNQRY = 0x200C
+    OPNQRYRM = 0x2205
     CNTQRY = 0x2006
     EXCSQLSET = 0x2014
     RDBCMM = 0x200E
@@ -38,6 +39,7 @@ class Code(IntEnum):
     ACCRDBRM = 0x2201
     SQLCARD = 0x2408
     SQLDARD = 0x2411
+    QRYDSC = 0x241A
     QRYDTA = 0x241B
     SQLSTT = 0x2414
     SQLDTA = 0x2412

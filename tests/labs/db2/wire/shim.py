@@ -17,6 +17,7 @@ from tests.labs.db2 import refusals
 from tests.labs.db2.documented import View
 from tests.labs.db2.sessions import Session, User
 from tests.labs.db2.statements import Statements, is_ours
+from tests.labs.db2.tables.statements import Change, Tables
 from tests.labs.db2.text import Rewriter
 from tests.labs.db2.views.projection import SCHEMA, Projection
 from tests.labs.db2.wire.calls import call_text
@@ -25,6 +26,7 @@ from tests.labs.db2.wire.requester import exactly
 from tests.labs.db2.wire.sqlca import Sqlca, read_sqlca, sqlcard
 from tests.labs.db2.world import World
 
+LEASE = "HOTPLACE.LEASE"
 HARMLESS = f"LOCK TABLE {SCHEMA}.NOTHING IN SHARE MODE"
 IMPOSSIBLE = "REFUSED BY THE LAB"  # Derby refuses it too, so that its answers come in the order of a refusal
 CODE_PAGES = bytes.fromhex("0006119C04B8 0006119D04B0 0006119E04B8")
@@ -34,6 +36,7 @@ BIG = ">"  # Derby's byte order
 TRANSLATED = {
     "42X05": (-204, "42704"), "42Y07": (-204, "42704"), "42X04": (-206, "42703"), "42X03": (-203, "42702"),
     "42X01": (-104, "42601"), "42X02": (-104, "42601"), "42Y03": (-440, "42884"), "23505": (-803, "23505"),
+    "23513": (-545, "23513"),
 }  # fmt: skip
 LOCK_TIMEOUT = -911
 LOCKED = {"40XL1": "68", "40XL2": "68", "X0X02": "68", "40001": "2"}
@@ -49,7 +52,15 @@ class Shared:
         self.users = users
         self.connections: dict[int, Shim] = {}
         self.statements = Statements(world, self.force)
+        self.tables = Tables(world)
         self.sent: list[str] = []  # what the lab itself executed, for tests
+
+    def drop_tables(self, *names: tuple[str, str]) -> None:
+        """Take tables that statements made out of Derby: those, or all."""
+        made = [name for name, table in self.world.tables.items() if table.made is not None]
+        for name in names or made:
+            if name in made:
+                self.projection.forget(*name)
 
     def force(self, handle: int) -> None:
         """FORCE APPLICATION: whatever it runs ends, and the connection with it."""
@@ -69,6 +80,8 @@ class Shim:
         self._shared = shared
         self._commands: dict[int, Dss] = {}  # correlation -> the command whose objects follow
         self._prepared: dict[bytes, str] = {}  # section -> the lab's own statement
+        self._changes: dict[bytes, Change] = {}  # section -> a statement about a table of a schema of the lab
+        self._doing: dict[int, Change] = {}  # correlation -> the one that Derby carries out
         self._answers: dict[int, Sqlca] = {}  # correlation -> outcome that the lab gives
         self._last = False
 
@@ -106,6 +119,7 @@ class Shim:
             self.session.forced.set()
         finally:
             self.cut()
+            self._unlock()
             self._shared.connections.pop(self.session.handle, None)
 
     def _to_derby(self, dss: Dss) -> Iterator[Dss]:
@@ -130,14 +144,35 @@ class Shim:
 
     def _note(self, dss: Dss) -> None:
         """Logins, executions of the lab's own statements, ends of transactions."""
+        self._doing.pop(dss.correlation, None)  # of a command that came after one that failed
         if dss.code == Code.SECCHK:
             self._login(dss)
         elif dss.code == Code.EXCSQLSTT and _section(dss) in self._prepared:
             self._execute(dss.correlation, self._prepared[_section(dss)])
+        elif dss.code in (Code.EXCSQLSTT, Code.OPNQRY) and _section(dss) in self._changes:
+            self._lock(dss.correlation, self._changes[_section(dss)])
         elif dss.code == Code.RDBCMM:
             self._commit()
         elif dss.code == Code.RDBRLLBCK:
             self.session.pending.clear()
+            self._unlock()
+
+    def _lock(self, correlation: int, change: Change) -> None:
+        """Wait for its lock of the table; Derby does it all the same where that is not to be had."""
+        world, handle = self._shared.world, self.session.handle
+
+        def locked() -> bool:
+            with world.lock:
+                return world.lock_table(handle, change.table, change.mode)
+
+        if self.session.wait(locked, self.session.lock_seconds):
+            self._doing[correlation] = change
+        else:
+            self._answers[correlation] = refusals.lock_timeout().answer
+
+    def _unlock(self) -> None:
+        with self._shared.world.lock:
+            self._shared.world.unlock(self.session.handle)
 
     def _login(self, dss: Dss) -> None:
         parameters = dict(objects(next(objects(dss.body))[1]))
@@ -181,8 +216,12 @@ class Shim:
     def _derbys(self, command: Dss, text: str) -> str:
         """What Derby is given instead."""
         self._prepared.pop(_section(command), None)
+        self._changes.pop(_section(command), None)
         try:
             self._may_end(text)
+            about_table = self._about_table(command, text)
+            if about_table:
+                return about_table
             if is_ours(text):
                 self._shared.statements.check(text)
                 if command.code == Code.EXCSQLIMM:
@@ -195,6 +234,18 @@ class Shim:
             self._answers[command.correlation] = refusal.answer
             self._last = refusal.hangs_up
             return IMPOSSIBLE
+
+    def _about_table(self, command: Dss, text: str) -> str:
+        """What Derby is given of a statement about a table of a schema of the lab; "" where it is another."""
+        with self._shared.world.lock:
+            change = self._shared.tables.understand(self.session.user, text)
+        if change is None:
+            return ""
+        if command.code == Code.EXCSQLIMM:
+            self._lock(command.correlation, change)
+        else:
+            self._changes[_section(command)] = change
+        return change.derby or HARMLESS
 
     def _may_end(self, text: str) -> None:
         """Whether a test wants this connection to end here.
@@ -221,7 +272,8 @@ class Shim:
             if view.plain in user.may_not_use - self._shared.world.executable[user.authid]:
                 raise _not_for(user, view)
         self._shared.projection.refresh(rewriter.asked)
-        return found
+        # An uncommitted read takes an IN lock of the table, with which an exclusive lock agrees; Derby would wait.
+        return found.replace(LEASE, f"{SCHEMA}.NOTHING") if found.rstrip().endswith("WITH UR") else found
 
     def _execute(self, correlation: int, text: str) -> None:
         self.session.running = text
@@ -241,6 +293,7 @@ class Shim:
             for action in self.session.pending:
                 action()
             self.session.pending.clear()
+            self._shared.world.unlock(self.session.handle)
             self._shared.world.touch()
 
     def _to_client(self, dss: Dss) -> Iterator[Dss]:
@@ -252,6 +305,9 @@ class Shim:
         elif dss.code == Code.QRYDTA and self._shared.world.behaviour.cut_mid_answer:
             self._client.sendall(dss.wire()[: len(dss.wire()) // 2])
             self.cut()
+        elif dss.code in (Code.OPNQRYRM, Code.QRYDSC) and dss.correlation in self._doing:
+            self._done(self._doing.pop(dss.correlation), 0)
+            yield dss
         elif dss.code == Code.SQLCARD:
             yield dss.with_body(self._outcome(dss))
             if self._last:
@@ -259,12 +315,20 @@ class Shim:
         elif dss.code != Code.SESSION_DATA:
             yield dss
 
+    def _done(self, change: Change, rows: int) -> None:
+        with self._shared.world.lock:
+            change.done(rows)
+            self._shared.world.touch()
+
     def _outcome(self, dss: Dss) -> bytes:
         """The lab's own answer, or Derby's with Db2's code."""
         if dss.correlation in self._answers:
             return sqlcard(self._answers.pop(dss.correlation), BIG)
         said = read_sqlca(next(objects(dss.body))[1], BIG)
+        change = self._doing.pop(dss.correlation, None)
         if said is None or said.code >= 0:
+            if change is not None:
+                self._done(change, 0 if said is None else said.rows)
             return dss.body
         if said.state in LOCKED:
             return sqlcard(Sqlca(LOCK_TIMEOUT, "40001", LOCKED[said.state]), BIG)

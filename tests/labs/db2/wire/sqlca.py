@@ -23,6 +23,7 @@ class Sqlca:
     code: int
     state: str
     message: str
+    rows: int = 0  # that a statement has changed
 
 
 def read_sqlca(body: bytes, order: str) -> Sqlca | None:
@@ -34,13 +35,14 @@ def read_sqlca(body: bytes, order: str) -> Sqlca | None:
     at = 18
     if body[at] == 0xFF:
         return Sqlca(code, state, "")
+    (rows,) = struct.unpack_from(f"{order}i", body, at + 1 + 8)  # the third SQLERRD
     at += 1 + 24 + 11
     message = ""
     for _ in range(3):  # the database's name, the message mixed, the message single-byte
         (length,) = struct.unpack_from(">H", body, at)
         message = body[at + 2 : at + 2 + length].decode("utf-8", "replace") or message
         at += 2 + length
-    return Sqlca(code, state, message)
+    return Sqlca(code, state, message, rows)
 
 
 def sqlcard(answer: Sqlca | None, order: str) -> bytes:

@@ -1,0 +1,1 @@
+"""What ``hotplace prove`` makes, asks and compares on Db2."""

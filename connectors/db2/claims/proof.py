@@ -1,0 +1,102 @@
+"""How Db2 is proved: the texts of this folder with the scratch schema's names in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+
+from connectors.db2.reading.names import literal, readable
+from connectors.db2.session.queries import query
+from connectors.proving.files import read_all_questions, read_cases
+from connectors.proving.proof import Case, Scratch
+
+PACKAGE = "connectors.db2.claims"
+OLDEST = (9, 7)
+# The lease is taken and the first move makes the protocol's table: neither can be described on a new database.
+NOT_OF_THE_CATALOG = frozenset({"begin", "lease_take", "lease_alive", "move_protocol", "unfinished_moves"})
+NO_SUCH_NAME = "'no such name'"  # of what each query is asked about
+_SINCE = re.compile(r"-- since (\d+)\.(\d+), ")
+_LINE = re.compile(r"(?P<before>.*?)\w+\.(?P<column>\w+)(?P<comma>,?)\s*-- since (?P<version>[\d.]+), (?P<type>.+)")
+_UNCOMMITTED = re.compile(r"\s+WITH UR\s*$")
+
+Version = tuple[int, ...]
+
+
+def cases(scratch: Scratch) -> tuple[Case, ...]:
+    """Every case, for that schema and these table spaces."""
+    return read_cases(PACKAGE, _names(scratch))
+
+
+def questions(scratch: Scratch) -> Mapping[str, str]:
+    """See ``connectors.proving.proof.Proof``."""
+    spaces = {"slow": literal(scratch.slow), "fast": literal(scratch.fast)}
+    return read_all_questions(PACKAGE, _names(scratch), spaces, without_head)
+
+
+def queries() -> Mapping[str, str]:
+    """Each query of the connector, as each range of versions is asked it, so that it gives no row."""
+    return {label: describing(name, first) for name in _query_names() for label, first, _ in _forms(name)}
+
+
+def of_other_versions(version: Version) -> frozenset[str]:
+    """Queries that servers of other versions are asked.
+
+    >>> sorted(name for name in of_other_versions((10, 1)) if name.startswith("table of"))
+    ['table of 10.5', 'table of 9.7']
+    """
+    forms = (form for name in _query_names() for form in _forms(name))
+    return frozenset(label for label, first, after in forms if not first <= version[:2] < after)
+
+
+def describing(name: str, version: Version) -> str:
+    """The query with every column that this version has, about a name that nothing has.
+
+    >>> print(describing("version", (11, 5)))
+    SELECT * FROM (SELECT MAX(V.VERSIONNUMBER)
+      FROM SYSIBM.SYSVERSIONS AS V) AS Q WHERE 1 = 0
+    """
+    text = "\n".join(_fitted(line, version) for line in query(name).text.splitlines())
+    named = _UNCOMMITTED.sub("", text).replace("CAST(? AS INTEGER)", "0").replace("?", NO_SUCH_NAME)
+    return f"SELECT * FROM ({named}) AS Q WHERE 1 = 0"  # noqa: S608  # our own file
+
+
+def without_head(text: str) -> str:
+    """A question without its lines of comment."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+
+
+def _fitted(line: str, version: Version) -> str:
+    found = _LINE.fullmatch(line)
+    if found is None or _version(found["version"]) <= version:
+        return line.partition(" -- since ")[0]
+    return f"{found['before']}CAST(NULL AS {found['type']}) AS {found['column']}{found['comma']}"
+
+
+def _forms(name: str) -> Iterator[tuple[str, Version, Version]]:
+    """Each form that a query has: label, the version that it begins with, and the one that is asked the next form."""
+    later = sorted({_version(f"{major}.{minor}") for major, minor in _SINCE.findall(query(name).text)})
+    starts = [OLDEST, *(version for version in later if version > OLDEST)]
+    for start, after in zip(starts, [*starts[1:], (99, 0)], strict=True):
+        yield name if len(starts) == 1 else f"{name} of {'.'.join(map(str, start))}", start, after
+
+
+def _version(text: str) -> Version:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _query_names() -> list[str]:
+    folder = files("connectors.db2") / "sql"
+    names = {each.name.removesuffix(".sql") for each in folder.iterdir() if each.name.endswith(".sql")}
+    return sorted(names - NOT_OF_THE_CATALOG)
+
+
+def _names(scratch: Scratch) -> dict[str, str]:
+    return {
+        "schema": readable(scratch.schema),
+        "slow": readable(scratch.slow),
+        "fast": readable(scratch.fast),
+        "literal": literal(scratch.schema),
+        "key": literal(readable(scratch.schema)),
+        "slow literal": literal(scratch.slow),
+    }
