@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +16,10 @@ from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.config import sample
+from agent.ledger import LedgerError
 from agent.service.doctor import examine
 from agent.terminal.columns import Column
+from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.files import exists_already, not_written
 from agent.terminal.output import Output
@@ -65,19 +68,68 @@ def _write_private(path: Path, text: str, *, force: bool) -> None:
 
 
 @command(Group.SET_UP, "hotplace doctor")
-def doctor(session: Session) -> ExitCode:
+def doctor(
+    session: Session,
+    bundle: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write an archive (.tar.gz) for support, without secrets.")
+    ] = None,
+    log: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="With --bundle: a log of the daemon, where the system's log has none."),
+    ] = None,
+) -> ExitCode:
     """Check connection, privileges, settings, tiers and room, each with what mends it."""
-    found = {database.name: examine(session.config, database, session.clock) for database in session.databases}
+    found, seconds = {}, {}
+    for database in session.databases:
+        began = time.monotonic()
+        found[database.name] = examine(session.config, database, session.clock)
+        seconds[database.name] = time.monotonic() - began
     for name, findings in found.items():
         session.out.heading(f"{name} ({session.config.database(name).engine}): {_summary(findings)}")
         _print_findings(session.out, findings)
     broken = any(finding.severity is Severity.ERROR for findings in found.values() for finding in findings)
     session.out.line()
     session.out.line("something has to be mended first" if broken else "ready: hotplace run")
+    if bundle is not None:
+        _write_bundle(session, bundle, found, seconds, log or [])
     session.out.document(
-        {"ok": not broken, "databases": [{"database": name, "findings": _documents(f)} for name, f in found.items()]}
+        {
+            "ok": not broken,
+            "databases": [{"database": name, "findings": _documents(f)} for name, f in found.items()],
+            "bundle": None if bundle is None else str(bundle.absolute()),
+        }
     )
     return ExitCode.NOT_ALLOWED if broken else ExitCode.OK
+
+
+def _write_bundle(
+    session: Session,
+    path: Path,
+    found: Mapping[str, Sequence[Finding]],
+    seconds: Mapping[str, float],
+    logs: Sequence[Path],
+) -> None:
+    """Write the archive for support; without a ledger it has less in it.
+
+    Raises:
+        CommandError: the file exists, or cannot be written.
+    """
+    from agent.service.bundle import make_bundle
+
+    try:
+        ledger = session.existing_ledger
+    except LedgerError:
+        ledger = None
+    made = make_bundle(session.config, ledger, found, seconds, logs)
+    try:
+        made.write(path)
+    except FileExistsError as error:
+        raise CommandError(f"{path} exists already", code=ExitCode.REFUSED, advice="Name another file.") from error
+    except OSError as error:
+        raise not_written(path, error, "Name a file in a folder that you may write to.") from error
+    session.out.line(f"{path} written, mode 0600: {', '.join(sorted(made.members))}; read it before you send it")
+    for name, why in made.absent.items():
+        session.out.line(f"without {name}: {why}")
 
 
 def _summary(findings: Sequence[Finding]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.docs.reference import alerts, claims, commands, http, keys, metrics, words
+from tests.docs.reference import alerts, claims, commands, events, http, keys, metrics, words
 
 
 def all_blocks() -> dict[str, str]:
@@ -15,4 +15,5 @@ def all_blocks() -> dict[str, str]:
         **alerts.blocks(),
         **claims.blocks(),
         **http.blocks(),
+        **events.blocks(),
     }
