@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError, Validat
 from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
 from agent.config.notices import NoticeConfig
 from agent.config.policy import PolicyConfig
-from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Seconds, Window, Zone
+from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Ratio, Seconds, Window, Zone
 from agent.config.spaces import Storage, resolve
 from agent.config.tiers import TierConfig
 from connectors.base import Clock, Connector, UnknownEngine
@@ -133,6 +133,7 @@ class DatabaseConfig(Part):
     window_bytes: Bytes | None = Field(default=None, gt=0)  # moved in one window at most; None: no limit
     window_copy_seconds: Seconds | None = Field(default=None, alias="window_copy_time", gt=0)
     copy_safety: float = Field(default=1.5, ge=1, le=100)  # a copy is reckoned to take that much longer than learnt
+    block_looks_share: Ratio = Field(default=0.0005, alias="block_looks", ge=0, le=0.1)  # of one server session's time
     measured: tuple[Window, ...] = ()  # when demand counts, for example business hours; none: always
     not_measured: tuple[Days, ...] = ()  # days on which it does not
     policy: PolicyConfig = PolicyConfig()

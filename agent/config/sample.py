@@ -107,6 +107,8 @@ databases:
     # window_copy_time: 3h  # of copying in one window at most
     copy_safety: 1.5        # predicted copy times are multiplied by this to decide whether a move fits its window
 
+    block_looks: 0.05%      # of the time of one server session, for looks into large hot tables; 0%: none
+
     measured: []            # hours whose demand counts; none: all, else for example ["mon-fri 07:00-19:00"]
     not_measured: []        # days whose demand does not count, written like excluded_days
 

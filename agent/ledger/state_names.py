@@ -16,6 +16,7 @@ HORIZONS: Final = "horizons"  # how well each memory would have placed (policies
 KNOWN_UNITS: Final = "known units"  # of the last catalog, to recognize renamed ones (policies.demand.renamed_units)
 GROWTH: Final = "growth"  # how fast each unit grows, by slot (policies.demand.growth)
 TIER_SPEED: Final = "tier speed"  # evidence about read times, and the configured speeds it was gathered against
+BLOCK_HEAT: Final = "block heat"  # reads by range of blocks of each unit that was looked into (agent.block_heat)
 TRACE_HEAT: Final = "trace heat"  # demand that a trace has collected
 
 # -- arrays: what the last plan and each proposal were made from ----------------------------------------------------

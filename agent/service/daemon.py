@@ -42,6 +42,7 @@ from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 log = EventLog(__name__)
 ANCHOR_EVERY_SECONDS = 3600.0
 NOTIFY_EVERY_SECONDS = 15.0
+LOOK_INSIDE_EVERY_SECONDS = 15.0  # whether looks are due; how often they are follows from what they cost
 FOLD_EVERY_SECONDS = 3600.0
 FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
@@ -221,9 +222,9 @@ class Daemon:
         """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
         self._jobs.begin()
         scheduler = BackgroundScheduler(
-            # Two threads for each database: a copy occupies one for hours, and must not keep the sampling of any
-            # database from its turn.
-            executors={"default": ThreadPoolExecutor(2 + 2 * len(self._watches))},
+            # Three threads for each database: a copy occupies one for hours, a look at a large buffer pool one for
+            # seconds, and neither must keep the sampling of any database from its turn.
+            executors={"default": ThreadPoolExecutor(2 + 3 * len(self._watches))},
             timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
             # Missed turns are made up for by one, however late: by default a job that is a second late is dropped, and
             # a machine that slept would miss its plan.
@@ -284,6 +285,7 @@ class Daemon:
             (self._jobs.sample, database.sample_seconds, sample),
             (self._jobs.plan, database.plan_seconds, plan),
             (self._jobs.act, ACT_EVERY_SECONDS, soon + later(ACT_EVERY_SECONDS)),
+            (self._jobs.look, LOOK_INSIDE_EVERY_SECONDS, plan + timedelta(seconds=LOOK_INSIDE_EVERY_SECONDS)),
         )
 
     def _reschedule_after_clock_change(self) -> None:

@@ -210,6 +210,14 @@ class Jobs:
                 watch.plan()  # the ranking and the metrics show the new homes at once
             return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read
 
+    def look(self, watch: Watch) -> None:
+        """Look into large hot units, if that is due.
+
+        Raises:
+            HotplaceError: the database did not answer.
+        """
+        watch.look_at_blocks()
+
     def run_upkeep(self, job: Callable[[], None]) -> None:
         """Run a job that concerns the ledger and no database: ``fold``, ``anchor``."""
         with self._count_job(ALL_DATABASES) as may_begin:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 
+from agent.block_heat.choice import units_worth_looks
+from agent.block_heat.looker import BlockLooker
 from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
 from agent.execution.executor import Executor
 from agent.execution.half_done import half_done_of
@@ -92,6 +94,7 @@ class Watch:
         # Reentrant: verify and plan call other methods of the watch that take it too.
         self._lock = threading.RLock()
         self._connector = connector
+        self._looker = BlockLooker(database.name, database.block_looks_share, lambda: self.connector, ledger, clock)
         self._sampler: Sampler | None = None
         self._executor: Executor | None = None
         self._acting: Connector | None = None
@@ -165,12 +168,21 @@ class Watch:
             # commands say of the daily plan.
             if mode is not None:
                 return planning
+            self._looker.choose(units_worth_looks(planning.situation, planning.plan))
             ordered = Ordered(planning)
             if self._keeps():
                 self._store_for_commands(planning, ordered)
             self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
             self.count_proposals()
             return planning
+
+    def look_at_blocks(self) -> bool:
+        """Look into large hot units if that is due, and none of our copies is in the pool; whether it was.
+
+        Raises:
+            ConnectorError: the server did not answer, or this login may not look.
+        """
+        return self.snapshot.running is None and self._looker.take_turn()
 
     def prospect(self, planning: Planning) -> Prospect | None:
         """What is not proposed yet and would be as it looks now; None where something is, or nothing would be.
@@ -338,6 +350,7 @@ class Watch:
                     ending.callback(connector.close)
             if self._lease is not None:
                 ending.callback(self._lease.release)
+            ending.callback(self._looker.close, save=save)
             sampler = self._sampler if save else None
             self._sampler_memory = self._sampler_memory if self._sampler is None else self._sampler.memory
             self._connector = self._acting = self._sampler = self._executor = self._lease = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from connectors.base import Clock, Lease, Mover
+from connectors.blocks import BlockReader
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -26,6 +27,7 @@ from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.postgresql.moving.relation import find_relation
 from connectors.postgresql.reading import demand
+from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
 from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
 from connectors.postgresql.reading.replication import read_replication
 from connectors.postgresql.reading.sampler import StatisticsSampler
@@ -77,6 +79,7 @@ class PostgresqlConnector:
             Capability.of("monitor", facts["monitor"], "membership of pg_monitor", f"GRANT pg_monitor TO {login};"),
             Capability.of("moves", not facts["standby"], "a primary server", "Connect to the primary."),
             Capability.of("online_index_moves", not facts["standby"], "a primary server", "Connect to the primary."),
+            block_capability(self._session),
             Capability.of("see_files", self._is_local(), "a server on this machine", "State capacities of the spaces."),
         )
 
@@ -122,7 +125,12 @@ class PostgresqlConnector:
         """See ``doctor``."""
         allowed = self._settings.allow_moves_with_remote_apply
         catalog = self.catalog()
-        return findings.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
+        found = findings.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
+        return (*found, block_finding(self._session))
+
+    def read_blocks(self) -> BlockReader:
+        """Looks through ``pg_buffercache``."""
+        return PoolReader(self._settings, self._clock)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""

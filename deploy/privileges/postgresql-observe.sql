@@ -19,6 +19,10 @@ ALTER ROLE :"login" SET default_transaction_read_only = on;
 \echo 'If `hotplace doctor` says that track_io_timing is off:'
 \echo '  ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();'
 
+-- Which blocks of a large table are hot, so that hotplace can say whether splitting it pays (`hotplace explain`).
+\echo 'To let hotplace look inside large tables (contrib modules of the server):'
+\echo '  CREATE EXTENSION IF NOT EXISTS pg_buffercache;'
+
 -- What sessions wait for the log, so that it can be judged. Two readings of the clock for each flush.
 \echo 'If `hotplace doctor` says that track_wal_io_timing is off:'
 \echo '  ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();'

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from connectors.base import LeaseHeld
+from connectors.blocks import BLOCK_HEAT
 from connectors.findings import Severity
 from connectors.postgresql.moving.lease import PostgresqlLease
 from tests.contract.asking import bundle_of
@@ -72,10 +73,10 @@ def test_a_healthy_server(cluster: Cluster, dbname: str, cleanup: ExitStack) -> 
     connector = cluster.connector(dbname)
     cleanup.callback(connector.close)
     wrong = [finding for finding in connector.doctor() if finding.severity is not Severity.OK]
-    assert {finding.code for finding in wrong} <= {"storage_volatile"}
+    assert {finding.code for finding in wrong} <= {"storage_volatile", "block_looks"}
     if cluster.limited:
         assert any(f.values["space"] == "fast" and "tmpfs, which is memory" in f.sentence for f in wrong)
-    assert all(capability.available for capability in connector.capabilities())
+    assert {each.name for each in connector.capabilities() if not each.available} <= {BLOCK_HEAT}
     identity = connector.identify()
     assert (identity.engine, identity.version_number[0], identity.topology) == ("postgresql", cluster.major, "single")
     assert identity.writable
@@ -94,7 +95,7 @@ def test_settings_that_blind_us(cluster: Cluster, dbname: str, cleanup: ExitStac
     assert found["space_hidden"].severity is Severity.INFO
     assert "ALTER SYSTEM SET track_io_timing = on" in found["track_io_timing_off"].remedy
     missing = {c.name for c in connector.capabilities() if not c.available}
-    assert missing == {"object_counters", "read_times", "see_files"}
+    assert missing == {"object_counters", "read_times", "see_files", BLOCK_HEAT}
 
 
 def test_files_that_no_relation_knows(cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
@@ -171,7 +172,7 @@ def test_a_standby_is_only_watched(cluster: Cluster, cleanup: ExitStack) -> None
     assert identity.fingerprint == before.fingerprint
     assert connector.sample().epoch != epoch
     assert "standby" in {f.code for f in connector.doctor()}
-    assert {c.name for c in connector.capabilities() if not c.available} == {"moves", "online_index_moves"}
+    assert {c.name for c in connector.capabilities() if not c.available} == {"moves", "online_index_moves", BLOCK_HEAT}
     found = connector.routes(bundle_of(connector.catalog(), "public.followed"), "fast")
     assert getattr(found, "code", "") == "standby"
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.looking.explanation import explain_stored, number_lines, numbers_document, row_of
+from agent.cli.looking.inside import show_inside
 from agent.cli.options import Columns, parse_columns
 from agent.cli.session import Session
 from agent.explanation.advice import stored_advice
@@ -130,6 +131,7 @@ def explain(
     advice = advice_about(session, ranking.key[row])
     for each in advice:
         session.out.line(f"{each['code']}: {each['sentence']}")
+    inside = show_inside(session, ranking.key[row], float(ranking.benefit_per_hour[row]))
     session.out.document(
         {
             "database": session.database.name,
@@ -138,6 +140,7 @@ def explain(
             **document,
             "numbers": None if numbers is None else numbers_document(numbers),
             "advice": advice,
+            "inside": inside,
         }
     )
 

@@ -1,0 +1,1 @@
+"""Heat inside units: choice, looks."""

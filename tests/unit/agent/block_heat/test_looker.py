@@ -1,0 +1,185 @@
+"""Pairs of looks within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+import numpy as np
+import pytest
+
+from agent.block_heat.choice import LookedAt
+from agent.block_heat.looker import ASK_AGAIN_SECONDS, LONGEST_SECONDS, REST_SECONDS, SHORTEST_SECONDS, BlockLooker
+from agent.block_heat.stored import load_block_heat
+from agent.ledger import Ledger
+from connectors.base import Connector, PrivilegeMissing
+from connectors.blocks import BlockLook, BlockReader, ResidentBlocks
+from connectors.model import I64
+from tests.unit.policies.block_heat.pool import Pool
+from tests.virtual_clock import VirtualClock
+
+UNIT = LookedAt(key="public.t", physical_id=7)
+BLOCKS = 1280
+
+
+class PoolReader:
+    """Looks at a pool whose load goes on with the clock; each look takes some seconds of it."""
+
+    def __init__(self, clock: VirtualClock, cost: float = 0.01, rate: float = 100.0) -> None:
+        self.pool, self.clock, self.cost, self.rate = Pool(BLOCKS, 100, seed=1), clock, cost, rate
+        self.looks: list[float] = []
+        self.refuses = self.closed = False
+        self._weight = np.where(np.arange(BLOCKS) >= BLOCKS * 9 // 10, 30.0, 1.0)
+        self._loaded = 0.0
+
+    def look(self, physical_ids: I64) -> BlockLook:
+        """The pool as it is by now."""
+        if self.refuses:
+            raise PrivilegeMissing("not for you", advice="GRANT")
+        assert physical_ids.tolist() == [UNIT.physical_id]
+        now = self.clock.monotonic()
+        self.pool.load(round(min(2.5, now - self._loaded) * self.rate), self._weight)
+        self._loaded = now
+        self.looks.append(now)
+        self.clock.sleep(self.cost)
+        resident = ResidentBlocks(
+            physical_id=UNIT.physical_id, blocks=BLOCKS, reads=self.pool.reads.sum(), resident=self.pool.look()
+        )
+        return BlockLook(monotonic_seconds=now, server_seconds=self.cost, block_bytes=8192, one_in=1, units=(resident,))
+
+    def close(self) -> None:
+        """Noted."""
+        self.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Engine:
+    """The one part of a connector that is asked for."""
+
+    def __init__(self, reader: PoolReader) -> None:
+        self._reader = reader
+
+    def read_blocks(self) -> BlockReader:
+        """The reader."""
+        return self._reader
+
+
+class World:
+    """A looker, its reader and their clock."""
+
+    def __init__(self, ledger: Ledger, clock: VirtualClock, share: float, **reader: float) -> None:
+        self.clock, self.ledger = clock, ledger
+        self.reader = PoolReader(clock, **reader)
+        self.looker = self.another(share)
+
+    def another(self, share: float = 0.01) -> BlockLooker:
+        """A looker after a restart."""
+        made = BlockLooker("shop", share, lambda: cast(Connector, Engine(self.reader)), self.ledger, self.clock)
+        made.choose((UNIT,))
+        return made
+
+    def live(self, seconds: float) -> None:
+        """Take turns for so long."""
+        until = self.clock.monotonic() + seconds
+        while self.clock.monotonic() < until:
+            self.looker.take_turn()
+            self.clock.sleep(5.0)
+
+
+@contextmanager
+def world(folder: Path, share: float = 0.01, **reader: float) -> Iterator[World]:
+    """A world with a ledger of its own."""
+    clock = VirtualClock()
+    with Ledger.open(folder / "ledger.db", clock) as ledger:
+        yield World(ledger, clock, share, **reader)
+
+
+def test_looks_take_no_more_than_their_share_of_server_time(tmp_path: Path) -> None:
+    """Dear looks are taken seldom; the budget holds over any long time."""
+    with world(tmp_path, share=0.001, cost=0.4) as made:
+        made.live(20_000.0)
+        assert 0.0005 < made.looker.server_seconds / made.clock.monotonic() <= 0.0011
+
+
+def test_cheap_looks_rest_between_pairs_all_the_same(tmp_path: Path) -> None:
+    """However little they cost."""
+    with world(tmp_path, share=0.1, cost=0.001) as made:
+        made.live(3_000.0)
+        pairs = np.array(made.reader.looks[::2])
+        assert np.diff(pairs).min() >= REST_SECONDS
+
+
+def test_nothing_is_asked_without_a_share_or_a_unit(tmp_path: Path) -> None:
+    """0 switches looks off, and a plan that names no unit leaves the server alone."""
+    with world(tmp_path, share=0.0) as made:
+        made.live(1_000.0)
+        assert made.reader.looks == []
+    with world(tmp_path / "b") as made:
+        made.looker.choose(())
+        made.live(1_000.0)
+        assert made.reader.looks == []
+
+
+@pytest.mark.parametrize(("rate", "apart"), [(2.0, LONGEST_SECONDS), (2_000.0, SHORTEST_SECONDS)])
+def test_looks_come_nearer_where_the_pool_is_turned_over_fast(tmp_path: Path, rate: float, apart: float) -> None:
+    """And farther apart where little comes in."""
+    with world(tmp_path, cost=0.001, rate=rate) as made:
+        made.live(600.0)
+        first, second = made.reader.looks[-2:]
+        assert second - first == pytest.approx(apart, abs=0.06)
+
+
+def test_what_was_seen_is_there_after_a_restart(tmp_path: Path) -> None:
+    """And goes on from there."""
+    with world(tmp_path) as made:
+        made.live(900.0)
+        made.looker.close(save=True)
+        assert made.reader.closed
+        before = load_block_heat(made.ledger, "shop")[UNIT.key]
+        assert before.pairs > 10
+        assert before.coverage > 0.8
+        hot = before.reads[:, before.ranges * 9 // 10 :].sum() / before.reads.sum()
+        true = made.reader.pool.reads[BLOCKS * 9 // 10 :].sum() / made.reader.pool.reads.sum()
+        assert hot == pytest.approx(true, abs=0.1)
+        made.looker = made.another()
+        made.live(100.0)
+        made.looker.close(save=True)
+        assert load_block_heat(made.ledger, "shop")[UNIT.key].pairs > before.pairs
+
+
+def test_a_login_that_may_not_look_is_asked_again_after_an_hour(tmp_path: Path) -> None:
+    """The error says so each time; in between nothing is asked."""
+    with world(tmp_path) as made:
+        made.reader.refuses = True
+        with pytest.raises(PrivilegeMissing):
+            made.looker.take_turn()
+        made.live(ASK_AGAIN_SECONDS - 10.0)
+        made.reader.refuses = False
+        made.live(30.0)
+        assert len(made.reader.looks) == 2
+
+
+def test_an_engine_without_such_a_view_is_never_asked(tmp_path: Path) -> None:
+    """Its connector does not offer the capability."""
+    with world(tmp_path) as made:
+        asked: list[Any] = []
+
+        def connect() -> Connector:
+            asked.append(1)
+            return cast(Connector, object())
+
+        looker = BlockLooker("shop", 0.01, connect, made.ledger, made.clock)
+        looker.choose((UNIT,))
+        assert not looker.take_turn()
+        assert not looker.take_turn()
+        assert len(asked) == 1

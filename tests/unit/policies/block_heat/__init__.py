@@ -1,0 +1,1 @@
+"""Heat inside units: turnover, memory, concentration."""
