@@ -109,6 +109,9 @@ class Database:
     log_used: int = 128
     log_max_size: int | None = None  # in pages; -1: until the disk is full; None: as large as it is, it does not grow
     log_growth: int = 0
+    log_since_backup: int | None = None  # pages written since its last backup; None: those in use
+    unsent_share: float = 0.0  # of the log that is written, which no secondary has been sent yet
+    unsent_kib: float = 0.0
     log_volume: Volume | None = None  # None: that of the first file
     log_reuse_wait: str = "NOTHING"  # log_reuse_wait_desc
     log_counters: FileCounters = field(default_factory=FileCounters)
@@ -268,9 +271,12 @@ class Instance:
     def join_group(self, database: Database) -> None:
         """Put it into an availability group of two, of which this server is the primary; the other keeps up."""
         database.group = UUID(int=0x6009)
-        queues = {"log_send_queue_size": 0, "redo_queue_size": 0, "is_suspended": False}
-        common = {"database_id": database.database_id, "group_database_id": str(database.group), **queues}
-        self.replicas = [{**common, "is_local": local, "is_primary_replica": local} for local in (True, False)]
+        self.replicas = [_replica(database, number) for number in range(2)]
+
+    def add_secondary(self, database: Database) -> dict[str, object]:
+        """One more in its group; its row, to be changed by the columns of sys.dm_hadr_database_replica_states."""
+        self.replicas.append(_replica(database, len(self.replicas)))
+        return self.replicas[-1]
 
     def fail_over(self, database: Database) -> None:
         """The other replica becomes the primary: here the database is read-only, and every session in it has ended."""
@@ -297,6 +303,20 @@ class Instance:
                 for index in all_indexes(database):
                     for partition in index.partitions:
                         partition.counters.clear()
+
+
+def _replica(database: Database, number: int) -> dict[str, object]:
+    """Number 0 is the primary, on this server: of itself it has no queues. KiB, KiB/s and seconds."""
+    local = number == 0
+    queues = ("log_send_queue_size", "log_send_rate", "redo_queue_size", "redo_rate", "secondary_lag_seconds")
+    return {
+        "database_id": database.database_id, "group_id": str(UUID(int=0x6000)).upper(),
+        "replica_id": str(UUID(int=0x6100 + number)).upper(), "group_database_id": str(database.group),
+        "is_local": local, "is_primary_replica": local, "is_suspended": False, "is_commit_participant": True,
+        "synchronization_state": 2, "synchronization_state_desc": "SYNCHRONIZED", "synchronization_health": 2,
+        "synchronization_health_desc": "HEALTHY", "database_state": 0, "database_state_desc": "ONLINE",
+        **dict.fromkeys(queues, None if local else 0),
+    }  # fmt: skip
 
 
 def all_indexes(database: Database) -> list[Index]:

@@ -28,7 +28,9 @@ def write(database: Database, pages: int) -> None:
     Raises:
         ServerError: 9002, the log is full; the reason is that of ``log_reuse_wait_desc``.
     """
-    database.log_used += int(pages * LOG_FACTOR)
+    written = int(pages * LOG_FACTOR)
+    database.log_used += written
+    database.unsent_kib += written * database.unsent_share * PAGE / 1024
     while database.log_used > database.log_pages:
         volume = volume_of_log(database)
         most = database.log_pages if database.log_max_size is None else database.log_max_size

@@ -117,7 +117,7 @@ def _file_stats(database_id: int, file_id: int, c: FileCounters, pages: int) -> 
 
 def wait_stats(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_os_wait_stats: a row for each type there is, waited for or not."""
-    for name in ("WRITELOG", "IO_COMPLETION"):
+    for name in ("WRITELOG", "IO_COMPLETION", "HADR_SYNC_COMMIT"):
         waited, tasks = viewer.instance.waits[name], viewer.instance.waits[f"{name}/n"]
         longest = -(-waited // tasks) if tasks else 0
         yield {
@@ -168,11 +168,13 @@ def _volume(volume: Volume) -> Row:
 def log_space(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_db_log_space_usage."""
     database = viewer.database
+    since = database.log_used if database.log_since_backup is None else database.log_since_backup
     yield {
         "database_id": database.database_id,
         "total_log_size_in_bytes": database.log_pages * PAGE,
         "used_log_space_in_bytes": database.log_used * PAGE,
         "used_log_space_in_percent": 100.0 * database.log_used / database.log_pages,
+        "log_space_in_bytes_since_last_backup": since * PAGE,
     }
 
 
@@ -340,8 +342,15 @@ def locks(viewer: Viewer) -> Iterator[Row]:
 
 
 def replica_states(viewer: Viewer) -> Iterator[Row]:
-    """sys.dm_hadr_database_replica_states: what a test has set."""
-    yield from viewer.instance.replicas
+    """sys.dm_hadr_database_replica_states: every replica on the primary, only itself on a secondary."""
+    rows = viewer.instance.replicas
+    primary = any(row["is_local"] and row["is_primary_replica"] for row in rows)
+    for row in rows:
+        queue = row["log_send_queue_size"]
+        if not (primary or row["is_local"]):
+            continue
+        unsent = 0 if row["is_local"] else int(viewer.database.unsent_kib)
+        yield {**row, "log_send_queue_size": queue + unsent if isinstance(queue, int) else None}
 
 
 def snapshot_transactions(viewer: Viewer) -> Iterator[Row]:
