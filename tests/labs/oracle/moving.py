@@ -330,6 +330,7 @@ def _apply(database: EmulatedDatabase, copies: list[Copy]) -> None:
             writes = {"physical writes": segment.blocks, "physical writes direct": segment.blocks}
             segment.counters[0].update({**writes, "physical write requests": -(-segment.blocks // 128)})
             database.statistics[0]["redo size"] += segment.bytes
+            database.redo.write(segment.bytes)
         segment.data_object_id = database.next_id()
         segment.tablespace = copy.tablespace
 

@@ -6,8 +6,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from tests.labs.oracle.model import BEHIND, STARTED, Quirks, Segment, Tablespace
+from tests.labs.oracle.redo import Destination, Redo
 from tests.labs.oracle.statements import Statement
 from tests.labs.oracle.views.licensed import Snapshot
 
@@ -34,6 +36,7 @@ class Workload:
         self.sorted = [Counter[str]() for _ in range(quirks.instances)]  # V$TEMPSTAT
         self.events = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSTEM_EVENT: waits, and microseconds
 
+        self.redo = Redo(destinations=[Destination(2 + number) for number in range(quirks.standbys)])
         self.remembered: list[dict[str, Statement]] = [{} for _ in range(quirks.instances)]  # V$SQLSTATS, by text
 
     def segments(self) -> Iterator[Segment]:
@@ -83,6 +86,21 @@ class Workload:
         statement = known.setdefault(text, Statement(text, owner, plan, now, now))
         statement.plan, statement.last_active = plan, now
         statement.counters.update(counted)
+
+    def set_redo(self, **changes: int | None) -> None:
+        """Change fields of ``Redo``."""
+        with self.changed:
+            for field, value in changes.items():
+                setattr(self.redo, field, value)
+            self.touch()
+
+    def set_destination(self, number: int, **changes: Any) -> None:
+        """Change fields of a ``Destination``: of LOG_ARCHIVE_DEST_n."""
+        with self.changed:
+            (chosen,) = (to for to in self.redo.destinations if to.number == number)
+            for field, value in changes.items():
+                setattr(chosen, field, value)
+            self.touch()
 
     def age_out(self, text: str = "") -> None:
         """A statement leaves every instance's memory with its counters, or all do: ALTER SYSTEM FLUSH SHARED_POOL."""
@@ -188,6 +206,7 @@ class Workload:
         with self.changed:
             at = instance - 1
             self.statistics[at].update({"user commits": count, "redo size": count * redo_bytes})
+            self.redo.write(count * redo_bytes)
             self.events[at].update(
                 {"log file parallel write": count, "log file parallel write/us": count * microseconds}
             )

@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.labs.oracle.model import BEHIND, BLOCK, STARTED, STATISTICS
 from tests.labs.oracle.statements import LONGEST, exact_signature, force_signature
+from tests.labs.oracle.views.redo_views import REDO
 
 if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
@@ -322,20 +323,6 @@ def sql_statistics(db: EmulatedDatabase, instance: int) -> Rows:
         }  # fmt: skip
 
 
-def archive_destinations(db: EmulatedDatabase, _: int) -> Rows:
-    """V$ARCHIVE_DEST: a local one, and those that feed standbys."""
-    yield {"DEST_ID": 1, "DEST_NAME": "LOG_ARCHIVE_DEST_1", "STATUS": "VALID", "TARGET": "PRIMARY"}
-    for number in range(2, 2 + db.quirks.standbys):
-        yield {
-            "DEST_ID": number, "DEST_NAME": f"LOG_ARCHIVE_DEST_{number}", "STATUS": "VALID", "TARGET": "STANDBY",
-        }  # fmt: skip
-
-
-def recovery_area(_: EmulatedDatabase, __: int) -> Rows:
-    """V$RECOVERY_FILE_DEST."""
-    yield {"NAME": "/u01/fra", "SPACE_LIMIT": 100 * 2**30, "SPACE_USED": 2**30, "SPACE_RECLAIMABLE": 0}
-
-
 def nothing(_: EmulatedDatabase, __: int) -> Rows:
     """Views of things that the model does not have."""
     return iter(())
@@ -370,7 +357,6 @@ PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$LOCK": locks,
     "V$TRANSACTION": transactions,
     "V$SQLSTATS": sql_statistics,
-    "V$ARCHIVE_DEST": archive_destinations,
-    "V$RECOVERY_FILE_DEST": recovery_area,
+    **REDO,
     "V$ENCRYPTED_TABLESPACES": nothing,
 }

@@ -28,7 +28,7 @@ Columns = dict[str, Any]
 EVERYONE = frozenset(("DUAL", "SESSION_PRIVS", "SESSION_ROLES", "PRODUCT_COMPONENT_VERSION"))
 VOLATILE = frozenset(("V$SESSION", "V$SESSION_LONGOPS", "V$LOCK", "V$LOCKED_OBJECT", "V$TRANSACTION"))
 COUNTED = " row"  # no query can name it
-_FRACTIONS = frozenset(("USED_PERCENT",))
+_FRACTIONS = frozenset(("USED_PERCENT", "PERCENT_SPACE_USED", "PERCENT_SPACE_RECLAIMABLE"))
 
 
 @cache
