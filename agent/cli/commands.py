@@ -77,7 +77,7 @@ COMMANDS = {
     "top": Listed(
         "looking.top",
         Group.LOOK,
-        "Show live what moves, how far it is and what waits; q or Ctrl-C ends the show and nothing else.",
+        "Show live what waits, what is proposed and what moves, and act on it by keys; q or Ctrl-C ends the display.",
     ),
     "balance": Listed(
         "planning.balance", Group.LOOK, "Plan in one of the balancer's modes, with the exact statements; moves nothing."

@@ -6,7 +6,7 @@ import os
 import socket
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -132,6 +132,13 @@ class Session:
         ledger = Ledger.open(place.path, self.clock, create=create, anchors=place.anchors, rule=rule)
         self._open.callback(ledger.close)
         return ledger
+
+    def of(self, database: DatabaseConfig, out: Output) -> Session:
+        """The same run for one of its databases, printing elsewhere; closed with this one."""
+        part = Session(replace(self.options, database=database.name))
+        part.out, part.config_path, part.config = out, self.config_path, self.config
+        part.ledger, part.clock = self.ledger, self.clock
+        return part
 
     def watch(self) -> Watch:
         """The database with nothing that could write: a dry run. The caller closes it.

@@ -19,6 +19,7 @@ from agent.ledger.errors import corrupt
 from agent.ledger.file.codec import Values, decode_history, encode_history, merge_history
 from agent.ledger.file.database import Database
 from agent.ledger.file.instants import EPOCH, instant
+from agent.ledger.file.reading import where
 from agent.ledger.file.schema import history
 from agent.ledger.file.transaction import Transaction
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings
@@ -78,6 +79,19 @@ class History:
         with self._database.read_by_core() as connection:
             for row in connection.execute(query.order_by(history.c.ended_at, history.c.id)):
                 yield self._decode(row)
+
+    def ends(self, database: str, since: datetime) -> list[tuple[int, datetime]]:
+        """Number and end of each interval that ended since then, the oldest first; none of them is unpacked."""
+        of_it = where("database = ?", database), where("ended_at > ?", since)
+        with self._database.read() as reading:
+            rows = reading.rows("SELECT id, ended_at FROM history", *of_it, then="ORDER BY ended_at, id")
+            return [(row.id, row.ended_at) for row in rows]
+
+    def interval(self, number: int) -> HistoryRow | None:
+        """One interval by its number; None where it was folded or dropped meanwhile."""
+        with self._database.read() as reading:
+            row = reading.first("SELECT * FROM history", where("id = ?", number))
+        return None if row is None else self._decode(row)
 
     def fold(self, now: datetime, settings: HistorySettings = DEFAULT_HISTORY) -> FoldReport:
         """Make old history coarser and drop the oldest. Sums and observed seconds are conserved."""

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 
 from agent.ledger.file.database import Database
 from agent.ledger.file.key_index import KeyIndex
+from agent.ledger.file.reading import in_parts, one_of, where
 from agent.ledger.file.schema import unit_slots
 from connectors.model import I64
 from connectors.string_column import StringColumn
@@ -44,6 +45,16 @@ class Slots:
                 slots = known.rows(wanted)
             self._known[database] = wanted if known.keys == wanted else known.keys  # the catalog keeps these anyway
             return slots
+
+    def known(self, database: str, keys: Sequence[str]) -> dict[str, int]:
+        """The numbers of those of some keys that have one; gives none to the others."""
+        found: dict[str, int] = {}
+        with self._database.read() as reading:
+            for some in in_parts(keys, ROWS_AT_ONCE):
+                of_it = where("database = ?", database), one_of("unit_key", some)
+                rows = reading.rows("SELECT unit_key, slot FROM unit_slots", *of_it)
+                found.update((row.unit_key, row.slot) for row in rows)
+        return found
 
     def _learnt(self, database: str, known: KeyIndex) -> KeyIndex:
         with self._database.read_by_core() as connection:

@@ -80,6 +80,13 @@ class SmallState:
         except ValueError as error:
             raise corrupt(self._database.path, f"the arrays {name!r} of {database}: {error}") from error
 
+    def saved_at(self, database: str, name: str) -> datetime | None:
+        """When the arrays of that name were saved; they are not unpacked."""
+        of_it = where("database = ?", database), where("name = ?", name)
+        with self._database.read() as reading:
+            at: datetime | None = reading.scalar("SELECT at FROM arrays", *of_it)
+        return at
+
     def forget_arrays(self, prefix: str, before: datetime, but: Collection[tuple[str, str]] = ()) -> int:
         """Drop arrays of names that begin so and were saved before then, but for some (database, name); how many."""
         from agent.ledger.shared_columns import drop_columns

@@ -111,12 +111,14 @@ class Site:
         assert done.code == 0, (arguments, done)
         return done
 
-    def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, **more: Any
+    ) -> subprocess.Popen[str]:
         """Run a command in a process of its own."""
         command = [sys.executable, "-c", "from agent.cli.main import main; main()", "--config", str(self.path)]
         return subprocess.Popen(
             [*command, *arguments], text=True, cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **more},
         )  # fmt: skip
 

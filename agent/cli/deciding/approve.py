@@ -19,8 +19,8 @@ from agent.config import DatabaseConfig
 from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
 from agent.keys import NAMESPACE
 from agent.ledger import MoveRow, ProposalRow
-from agent.model.conditions import Conditions
-from agent.model.proposals import DIGEST_SHOWN
+from agent.model.conditions import NONE, Conditions
+from agent.model.proposals import DIGEST_SHOWN, ProposedMove
 from agent.model.states import WITHDRAWN, ProposalState
 from agent.model.units_of_measure import parse_bytes, parse_seconds
 from agent.terminal.errors import CommandError
@@ -65,14 +65,44 @@ def approve(
 
     With approval: signed in the configuration it prints what is to be signed, or takes in a signature.
     """
-    conditions = _conditions(session, at_most, not_after, gain_at_least)
+    give_approval(
+        session, number, digest=digest, yes=yes, signature="" if signature is None else read_signature(signature),
+        conditions=_conditions(session, at_most, not_after, gain_at_least), reason=reason,
+    )  # fmt: skip
+
+
+def give_approval(
+    session: Session,
+    number: int,
+    *,
+    digest: str | None,
+    yes: bool = False,
+    signature: str = "",
+    conditions: Conditions = NONE,
+    reason: str = "",
+) -> None:
+    """Approve a proposal as the user of the operating system, or print what is to be signed.
+
+    Args:
+        session: prints what comes of it.
+        number: of the proposal.
+        digest: of what was looked at; None: what is stored now.
+        yes: do not ask where there is no digest.
+        signature: over the document; "": none.
+        conditions: under which it is approved.
+        reason: for the record.
+
+    Raises:
+        LedgerError: it cannot be approved, or is not what was looked at.
+        CommandError: the question was not answered by yes.
+    """
     row = session.ledger.proposals.row(number)
     database = session.config.database(row.proposal.database)  # nothing would ever carry out what is not configured
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
-    if session.config.signers is not None and signature is None:
+    if session.config.signers is not None and not signature:
         _print_document(session, number, conditions)
         return
-    if row.state is ProposalState.PROPOSED and digest is None and not yes and signature is None:
+    if row.state is ProposalState.PROPOSED and digest is None and not yes and not signature:
         _confirm(session, row, with_proposal(conflicts, number))
     else:
         print_conflicts(session.out, with_proposal(conflicts, number))
@@ -83,7 +113,7 @@ def approve(
         who=who.who,
         origin=who.origin,
         reason=reason,
-        signature="" if signature is None else read_signature(signature),
+        signature=signature,
         conditions=conditions,
     )
     if approved.state is ProposalState.PROPOSED:
@@ -227,13 +257,7 @@ def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) 
             code=ExitCode.REFUSED,
             advice=f"Look at it with `hotplace show {row.id}`, then give --digest {short_digest(row.digest)} or --yes.",
         )
-    moves = session.ledger.moves.rows(proposal_id=row.id)
-    would_run = [move.move for move in moves if move.state not in WITHDRAWN]
-    matters = essentials(row.id, row.proposal, would_run)
-    session.out.facts(matters)
-    session.out.line()
-    print_proposal(session.out, row, moves)
-    print_conflicts(session.out, conflicts)
+    would_run, matters = print_what_would_run(session, row, conflicts)
     session.out.line()
     session.out.facts(matters)  # again: by now the first lines have left a screen of 24 lines
     size = format_bytes(sum(move.size_bytes for move in would_run))
@@ -242,6 +266,20 @@ def _confirm(session: Session, row: ProposalRow, conflicts: Sequence[Conflict]) 
         Detail("s", "statements", lambda: print_statements(session.out, would_run)),
     ):
         raise CommandError(f"proposal {row.id} was not approved", code=ExitCode.REFUSED, advice="Nothing was changed.")
+
+
+def print_what_would_run(
+    session: Session, row: ProposalRow, conflicts: Sequence[Conflict]
+) -> tuple[list[ProposedMove], list[tuple[str, str]]]:
+    """Print all that an approval rests on, what matters first; its moves, and what matters of them."""
+    moves = session.ledger.moves.rows(proposal_id=row.id)
+    would_run = [move.move for move in moves if move.state not in WITHDRAWN]
+    matters = essentials(row.id, row.proposal, would_run)
+    session.out.facts(matters)
+    session.out.line()
+    print_proposal(session.out, row, moves)
+    print_conflicts(session.out, conflicts)
+    return would_run, matters
 
 
 def _what_happens_next(session: Session, database: DatabaseConfig) -> str:

@@ -32,7 +32,16 @@ def undo(
     ] = None,
 ) -> None:
     """Propose to bring moved units back to where they were; runs only once it is approved."""
-    rows = _rows(session, moves or [], proposal)
+    undo_moves(session, _rows(session, moves or [], proposal))
+
+
+def undo_moves(session: Session, rows: list[MoveRow]) -> None:
+    """Propose to take moves back and print the proposal.
+
+    Raises:
+        CannotUndo: one of them does not go back.
+        ConnectorError: the engine did not answer.
+    """
     watch = session.watch()
     try:
         number = propose_undo(
@@ -70,6 +79,15 @@ def _rows(session: Session, numbers: list[int], proposal: int | None) -> list[Mo
         )
     if proposal is None:
         return [session.ledger.moves.row(number) for number in dict.fromkeys(numbers)]
+    return placed_moves(session, proposal)
+
+
+def placed_moves(session: Session, proposal: int) -> list[MoveRow]:
+    """The moves of a proposal that can be taken back.
+
+    Raises:
+        NotFound: there is no such proposal.
+    """
     session.ledger.proposals.row(proposal)  # raises where the number is wrong
     return [row for row in session.ledger.moves.rows(proposal_id=proposal) if row.state in UNDOABLE]
 

@@ -1,4 +1,4 @@
-"""What happens right now? ``top``: moves under way with their progress, and the units that sessions wait for."""
+"""What happens right now? ``top``: on a terminal the live screen of ``agent.cli.live``, else the same printed once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,6 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from rich.cells import cell_len
-from rich.console import Group as Lines
-from rich.console import RenderableType
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
 from agent.cli.app import command
 from agent.cli.commands import Group
@@ -26,17 +20,13 @@ from agent.model.units_of_measure import parse_seconds
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.keys import read_key, single_keys
-from agent.terminal.output import printable
-from connectors.formatting import format_bytes, format_seconds
+from connectors.formatting import format_bytes, format_sessions
 
 UNITS = 10
-ENOUGH = (b"q", b"Q", b"")  # keys that end the show; empty: the terminal has gone
 COLUMNS = (
     Column("unit", name=True), Column("tier"), Column("size", number=True), Column("sync/s", number=True, leaves=1),
-    Column("benefit/h", number=True), Column("verdict"),
+    Column("benefit", number=True), Column("verdict"),
 )  # fmt: skip
-LEFT_OUT_FIRST = (1, 3, 2)  # columns, on a narrow terminal
 
 
 @command(Group.LOOK, "hotplace top --every 1s")
@@ -44,9 +34,9 @@ def top(
     session: Session,
     once: Annotated[bool, typer.Option("--once", help="Print it once and end.")] = False,
     every: Annotated[str, typer.Option(metavar="DURATION", help="How often to look.")] = "2s",
-    limit: Annotated[int, typer.Option(min=1, help="Show this many units.")] = UNITS,
+    limit: Annotated[int, typer.Option(min=1, help="Print this many units.")] = UNITS,
 ) -> None:
-    """Show live what moves, how far it is and what waits; q or Ctrl-C ends the show and nothing else."""
+    """Show live what waits, what is proposed and what moves, and act on it by keys; q or Ctrl-C ends the display."""
     seconds = _seconds(every)
     if session.out.as_json or once or not session.out.terminal:
         documents = [_document(session, database, limit) for database in session.databases]
@@ -54,22 +44,10 @@ def top(
             _print(session, document)
         session.out.document({"at": session.clock.now(), "databases": documents})
         return
+    from agent.cli.live.show import show  # draws, and is not needed for what is printed once
+
     with suppress(KeyboardInterrupt):
-        _show(session, seconds, limit)
-
-
-def _show(session: Session, seconds: float, limit: int) -> None:
-    """Redraw it until a key ends the show, each time in the current size of the terminal."""
-    with single_keys() as listening, Live(console=session.out.console, screen=True, auto_refresh=False) as live:
-        key: bytes | None = None
-        while key not in ENOUGH:
-            width = session.out.console.width
-            parts = [_render(_document(session, database, limit), width) for database in session.databases]
-            live.update(Lines(*parts), refresh=True)
-            if listening:
-                key = read_key(seconds)
-            else:
-                session.clock.sleep(seconds)
+        show(session, seconds)
 
 
 def _seconds(every: str) -> float:
@@ -117,7 +95,7 @@ def _lines(ranking: Ranking, limit: int) -> list[tuple[str, ...]]:
             ranking.tier_names[int(ranking.tier[row])] if ranking.tier[row] >= 0 else "not managed",
             format_bytes(int(ranking.size_bytes[row])),
             f"{ranking.sync_reads[row]:,.1f}",
-            format_seconds(float(ranking.benefit_per_hour[row])),
+            format_sessions(float(ranking.benefit_per_hour[row])),
             ranking.verdict_code(row),
         )
         for row in range(min(limit, len(ranking)))
@@ -133,33 +111,3 @@ def _print(session: Session, document: dict[str, Any]) -> None:
     if not document["moves"]:
         out.line("nothing moves")
     out.table(COLUMNS, document.pop("lines"))
-
-
-def _render(document: dict[str, Any], width: int) -> RenderableType:
-    """The same as something that a terminal of so many cells redraws."""
-    head = [
-        Text(printable(f"{document['database']}: {document['daemon']['sentence']}"), style="bold"),
-        Text(printable(str(document["daemon"]["last_cycle"] or "no cycle yet"))),
-        Text(printable(document["window"]["sentence"])),
-        *(Text(printable(move["line"])) for move in document["moves"]),
-    ]
-    lines = [[printable(cell) for cell in line] for line in document["lines"]]
-    shown = _columns_that_fit(lines, width)
-    table = Table(box=None, pad_edge=False)
-    for at in shown:
-        table.add_column(COLUMNS[at].title, justify="right" if COLUMNS[at].number else "left", no_wrap=True)
-    for line in lines:
-        table.add_row(*(Text(line[at]) for at in shown))
-    return Lines(*head, Text(""), table, Text(""))
-
-
-def _columns_that_fit(lines: list[list[str]], width: int) -> list[int]:
-    """The columns that the terminal has room for: unit, benefit and verdict say most and go last."""
-    cells = zip([column.title for column in COLUMNS], *lines, strict=True)
-    widths = [max(map(cell_len, column)) for column in cells]
-    shown = list(range(len(COLUMNS)))
-    for at in LEFT_OUT_FIRST:
-        if sum(widths[each] + 1 for each in shown) <= width:
-            break
-        shown.remove(at)
-    return shown

@@ -116,7 +116,16 @@ def explain(
     """Show one unit's numbers and why it was chosen or not."""
     if proposal is not None:
         explain_stored(session, unit, proposal)
-        return
+    else:
+        explain_unit(session, unit)
+
+
+def explain_unit(session: Session, unit: str) -> None:
+    """Print the numbers of a unit in the last plan and why it was chosen or not.
+
+    Raises:
+        CommandError: nothing was ranked yet, or no unit has that key.
+    """
     at, ranking = stored_ranking(session)
     if unit not in ranking.key and (advice := advice_about(session, unit)):
         _show_advice(session, unit, at, advice)

@@ -36,7 +36,7 @@ def pause(
     session: Session, moves: MoveIds = None, every: AllOption = False, reason: Reason = "", wait: WaitOption = WAIT
 ) -> None:
     """Hold a running move where the engine can, and let an approved one not begin; it goes on with `resume`."""
-    _steer(session, RequestKind.PAUSE, moves or [], every=every, reason=reason, wait=wait)
+    steer(session, RequestKind.PAUSE, moves or [], every=every, reason=reason, wait=wait)
 
 
 @command(Group.STEER, "hotplace resume 12")
@@ -44,7 +44,7 @@ def resume(
     session: Session, moves: MoveIds = None, every: AllOption = False, reason: Reason = "", wait: WaitOption = WAIT
 ) -> None:
     """Let a held move go on, within its window."""
-    _steer(session, RequestKind.RESUME, moves or [], every=every, reason=reason, wait=wait)
+    steer(session, RequestKind.RESUME, moves or [], every=every, reason=reason, wait=wait)
 
 
 @command(Group.STEER, "hotplace cancel 12 --reason 'wrong week'")
@@ -52,10 +52,24 @@ def cancel(
     session: Session, moves: MoveIds = None, every: AllOption = False, reason: Reason = "", wait: WaitOption = WAIT
 ) -> None:
     """Give up an approved, running or held move; what it has copied is rolled back."""
-    _steer(session, RequestKind.CANCEL, moves or [], every=every, reason=reason, wait=wait)
+    steer(session, RequestKind.CANCEL, moves or [], every=every, reason=reason, wait=wait)
 
 
-def _steer(session: Session, kind: RequestKind, numbers: list[int], *, every: bool, reason: str, wait: str) -> None:
+def steer(session: Session, kind: RequestKind, numbers: list[int], *, every: bool, reason: str, wait: str) -> None:
+    """Ask it of moves and print their answers.
+
+    Args:
+        session: prints what comes of it.
+        kind: what is asked.
+        numbers: of the moves.
+        every: all moves of the database that can still obey, in place of numbers.
+        reason: for the record.
+        wait: for the daemon's answer at most, as a duration.
+
+    Raises:
+        LedgerError: a move cannot be asked that.
+        CommandError: neither moves nor all of them were named, or both.
+    """
     if bool(numbers) == every:
         raise CommandError(
             f"say which moves to {kind}: their numbers, or --all",

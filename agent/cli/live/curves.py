@@ -1,0 +1,107 @@
+"""How heat and waits went over the last day, in a few cells: read from the ledger's history, a little at a time.
+
+A day of a large database is a thousand intervals with all its units. Each cell reads a few of them, spread over its
+time, and only those that were not read before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from agent.ledger import Ledger
+from agent.ledger.rows import HistoryRow
+from policies.demand.workload import DatedWork
+
+CELLS = 10
+LONGEST = timedelta(days=1)
+READ_PER_CELL = 3  # intervals of units, unpacked
+WAITED_FOR = 0  # row of the history's values: reads that a session waits for (agent.sampling.sampler.HISTORY_SIGNALS)
+UNKNOWN = (math.nan,) * CELLS
+
+
+@dataclass(slots=True)
+class Curves:
+    """The curves of one database. Kept from one look to the next: what was unpacked is not unpacked again."""
+
+    ledger: Ledger
+    database: str
+    _read: dict[int, HistoryRow] = field(default_factory=dict)
+    _work: list[DatedWork] = field(default_factory=list)
+    _slots: dict[str, int] = field(default_factory=dict)
+    _cells: Sequence[Sequence[int]] = ()  # numbers of the intervals that each cell reads
+
+    def look(self, now: datetime) -> timedelta:
+        """Take in what was stored since the last look; how far back all cells together reach."""
+        since = now - LONGEST
+        ends = self.ledger.history.ends(self.database, since)
+        last = self._work[-1].ended_at if self._work else since
+        self._work = [each for each in self._work if each.ended_at > since]
+        self._work += self.ledger.work.since(self.database, max(last, since))
+        first = min([now, *(end for _, end in ends[:1]), *(each.ended_at for each in self._work[:1])])
+        span = now - first
+        cells: list[list[int]] = [[] for _ in range(CELLS)]
+        for number, end in ends:
+            cells[cell_of(end, now, span)].append(number)
+        self._cells = [spread(numbers, READ_PER_CELL) for numbers in cells]
+        chosen = {number for numbers in self._cells for number in numbers}
+        kept = {number: row for number, row in self._read.items() if number in chosen}
+        for number in chosen - kept.keys():
+            row = self.ledger.history.interval(number)
+            if row is not None:
+                kept[number] = row
+        self._read = kept
+        return span
+
+    def waits(self, now: datetime, span: timedelta) -> tuple[float, ...]:
+        """Sessions that waited for reads in each cell, as the engine measures it; NaN where it does not."""
+        seconds, waited = [0.0] * CELLS, [0.0] * CELLS
+        for each in self._work:
+            if not math.isnan(each.demand.read_wait):
+                cell = cell_of(each.ended_at, now, span)
+                seconds[cell] += each.seconds
+                waited[cell] += each.demand.read_wait * each.seconds
+        return tuple(w / s if s else math.nan for w, s in zip(waited, seconds, strict=True))
+
+    @property
+    def waiting_now(self) -> float:
+        """Sessions that waited for reads in the last interval; NaN where that is not measured."""
+        return self._work[-1].demand.read_wait if self._work else math.nan
+
+    def heat(self, keys: Sequence[str]) -> Mapping[str, tuple[float, ...]]:
+        """Reads a second that sessions waited for, of some units in each cell; NaN where nothing was watched."""
+        unknown = [key for key in keys if key not in self._slots]
+        if unknown:
+            self._slots |= self.ledger.slots.known(self.database, unknown)
+        return {key: self._of_slot(self._slots[key]) if key in self._slots else UNKNOWN for key in keys}
+
+    def _of_slot(self, slot: int) -> tuple[float, ...]:
+        return tuple(self._rate(slot, numbers) for numbers in self._cells)
+
+    def _rate(self, slot: int, numbers: Sequence[int]) -> float:
+        rows = [self._read[number] for number in numbers if number in self._read]
+        seconds = sum(row.seconds for row in rows)
+        return sum(_reads(row, slot) for row in rows) / seconds if seconds else math.nan
+
+
+def cell_of(at: datetime, now: datetime, span: timedelta) -> int:
+    """Which of the cells of a span that ends now an instant falls into."""
+    if span <= timedelta(0):
+        return CELLS - 1
+    return min(CELLS - 1, max(0, CELLS - 1 - int((now - at) / span * CELLS)))
+
+
+def spread(numbers: Sequence[int], most: int) -> list[int]:
+    """So many of some numbers at most, evenly from the first to the last."""
+    if len(numbers) <= most:
+        return list(numbers)
+    return [numbers[round(at * (len(numbers) - 1) / (most - 1))] for at in range(most)]
+
+
+def _reads(row: HistoryRow, slot: int) -> float:
+    at = int(np.searchsorted(row.slots, slot))
+    return float(row.values[WAITED_FOR, at]) if at < len(row.slots) and row.slots[at] == slot else 0.0

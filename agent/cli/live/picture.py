@@ -1,0 +1,79 @@
+"""What the live screen knows of one database: read from the ledger alone, like ``status`` and ``units``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from agent.cli.daemon_state import DaemonState, daemon_of
+from agent.cli.live.curves import UNKNOWN, Curves
+from agent.cli.looking.under_way import UnderWay, under_way_of
+from agent.config import DatabaseConfig
+from agent.explanation.ranking import Ranking, ranking_from_arrays
+from agent.ledger import Ledger, MoveRow, ProposalRow
+from agent.ledger.state_names import RANKING
+from agent.model.states import OPEN_PROPOSALS, UNDER_WAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """One database at one instant."""
+
+    at: datetime
+    database: str
+    engine: str
+    dry_run: bool
+    daemon: DaemonState
+    under_way: UnderWay
+    proposals: Sequence[ProposalRow]  # open, the newest first
+    moves: Sequence[MoveRow]  # approved, and their end is open
+    ranking: Ranking | None = None  # of the last plan
+    waiting_now: float = math.nan  # sessions that waited for reads in the last interval
+    waits: tuple[float, ...] = UNKNOWN  # the same by cell
+    span: timedelta = timedelta(0)  # how far back the cells reach
+    heat: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of the units that are shown, by cell
+
+
+class Watching:
+    """Looks at one database again and again; what has not changed since the last look is not read again."""
+
+    def __init__(self, ledger: Ledger, database: DatabaseConfig, *, dry_run: bool) -> None:
+        self.database = database
+        self.curves = Curves(ledger, database.name)
+        self._ledger = ledger
+        self._dry_run = dry_run
+        self._ranked: tuple[datetime, Ranking] | None = None
+
+    def look(self, now: datetime) -> Picture:
+        """Everything but the heat of units, which is asked for once it is known which of them are shown.
+
+        Raises:
+            LedgerError: the ledger is damaged or busy.
+        """
+        name, ledger = self.database.name, self._ledger
+        span = self.curves.look(now)
+        return Picture(
+            at=now,
+            database=name,
+            engine=self.database.engine,
+            dry_run=self._dry_run,
+            daemon=daemon_of(ledger, self.database, now),
+            under_way=under_way_of(ledger, self.database, now),
+            proposals=ledger.proposals.rows(database=name, states=OPEN_PROPOSALS),
+            moves=ledger.moves.rows(database=name, states=UNDER_WAY),
+            ranking=self._ranking(),
+            waiting_now=self.curves.waiting_now,
+            waits=self.curves.waits(now, span),
+            span=span,
+        )
+
+    def _ranking(self) -> Ranking | None:
+        at = self._ledger.state.saved_at(self.database.name, RANKING)
+        if at is None or (self._ranked is not None and self._ranked[0] == at):
+            return None if self._ranked is None else self._ranked[1]
+        stored = self._ledger.state.load_arrays(self.database.name, RANKING)
+        if stored is not None:
+            self._ranked = stored[0], ranking_from_arrays(stored[1])
+        return None if self._ranked is None else self._ranked[1]
