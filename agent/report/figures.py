@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 
 from agent.explanation.decisions import last_situation
 from agent.ledger import Ledger
+from agent.ledger.rows import HistoryRow
 from agent.model.outcomes import Outcome
 from agent.report.content import MoveRecord, Report
 from agent.sampling.tier_fill import Fill, recorded_fills
 from agent.what_if.sizing import SizingAnswer, price_of
-from connectors.model import F64, I64
+from connectors.model import F32, I64
 from connectors.storage_io import Role
 from policies.benefit.roles import is_measured, own_waits
 from policies.benefit.sessions import present_waits
@@ -143,6 +144,8 @@ def _waits(ledger: Ledger, report: Report) -> Iterator[Waiting]:
     done = np.array([row.demand.transactions for row in rows])
     bucket = np.ceil(ends / width).astype(np.int64)
     numbers = np.unique(bucket)
+    if seconds[bucket == numbers[-1]].sum() < width / 2:
+        numbers = numbers[:-1]  # it has just begun: a few minutes are no mean of hours
     if len(numbers) < LEAST_POINTS:
         return
     for number in numbers:
@@ -157,44 +160,54 @@ def _waits(ledger: Ledger, report: Report) -> Iterator[Waiting]:
 
 def _hot_units(ledger: Ledger, report: Report, situation: Situation) -> HotUnits:
     """Random reads per second of the units that have most of them, by the day, or by the hour while there are few."""
-    rows = list(ledger.history.read(report.database, report.since, report.until))
-    if not rows or not len(situation.units):
+    if not len(situation.units):
         return HotUnits()
-    by_hour = (rows[-1].ended_at - rows[0].started_at) < timedelta(hours=MOST_CELLS)
-    zone = report.until.astimezone().tzinfo
-    starts = sorted({_start(row.ended_at, zone, by_hour=by_hour) for row in rows})[-MOST_CELLS:]
-    number = {start: at for at, start in enumerate(starts)}
     slots = ledger.slots.of(report.database, situation.units.key)
-    counts = np.zeros((len(starts), int(max(slots.max(), *(row.slots.max(initial=0) for row in rows))) + 1), np.float32)
-    observed = np.zeros(len(starts))
-    for row in rows:
-        cell = number.get(_start(row.ended_at, zone, by_hour=by_hour))
-        if cell is not None:
-            counts[cell, row.slots] += row.values[0]
-            observed[cell] += row.seconds
-    return _hottest(situation, slots, counts, observed, starts, HOUR if by_hour else DAY)
+    cells = _Cells(size=int(slots.max()) + 1, until=report.until)
+    for row in ledger.history.read(report.database, report.since, report.until):  # one at a time: they are large
+        cells.add(row)
+    starts = sorted(cells.counts)[-MOST_CELLS:]
+    return _hottest(situation, slots, cells, starts) if len(starts) > 1 else HotUnits()
 
 
-def _start(ended_at: datetime, zone: tzinfo | None, *, by_hour: bool) -> datetime:
-    """Of the hour or day to which an interval counts: that of its last moment."""
-    within = (ended_at - timedelta(microseconds=1)).astimezone(zone)
-    return within.replace(hour=within.hour if by_hour else 0, minute=0, second=0, microsecond=0)
+class _Cells:
+    """Random reads of all units by the hour or the day."""
+
+    def __init__(self, size: int, until: datetime) -> None:
+        self.counts: dict[datetime, F32] = {}  # by the start of a cell: (size,) by slot
+        self.observed: dict[datetime, float] = {}  # seconds
+        self.seconds = DAY
+        self._size = size
+        self._until = until
+        self._zone = until.astimezone().tzinfo  # of this machine, in which days begin
+
+    def add(self, row: HistoryRow) -> None:
+        """Count an interval to the cell of its last moment; the first one says how long cells are."""
+        if not self.counts and self._until - row.started_at < timedelta(hours=MOST_CELLS):
+            self.seconds = HOUR
+        within = (row.ended_at - timedelta(microseconds=1)).astimezone(self._zone)
+        hour = within.hour if self.seconds == HOUR else 0
+        start = within.replace(hour=hour, minute=0, second=0, microsecond=0)
+        known = row.slots < self._size  # units that came after the last plan are not in its situation
+        counts = self.counts.setdefault(start, np.zeros(self._size, np.float32))
+        counts[row.slots[known]] += row.values[0][known]
+        self.observed[start] = self.observed.get(start, 0.0) + row.seconds
 
 
-def _hottest(
-    situation: Situation, slots: I64, counts: np.ndarray, observed: F64, starts: Sequence[datetime], seconds: float
-) -> HotUnits:
+def _hottest(situation: Situation, slots: I64, cells: _Cells, starts: Sequence[datetime]) -> HotUnits:
     """The rows of the units with most reads; units without any are left out."""
-    total = counts[:, slots].sum(axis=0)
+    total = np.sum([cells.counts[start] for start in starts], axis=0)[slots]
     rows = np.argsort(-total, kind="stable")[:HOTTEST]
     chosen = [int(row) for row in rows if total[row] > 0]
-    if len(starts) < 2 or not chosen:
+    if not chosen:
         return HotUnits()
     return HotUnits(
         starts=tuple(starts),
-        cell_seconds=seconds,
+        cell_seconds=cells.seconds,
         units=tuple(situation.units.key[row] for row in chosen),
-        reads_per_second=tuple(tuple((counts[:, slots[row]] / observed).tolist()) for row in chosen),
+        reads_per_second=tuple(
+            tuple(float(cells.counts[start][slots[row]]) / cells.observed[start] for start in starts) for row in chosen
+        ),
     )
 
 

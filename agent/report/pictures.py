@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isfinite, isnan
@@ -156,14 +156,15 @@ def _changes(_: Report, figures: ReportFigures) -> Figure | None:
         for change, name in zip(changes, names, strict=True)
     ]  # fmt: skip
     add(chart, Changes(SERIES[0]), rows)
-    says = "What sessions waited for one read of what each move has moved: the ring before, the dot after."
+    says = f"Wait for one read of what each move moved: the ring before, the dot after.{_left_out(figures.changes)}"
     height = FRAME_HEIGHT + ROW_HEIGHT * len(names)
     return Figure(name="changes", title="Before and after each move", says=says, chart=chart, height=height)
 
 
 def _comparisons(_: Report, figures: ReportFigures) -> Figure | None:
     """Predicted and measured share of the wait that is gone, each with its interval."""
-    found = [each for each in figures.comparisons if not each.outcome.undo][-MOST_ROWS:]
+    judged = [each for each in figures.comparisons if not each.outcome.undo]
+    found = judged[-MOST_ROWS:]
     if not found:
         return None
     chart = Chart()
@@ -177,9 +178,14 @@ def _comparisons(_: Report, figures: ReportFigures) -> Figure | None:
     measured = [_interval("measured", name, -APART, *each.measured) for each, name in zip(found, names, strict=True)]
     add(chart, Intervals(MUTED), [row for row in predicted if row is not None], "predicted")
     add(chart, Intervals(SERIES[0]), [row for row in measured if row is not None], "measured")
-    says = "Share of the read wait for the same work that was to go, and that is gone, with 90 % intervals."
+    says = f"Share of the read wait for the same work: to go, and gone, with 90 % intervals.{_left_out(judged)}"
     height = FRAME_HEIGHT + 20 + 36 * len(found)
     return Figure(name="predicted", title="Predicted and measured", says=says, chart=chart, height=height)
+
+
+def _left_out(rows: Sequence[object]) -> str:
+    """That a picture shows the last rows only, where it does."""
+    return f" The last {MOST_ROWS} of {len(rows)}." if len(rows) > MOST_ROWS else ""
 
 
 def _floor(value: float) -> float:

@@ -14,6 +14,7 @@ from agent.model.proposals import UNDO
 from agent.model.states import MoveState
 from agent.report import Report, html_page, markdown_page, report_document, report_of
 from agent.report.figures import ReportFigures
+from agent.sampling.tier_fill import recorded_fills
 from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
 from tests.cli.site import Site
@@ -51,6 +52,12 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
     assert "advice other than moves, from the last plan" in done.out
     document = site.good("report", "--json").document
     assert document["audit"]["ok"] is True
+    assert document["figures"]["sizing"]["fastest_tier"] == "ssd"
+    assert {each["what"] for each in document["figures"]["sessions_by_what"]} >= {"reads of ssd", "reads of hdd"}
+    with Ledger.open(site.ledger_path, StillClock()) as ledger:
+        (fill,) = recorded_fills(ledger, "shop")  # of the plan
+    assert fill.used_bytes.keys() == {"ssd", "hdd"}
+    assert all(0 < fill.used_bytes[tier] < (fill.capacity_bytes[tier] or 0) for tier in fill.used_bytes)
     (log,) = [each for each in document["advice"] if each["subject"] == "log"]
     assert log["sentence"] in site.good("explain", "log").out
     assert document["totals"]["bytes_moved"] == sum(

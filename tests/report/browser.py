@@ -82,9 +82,10 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.send("Emulation.setEmulatedMedia", media=media, features=features)
 
-    def screenshot(self, path: Path) -> None:
-        """The whole page as PNG."""
-        taken = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+    def screenshot(self, path: Path, width: int, height: int, scale: float = 1.0) -> None:
+        """The top of the page as PNG."""
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
+        taken = self.send("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(taken["data"]))
 
     def print(self) -> bytes:

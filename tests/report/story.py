@@ -29,37 +29,41 @@ from tests.unit.samples import MADE_AT, a_move, a_proposal, an_effect
 DATABASE = "shop"
 DAYS = 14
 NASTY = '</title><script>alert(1)</script>\x1b[31m & "x"'
-UNITS = (
-    Unit(key="public.orders", size=6 * GIB, sync=310.0, space="fast"),
-    Unit(key="public.order_lines", size=40 * GIB, sync=520.0),
-    Unit(key="public.order_lines_pkey", size=3 * GIB, sync=240.0, space="fast"),
-    Unit(key="public.customers", size=9 * GIB, sync=130.0),
-    Unit(key="public.customers_email_key", size=900 * MIB, sync=85.0),
-    Unit(key="audit.events_2026_02_with_a_name_that_is_rather_long", size=70 * GIB, sync=22.0),
-    Unit(key="audit.events_2026_03_with_a_name_that_is_rather_long", size=12 * GIB, sync=61.0),
-    Unit(key=f"public.{NASTY}", size=2 * GIB, sync=17.0),
-    Unit(key="public.stock", size=5 * GIB, sync=44.0),
-    Unit(key="public.prices", size=GIB, sync=12.0),
-)
 WORK = DatabaseDemand(reads=1500.0, read_wait=7.2, write_wait=0.1, transactions=410.0, active=11.0)
 
 
-def situation() -> Situation:
+def units_of(odd: str) -> tuple[Unit, ...]:
+    """The units of the database, one of which has an odd name."""
+    return (
+        Unit(key="public.orders", size=6 * GIB, sync=310.0, space="fast"),
+        Unit(key="public.order_lines", size=40 * GIB, sync=520.0),
+        Unit(key="public.order_lines_pkey", size=3 * GIB, sync=240.0, space="fast"),
+        Unit(key="public.customers", size=9 * GIB, sync=130.0),
+        Unit(key="public.customers_email_key", size=900 * MIB, sync=85.0),
+        Unit(key="audit.events_2026_02_with_a_name_that_is_rather_long", size=70 * GIB, sync=22.0),
+        Unit(key="audit.events_2026_03_with_a_name_that_is_rather_long", size=12 * GIB, sync=61.0),
+        Unit(key=f"public.{odd}", size=2 * GIB, sync=17.0),
+        Unit(key="public.stock", size=5 * GIB, sync=44.0),
+        Unit(key="public.prices", size=GIB, sync=12.0),
+    )
+
+
+def situation(odd: str = NASTY) -> Situation:
     """What the last plan saw."""
     site = Site(room={"fast": 16 * GIB, "slow": 400 * GIB}, database=WORK)
     roles = (
         RoleFigures(role=Role.LOG, name="wal", writes=200.0, write_seconds=0.9, waited_seconds=0.9),
         RoleFigures(role=Role.TEMP, name="temporary files", reads=40.0, waited_seconds=0.35),
     )
-    return replace(site.situation(UNITS), roles=roles, sessions=11.0)
+    return replace(site.situation(units_of(odd)), roles=roles, sessions=11.0)
 
 
 @contextmanager
-def ledger_of_two_weeks(folder: Path) -> Iterator[tuple[Ledger, StillClock]]:
-    """The ledger, and its clock at the end of the fourteen days."""
+def ledger_of_two_weeks(folder: Path, odd: str = NASTY) -> Iterator[tuple[Ledger, StillClock]]:
+    """The ledger, and its clock at the end of the fourteen days; ``odd`` is a part of names and persons."""
     clock = StillClock(MADE_AT)
     with Ledger.open(folder / "ledger.db", clock) as ledger:
-        seen = situation()
+        seen = situation(odd)
         slots = ledger.slots.of(DATABASE, seen.units.key)
         for hour in range(24 * DAYS):
             clock.sleep(3600.0)
@@ -69,10 +73,10 @@ def ledger_of_two_weeks(folder: Path) -> Iterator[tuple[Ledger, StillClock]]:
             if hour == 24 * 9:
                 _carry_out(ledger, clock, "public.orders", "public.order_lines_pkey", effect=-0.42)
             if hour == 24 * 11:
-                _carry_out(ledger, clock, f"public.{NASTY}", effect=0.08)
+                _carry_out(ledger, clock, f"public.{odd}", effect=0.08)
         ledger.proposals.store(a_proposal(a_move(key="public.customers"), created_at=clock.now()))
         ledger.state.share_arrays(DATABASE, DECISION, clock.now(), decision_arrays(seen, PolicySettings()))
-        sentence = f"The log of {NASTY} deserves a device of its own."
+        sentence = f"The log of {odd} deserves a device of its own."
         advice = {"code": "faster", "subject": "log", "sentence": sentence, "wait_saved_per_hour_seconds": 900.0}
         ledger.state.save_document(DATABASE, ADVICE, [advice])
         yield ledger, clock
@@ -83,20 +87,20 @@ def report_of_story(ledger: Ledger, clock: StillClock) -> Report:
     return report_of(ledger, DATABASE, MADE_AT - timedelta(hours=1), clock.now())
 
 
-def _daily(hour: int) -> float:
+def daily(hour: int) -> float:
     """The load of an hour of the day: half as much at night."""
     return 1.0 + 0.5 * math.sin((hour % 24 - 8) / 24 * 2 * math.pi)
 
 
 def _sample(ledger: Ledger, at: datetime, slots: np.ndarray, hour: int) -> None:
     """An hour of demand. The table of February cools while the one of March gets hot."""
-    reads = np.array([unit.sync for unit in UNITS]) * _daily(hour)
+    reads = np.array([unit.sync for unit in units_of(NASTY)]) * daily(hour)
     reads[5] *= 1 - hour / (24 * DAYS)
     reads[6] *= hour / (24 * DAYS)
     counts = np.rint(np.stack([reads * 3600, reads * 900, reads * 300])).astype(np.uint32)
     ledger.history.append(DATABASE, at, 3600.0, slots, counts)
-    waited = (7.0 if hour < 24 * 9 else 4.1) * _daily(hour)
-    ledger.work.append(DATABASE, at, 3600.0, replace(WORK, read_wait=waited, transactions=400.0 * _daily(hour)))
+    waited = (7.0 if hour < 24 * 9 else 4.1) * daily(hour)
+    ledger.work.append(DATABASE, at, 3600.0, replace(WORK, read_wait=waited, transactions=400.0 * daily(hour)))
 
 
 def _plan(ledger: Ledger, at: datetime, seen: Situation, hour: int) -> None:
@@ -118,7 +122,7 @@ def _carry_out(ledger: Ledger, clock: StillClock, *keys: str, effect: float) -> 
         a_proposal(*moves, created_at=clock.now(), expires_at=clock.now() + timedelta(days=1), **interval)
     )
     row = ledger.proposals.row(number)
-    ledger.proposals.approve(number, digest=row.digest, who=f"ann {NASTY}", origin="db1", reason="agreed")
+    ledger.proposals.approve(number, digest=row.digest, who=f"ann {keys[-1]}", origin="db1", reason="agreed")
     before = DatabaseDemand(reads=1500.0, read_wait=7.0, transactions=400.0, active=11.0)
     after = replace(before, read_wait=7.0 * (1 + effect), transactions=520.0)
     found = measure(row.proposal, before, after, 900.0, effect=an_effect(effect, 0.03))

@@ -21,7 +21,7 @@ from agent.terminal.output import printable
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
 from tests.ledger.clock import StillClock
 from tests.report.conftest import Told
-from tests.report.story import DATABASE, DAYS, NASTY, UNITS
+from tests.report.story import DATABASE, DAYS, NASTY, daily, units_of
 from tests.unit.samples import MADE_AT
 
 SENTENCE = 40  # characters; what is shorter is a word or a figure
@@ -77,6 +77,8 @@ def test_waits_are_those_of_json(told: Told) -> None:
     for height, value in zip(heights, sessions, strict=True):
         assert max(heights) - height == pytest.approx((value - low) * scale, abs=0.2)
     assert f"{format_rate(sessions[0])} at first, {format_rate(sessions[-1])} at last" in told.html
+    # The first six hours of the story, up to six in the evening.
+    assert sessions[0] == pytest.approx(sum(7.0 * daily(hour) for hour in range(6)) / 6)
     # Moves ended after day 9: what the second half waits is less.
     assert sum(sessions[-16:]) < 0.7 * sum(sessions[:16])
 
@@ -171,7 +173,7 @@ def test_names_are_text(told: Told) -> None:
     assert "\x1b" not in told.html
     assert "default-src 'none'" in unescape(told.html)
     assert any(printable(NASTY) in hint for hint in hints(told, "heat"))
-    assert len(UNITS) == len(told.document["figures"]["hottest_units"]["units"])
+    assert len(units_of(NASTY)) == len(told.document["figures"]["hottest_units"]["units"])
 
 
 def test_a_young_site_has_a_page_without_pictures(tmp_path: Path) -> None:
