@@ -40,6 +40,14 @@ class Level(StrEnum):
     AUTO = "auto"  # also approves what a standing rule covers that a person has signed
 
 
+class Statements(StrEnum):
+    """What is read of single statements where the engine tells them apart, to say which ones moves made slower."""
+
+    NONE = "none"
+    IDS = "ids"  # their figures, by the engine's own ids
+    TEXTS = "texts"  # also, for those that an outcome lists, their texts without literals
+
+
 def _pin_word(value: Any) -> Pin:  # noqa: ANN401  # whatever YAML holds
     if isinstance(value, str) and value in PINS:
         return PINS[value]
@@ -134,6 +142,7 @@ class DatabaseConfig(Part):
     window_copy_seconds: Seconds | None = Field(default=None, alias="window_copy_time", gt=0)
     copy_safety: float = Field(default=1.5, ge=1, le=100)  # a copy is reckoned to take that much longer than learnt
     block_looks_share: Ratio = Field(default=0.0005, alias="block_looks", ge=0, le=0.1)  # of one server session's time
+    statements: Statements = Statements.IDS  # what is read of them, for outcomes
     measured: tuple[Window, ...] = ()  # when demand counts, for example business hours; none: always
     not_measured: tuple[Days, ...] = ()  # days on which it does not
     policy: PolicyConfig = PolicyConfig()

@@ -18,7 +18,7 @@ class NoticeEvent(StrEnum):
     PROPOSAL = "proposal"  # one waits for a decision
     EXPIRING = "expiring"  # one that waits has a quarter of its time left
     FAILED = "failed"  # a move failed or was skipped
-    HURT = "hurt"  # an outcome is worse than before
+    HURT = "hurt"  # an outcome is worse than before, for all together or for some statements
     STALLED = "stalled"  # a database is not sampled any more, or the ledger is not trusted
     FILLING = "filling"  # a space of a tier is nearly full
 

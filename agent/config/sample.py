@@ -99,6 +99,8 @@ databases:
     proposal_expires: 24h   # a proposal cannot be approved after this time
     retries: 5              # of a step that failed and changed nothing; waiting for a lock does not count
 
+    statements: ids         # whether outcomes name what became slower: none, ids, or texts (kept without literals)
+
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]
     time_zone: UTC          # of all windows and of seasons, for example Europe/Berlin

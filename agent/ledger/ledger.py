@@ -33,6 +33,7 @@ from connectors.base import Clock
 if TYPE_CHECKING:
     from agent.ledger.history import History
     from agent.ledger.slots import Slots
+    from agent.ledger.statements import StatementHistory
     from agent.ledger.work import WorkHistory
 
 
@@ -47,7 +48,7 @@ class Ledger:
         audit: the chain of who did and decided what.
         state: arrays and documents that a restart goes on from.
         slots: the stable number of each unit key; ``history``: demand by slot and interval.
-        work: what the whole database did by interval, for outcomes.
+        work: what the whole database did by interval, for outcomes; ``statements``: what single statements did.
 
     Any call of them may raise ``LedgerBusy``, ``LedgerCorrupt``, ``LedgerFull`` or ``LedgerReadOnly``: nothing was
     written.
@@ -153,6 +154,13 @@ class Ledger:
         from agent.ledger.work import WorkHistory
 
         return WorkHistory(self._database)
+
+    @cached_property
+    def statements(self) -> StatementHistory:
+        """What single statements did by interval."""
+        from agent.ledger.statements import StatementHistory
+
+        return StatementHistory(self._database)
 
     @property
     def path(self) -> Path:

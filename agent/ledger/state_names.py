@@ -54,6 +54,7 @@ WAITING_MOVES: Final = "waiting"  # number of an approved move -> why it has not
 LEFTOVERS: Final = "leftovers"  # list: objects that interrupted moves left, with the statements that remove them
 HALF_DONE: Final = "moves that wait with something begun"  # list of their numbers (agent.execution.half_done)
 NOTICES: Final = "notices"  # what people were told, and what waits to be sent, under ALL_DATABASES
+STATEMENT_TEXTS: Final = "texts of statements"  # id -> text without literals, of those that outcomes list
 LEFT_WORSE: Final = "groups left worse"  # name of a group that ended halfway -> what is worse
 
 ALL_DATABASES: Final = ""  # in place of a database's name

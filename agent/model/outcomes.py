@@ -7,6 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from agent.model.statements import ComparedStatements, StatementChange
 from connectors.formatting import format_rate, format_seconds
 
 
@@ -15,6 +16,7 @@ class OutcomeVerdict(StrEnum):
 
     HELPED = "helped"
     NEUTRAL = "neutral"
+    HURT_FOR_SOME = "hurt for some"  # some statements became slower, whatever all of them together did
     HURT = "hurt"
     CANNOT_TELL = "cannot tell"  # measured, but what was measured allows help as well as hurt
     UNMEASURED = "unmeasured"  # too little was measured to say anything
@@ -61,6 +63,7 @@ class Outcome:
     own_reads_per_second_after: float = math.nan
     own_wait_per_read_before: float = math.nan
     own_wait_per_read_after: float = math.nan
+    statements: ComparedStatements | None = None  # None: the engine does not tell them apart, or they were not wanted
 
     @property
     def judged(self) -> str:
@@ -125,8 +128,8 @@ OPTIONAL = frozenset(field.name for field in fields(Outcome) if field.default is
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """The outcome as plain JSON values; what was not measured is None, for JSON knows no NaN."""
-    plain = asdict(outcome)
-    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
+    plain: dict[str, Any] = _without_nan(asdict(outcome))
+    return plain
 
 
 def outcome_from_json(plain: dict[str, Any]) -> Outcome:
@@ -138,6 +141,25 @@ def outcome_from_json(plain: dict[str, Any]) -> Outcome:
     expected = {field.name for field in fields(Outcome)}
     if not expected - OPTIONAL <= set(plain) <= expected:
         raise ValueError(f"an outcome has {sorted(expected)}, this has {sorted(plain)}")
-    values: dict[str, Any] = {name: float("nan") if value is None else value for name, value in plain.items()}
+    values = _with_nan({name: value for name, value in plain.items() if name != "statements"})
     values["verdict"] = OutcomeVerdict(plain["verdict"])
-    return Outcome(**values)
+    return Outcome(**values, statements=_statements_from_json(plain.get("statements")))
+
+
+def _statements_from_json(plain: dict[str, Any] | None) -> ComparedStatements | None:
+    if plain is None:
+        return None
+    lists = {name: tuple(StatementChange(**_with_nan(each)) for each in plain[name]) for name in ("slower", "faster")}
+    return ComparedStatements(**{**plain, **lists})
+
+
+def _with_nan(plain: dict[str, Any]) -> dict[str, Any]:
+    return {name: math.nan if value is None else value for name, value in plain.items()}
+
+
+def _without_nan(value: Any) -> Any:  # noqa: ANN401  # JSON values
+    if isinstance(value, dict):
+        return {name: _without_nan(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

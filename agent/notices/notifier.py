@@ -20,6 +20,7 @@ from connectors.base import Clock, HotplaceError
 log = EventLog(__name__)
 LOOKS_BACK = timedelta(hours=1)  # longer than any agent is away for a restart, and the rest is no news
 OUTCOMES = 20  # that are looked at
+WORSE = frozenset({OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME})
 Sender = Callable[[NoticeConfig, Sequence[Notice], int], None]
 
 
@@ -89,10 +90,10 @@ def ended_moves(ledger: Ledger, database: str, now: datetime) -> tuple[Ended, ..
 
 
 def hurt_proposals(ledger: Ledger, database: str, now: datetime) -> tuple[Hurt, ...]:
-    """Proposals that were lately measured to have made it worse."""
+    """Proposals that were lately measured to have made it worse, for all together or for some statements."""
     rows = ledger.moves.outcomes(database=database, limit=OUTCOMES)
     return tuple(
         Hurt(proposal=row.proposal_id, sentence=row.outcome.sentence, at=row.at)
         for row in rows
-        if row.outcome.verdict is OutcomeVerdict.HURT and now - row.at <= LOOKS_BACK
+        if row.outcome.verdict in WORSE and now - row.at <= LOOKS_BACK
     )

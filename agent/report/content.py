@@ -16,6 +16,7 @@ from agent.model.outcomes import Outcome, outcome_json
 from agent.model.states import CARRIED_OUT, IN_PLACE
 from agent.terminal.throughput import forecast_document, forecast_facts
 from agent.terminal.wording import state_text
+from agent.verification.statement_texts import statement_lines
 from connectors.formatting import format_bytes, format_seconds, format_wait
 
 if TYPE_CHECKING:
@@ -128,6 +129,13 @@ class ProposalRecord:
         yield from (f"{title}: {figures}" for title, figures in self.forecast)
         if self.measured:
             yield f"measured: {self.measured}"
+        yield from self.statements
+
+    @property
+    def statements(self) -> Sequence[str]:
+        """What became of single statements, by their ids; () where none were compared."""
+        found = next((move.outcome.outcome for move in self.moves if move.outcome is not None), None)
+        return () if found is None else tuple(statement_lines(found, {}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask 
 UNDECIDED_KEPT = timedelta(days=1)  # megabytes each: the situation behind a proposal without a decision
 LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
 WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
+STATEMENT_SECONDS = 2 * 86400.0  # the same for single statements
 
 Job = Callable[[Watch], None]
 
@@ -229,6 +230,7 @@ class Jobs:
         now = self._clock.now()
         report = self._ledger.history.fold(now, self._history)
         self._ledger.work.drop(now - timedelta(seconds=WORK_SECONDS))
+        self._ledger.statements.drop(now - timedelta(seconds=STATEMENT_SECONDS))
         oldest = now - timedelta(seconds=self._history.history_seconds)
         forgotten = drop_old_decisions(self._ledger, oldest, undecided_before=max(oldest, now - UNDECIDED_KEPT))
         self._ledger.state.save_document(ALL_DATABASES, HISTORY_FOLDED, None)

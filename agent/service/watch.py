@@ -29,6 +29,7 @@ from agent.explanation.prospects import Prospect, prospect_of
 from agent.explanation.ranking import Ordered, Standing
 from agent.ledger import Ledger, MoveRow, ProposalRow, Refused, Untrusted
 from agent.ledger.state_names import ADVICE, PIN_REPORTS, PROGRESS, RANKING, decision_of_proposal
+from agent.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, UNFINISHED, MoveState, ProposalState
@@ -37,15 +38,18 @@ from agent.planning.obsolete_proposals import end_obsolete_proposals, requested_
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.undo import settle_undos
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
+from agent.sampling.statements import StatementReader
 from agent.sampling.tier_fill import fill_of, record_fill
 from agent.sampling.trace import NothingTraced
 from agent.service.facts import waiting_of
 from agent.service.snapshot import Snapshot, Term, Worth
 from agent.verification.left_worse import GroupWatch
 from agent.verification.settling import Settling
-from connectors.base import Clock, Connector, Lease
+from connectors.base import Clock, Connector, ConnectorError, Lease
 from connectors.model import Identity
 from policies.modes.dispatch import Mode
+
+log = EventLog(__name__)
 
 
 class Watch:
@@ -100,6 +104,8 @@ class Watch:
         self._acting: Connector | None = None
         self._lease: Lease | None = None
         self._stopping = threading.Event()
+        self._statements = StatementReader(database, ledger, clock)
+        self._statements_refused = ""  # why they could not be read
         self._half_done = half_done_of(ledger, database.name)
         left = leftovers_of(ledger, database.name)
         self.snapshot = Snapshot(
@@ -129,9 +135,22 @@ class Watch:
             snapshot.error = ""
             snapshot.cycle, snapshot.storage, snapshot.roles = cycle, self.sampler.storage(), self.sampler.roles()
             snapshot.cycles += 1
-            snapshot.server_seconds += cycle.server_seconds
+            snapshot.server_seconds += cycle.server_seconds + self._read_statements()
             snapshot.cycle_seconds += cycle.seconds
             return cycle
+
+    def _read_statements(self) -> float:
+        """Read what single statements did, if it is time; returns the seconds that the server took at most.
+
+        Without them an outcome says less, so a refusal is logged, once as long as it stays the same, and no more.
+        """
+        try:
+            return self._statements.read_if_due(self.connector, may_store=self._keeps())
+        except ConnectorError as error:
+            if str(error) != self._statements_refused:
+                log.warning("statements not read", database=self.database.name, error=str(error), advice=error.advice)
+            self._statements_refused = str(error)
+            return 0.0
 
     def plan(
         self, mode: Mode | None = None, time_limit_seconds: float = math.inf, *, traced: bool = False

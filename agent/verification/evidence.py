@@ -45,6 +45,8 @@ class Evidences:
     after: Evidence
     moved_before: MovedWork
     moved_after: MovedWork
+    placed_before: F64  # by interval, seconds that all reads take where units were then
+    placed_after: F64
 
 
 class EvidenceReader:
@@ -76,24 +78,29 @@ class EvidenceReader:
 
     def read(self, before: tuple[datetime, datetime], after: tuple[datetime, datetime]) -> Evidences:
         """Both sides, each from a time (left out) to another."""
-        (was, moved_was), (now, moved_now) = (self._read(*span) for span in (before, after))
-        return Evidences(before=was, after=now, moved_before=moved_was, moved_after=moved_now)
+        (was, moved_was, _), (now, moved_now, placed) = (self._read(*span) for span in (before, after))
+        return Evidences(
+            before=was, after=now, moved_before=moved_was, moved_after=moved_now,
+            placed_before=was.expected, placed_after=placed,
+        )  # fmt: skip
 
-    def _read(self, since: datetime, until: datetime) -> tuple[Evidence, MovedWork]:
-        """One side."""
+    def _read(self, since: datetime, until: datetime) -> tuple[Evidence, MovedWork, F64]:
+        """One side, and what the reads of each interval take where units are now."""
         work = [each for each in self._ledger.work.between(self._database, since, until) if each.demand.read_wait >= 0]
         if self._homes is None:
-            return _without_units(work), self._no_work()
-        rows, reads = [], self._no_work()
+            evidence = _without_units(work)
+            return evidence, self._no_work(), evidence.expected
+        rows, reads, placed = [], self._no_work(), []
         for taken, within in _pair(self._ledger.history.read(self._database, since, until), work):
             figures, moved = self._figures(taken)
             rows.append((taken.ended_at.timestamp(), sum(each.seconds for each in within), _waits_of(within), *figures))
+            placed.append(figures[0] - float(moved.at_source.sum() - moved.at_target.sum()))
             reads = MovedWork(
                 reads=reads.reads + moved.reads,
                 at_source=reads.at_source + moved.at_source,
                 at_target=reads.at_target + moved.at_target,
             )
-        return _evidence(rows), reads
+        return _evidence(rows), reads, np.array(placed, dtype=np.float64)
 
     def _figures(self, row: HistoryRow) -> tuple[tuple[float, float, float], MovedWork]:
         """Of one interval: expected wait, shares of what moves and of other tiers; and the work of each move."""

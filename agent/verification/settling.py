@@ -22,10 +22,12 @@ from agent.planning.undo import CannotUndo, propose_undo
 from agent.sampling.picture import Homes
 from agent.verification.carried_moves import carried_out
 from agent.verification.effect import LEAST_BEFORE, estimate
-from agent.verification.evidence import EvidenceReader, OwnFigures, own_figures, with_own
+from agent.verification.evidence import EvidenceReader, Evidences, OwnFigures, own_figures, with_own
 from agent.verification.looks import Look, next_look
 from agent.verification.partial_forecast import forecast_of_moves
-from agent.verification.verifier import measure
+from agent.verification.statement_effects import Load, compare_statements
+from agent.verification.statement_texts import keep_texts
+from agent.verification.verifier import measure, with_statements
 from connectors.base import Clock, Connector
 from connectors.model import DatabaseDemand
 from policies.demand.workload import average
@@ -91,6 +93,7 @@ class Settling:
             rows = [row for row in settling if row.proposal_id == number]
             outcome = self._outcome(number, rows, homes)
             if outcome is not None:
+                keep_texts(self._ledger, self._database, connector, outcome)
                 self._conclude(rows, outcome, connector)
                 outcomes.append(outcome)
         return tuple(outcomes)
@@ -106,12 +109,13 @@ class Settling:
         look = next_look(self._ledger, self._database, rows, self._clock.now(), self._looked.get(proposal_id, 0.0))
         if look is None:
             return None
-        outcome, own, hopeless = self._measure(proposal_id, look, homes())
+        outcome, own, evidence = self._measure(proposal_id, look, homes())
+        hopeless = len(evidence.before.with_reads()) < LEAST_BEFORE  # more time can tell no more
         if outcome.verdict is OutcomeVerdict.CANNOT_TELL and not (look.last or known or hopeless):
             self._looked[proposal_id] = look.seconds
             return None
         # The outcome of an agent that died half-way stands for the rest too: measured again it would differ a little.
-        outcome = next(iter(known.values()), outcome)
+        outcome = next(iter(known.values()), None) or self._with_statements(proposal_id, look, outcome, evidence)
         for row in rows:
             if row.id not in known:
                 self._ledger.moves.record_outcome(row.id, with_own(outcome, own.get(row.id)))
@@ -120,8 +124,8 @@ class Settling:
 
     def _measure(
         self, proposal_id: int, look: Look, homes: Homes | None
-    ) -> tuple[Outcome, dict[int, OwnFigures | None], bool]:
-        """The outcome of a proposal, the figures of each of its moves, and whether more time can tell no more."""
+    ) -> tuple[Outcome, dict[int, OwnFigures | None], Evidences]:
+        """The outcome of a proposal, the figures of each of its moves, and what it rests on."""
         name, work = self._database.name, self._ledger.work
         joint = look.joint
         evidence = EvidenceReader(self._ledger, name, homes, joint).read(look.before, look.after)
@@ -138,7 +142,17 @@ class Settling:
             proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves),
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
-        return outcome, own, len(evidence.before.with_reads()) < LEAST_BEFORE
+        return outcome, own, evidence
+
+    def _with_statements(self, proposal_id: int, look: Look, outcome: Outcome, evidence: Evidences) -> Outcome:
+        """The outcome with what became of single statements, where the engine tells them apart."""
+        before, after = (
+            self._ledger.statements.between(self._database.name, *side) for side in (look.before, look.after)
+        )
+        if not (before and after):
+            return outcome
+        compared = compare_statements(before, after, Load.of(evidence), seed=proposal_id)
+        return with_statements(outcome, compared)
 
     def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:
         """What was predicted for the moves that are in place now: others were struck, cancelled, skipped or failed."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +39,21 @@ class Evidence:
     expected: F64  # seconds that its reads take where units were before the moves, by the read times of the tiers
     moved: F64  # share of ``expected`` of the units that moved
     elsewhere: F64  # share of ``expected`` of units on other tiers than the slowest
+    others: F64 | None = None  # load of the whole database, where this is the evidence of a part of it
 
     def __len__(self) -> int:
         return len(self.seconds)
 
     @property
     def load(self) -> F64:
-        """Expected wait per second."""
-        return self.expected / self.seconds
+        """Expected wait per second, of all that shares the devices."""
+        return self.expected / self.seconds if self.others is None else self.others
 
     def rows(self, which: slice | NDArray[np.bool_]) -> Evidence:
         """Some of the intervals."""
-        return Evidence(**{field.name: getattr(self, field.name)[which] for field in fields(self)})
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        some: dict[str, Any] = {name: None if each is None else each[which] for name, each in columns.items()}
+        return Evidence(**some)
 
     def merge(self, count: int) -> Evidence:
         """Intervals of that many neighbours each; what is left over at the beginning is left out."""
@@ -65,6 +69,7 @@ class Evidence:
             at=some.at[count - 1 :: count], seconds=sums(some.seconds), waited=sums(some.waited), expected=expected,
             moved=sums(some.moved * some.expected) / expected,
             elsewhere=sums(some.elsewhere * some.expected) / expected,
+            others=None if some.others is None else sums(some.others * some.seconds) / sums(some.seconds),
         )  # fmt: skip
 
     def with_reads(self) -> Evidence:

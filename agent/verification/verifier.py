@@ -7,11 +7,12 @@ decides is the wait for the same work (``effect``); nothing is said where too li
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal
+from agent.model.statements import ComparedStatements
 from agent.verification.effect import Effect
 from agent.verification.judgement import verdict_of
 from connectors.formatting import format_ratio, format_seconds
@@ -77,6 +78,19 @@ def measure(
         joint_share=joint_share,
         **_forecast(ran),
     )
+
+
+def with_statements(outcome: Outcome, compared: ComparedStatements) -> Outcome:
+    """The outcome with what is known of single statements; slower ones among winners change its verdict.
+
+    What hurt stays so, and what was not measured: its moves are judged by no figure at all.
+    """
+    outcome = replace(outcome, statements=compared)
+    if not compared.slower or outcome.verdict in {OutcomeVerdict.HURT, OutcomeVerdict.UNMEASURED}:
+        return outcome
+    verdict = OutcomeVerdict.HURT_FOR_SOME
+    sentence = f"{verdict}: {compared.sentence}, the worst {compared.slower[0].sentence}; together {outcome.sentence}"
+    return replace(outcome, verdict=verdict, sentence=f"undo {sentence}" if outcome.undo else sentence)
 
 
 def _forecast(proposal: Proposal) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 
 from connectors.base import Clock, Lease, Mover
@@ -26,7 +27,7 @@ from connectors.postgresql.moving import inspection, lease
 from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.postgresql.moving.relation import find_relation
-from connectors.postgresql.reading import demand
+from connectors.postgresql.reading import demand, statements
 from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
 from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
 from connectors.postgresql.reading.replication import read_replication
@@ -36,6 +37,7 @@ from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.recording.tap import Tap
+from connectors.statements.counters import StatementCounters
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
 Facts = findings.Facts
@@ -99,6 +101,14 @@ class PostgresqlConnector:
         """See ``demand``: signals that PostgreSQL does not measure are careful bounds."""
         shape = shape_of(catalog.units, self._shape)
         return demand.classify(interval, shape, new_blocks_missed=self._new_blocks_missed())
+
+    def read_statements(self, most: int) -> StatementCounters | None:
+        """By pg_stat_statements; None where it is not installed."""
+        return statements.read_statements(self._session, self._clock, most)
+
+    def statement_texts(self, ids: Collection[str]) -> Mapping[str, str]:
+        """As pg_stat_statements has them, without literals."""
+        return statements.read_texts(self._session, ids)
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Bytes now: of a table with its TOAST, of an index alone."""

@@ -44,12 +44,19 @@ class StoredSession(ReadSession):
         """Any whose query of roles is not asked of a person."""
         return LOG_BY_OBJECT
 
-    def rows(self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:  # noqa: ARG002
+    def rows(
+        self,
+        statement: bytes,
+        values: Mapping[str, object] | None = None,  # noqa: ARG002  # as the session that it stands for
+        *,
+        doing: str,  # noqa: ARG002
+        name: str = "",
+    ) -> list[Row]:
         """The result of that query; of roles, which a person is not asked for, none."""
-        name = self._names.get(statement)
-        if name == "spaces":
-            return [(*row[:_FOLDER], row[_FOLDER] or "", *row[_FOLDER + 1 :]) for row in self.export.rows(name)]
-        return [] if name is None else self.export.rows(name)
+        known = self._names.get(statement, name)
+        if known == "spaces":
+            return [(*row[:_FOLDER], row[_FOLDER] or "", *row[_FOLDER + 1 :]) for row in self.export.rows(known)]
+        return self.export.rows(known) if known in QUERIES else []
 
     def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
         """What is made of the result in COPY's binary form."""

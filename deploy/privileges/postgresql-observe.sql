@@ -9,7 +9,7 @@
 SELECT format('CREATE ROLE %I LOGIN', :'login')
  WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = :'login') \gexec
 
--- Sizes of tablespaces, folders, and what other sessions are doing. No rows of any table.
+-- Sizes of tablespaces, folders, what other sessions are doing, and the counters of their statements. No rows of any table.
 GRANT pg_monitor TO :"login";
 
 -- Whatever a query of hotplace should ever try: it cannot write.
@@ -26,3 +26,7 @@ ALTER ROLE :"login" SET default_transaction_read_only = on;
 -- What sessions wait for the log, so that it can be judged. Two readings of the clock for each flush.
 \echo 'If `hotplace doctor` says that track_wal_io_timing is off:'
 \echo '  ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();'
+
+-- Which statements a move made slower or faster. Where it is not installed: one shared library, and a restart.
+\echo 'If `hotplace doctor` says that pg_stat_statements is not installed, and outcomes shall name statements:'
+\echo '  shared_preload_libraries = pg_stat_statements; a restart; CREATE EXTENSION pg_stat_statements;'

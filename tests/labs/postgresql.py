@@ -107,7 +107,8 @@ class Cluster:
 def running_cluster(major: int) -> Iterator[Cluster]:
     """A cluster of that version, stopped and removed at the end."""
     with ExitStack() as stack:
-        server = stack.enter_context(private_server(installations()[major], SERVER_SETTINGS))
+        installation = installations()[major]
+        server = stack.enter_context(private_server(installation, {**SERVER_SETTINGS, **_library(installation)}))
         fast, slow = server.make_folder("fast"), server.make_folder("slow")
         limited = _mount(fast)
         if limited:
@@ -125,6 +126,15 @@ def running_cluster(major: int) -> Iterator[Cluster]:
             (server.data / "pg_hba.conf").write_text(rules)
             dba.execute("SELECT pg_reload_conf()")
         yield cluster
+
+
+def tells_statements(installation: Path) -> bool:
+    """Whether it brings the library of pg_stat_statements, as an embedded one does not."""
+    return any(installation.glob("lib/**/pg_stat_statements.so"))
+
+
+def _library(installation: Path) -> dict[str, str]:
+    return {"shared_preload_libraries": "pg_stat_statements"} if tells_statements(installation) else {}
 
 
 def _mount(folder: Path) -> bool:

@@ -84,7 +84,7 @@ def test_no_setting_that_leads_to_the_server_is_recorded(engine: str) -> None:
 def test_of_the_configuration_only_figures_are_recorded() -> None:
     """What a database's part may hold besides is named here: a new key is not recorded before someone has judged it."""
     keys = {item.alias or name for name, item in DatabaseConfig.model_fields.items()}
-    assert keys - FIGURES == {"name", "engine", "connection", "move_connection", "tiers", "pins"}
+    assert keys - FIGURES == {"name", "engine", "connection", "move_connection", "tiers", "pins", "statements"}
     texts = {name for name, item in TierConfig.model_fields.items() if item.annotation in {str, str | None}}
     assert texts == {"name", "kind"}
 

@@ -29,6 +29,7 @@ from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.wording import short_digest, state_text
+from agent.verification.statement_texts import statement_lines, texts_of
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
 
 SHOWN = 50
@@ -120,13 +121,15 @@ def outcomes(
     else:
         session.out.line("nothing was measured yet; a move is measured once its settle time is over")
     awaited = _list_awaited(session)
-    for line in (*_outcome_lines(rows), *map(_awaited_line, awaited)):
+    texts = texts_of(session.ledger, session.database.name)
+    for line in (*_outcome_lines(rows, texts), *map(_awaited_line, awaited)):
         session.out.line(line)
     session.out.document(
         {
             "database": session.database.name,
             "outcomes": [_outcome_document(row) for row in rows],
             "awaited": awaited,
+            "statement_texts": dict(texts),
         }
     )
 
@@ -281,13 +284,15 @@ def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
     )
 
 
-def _outcome_lines(rows: Sequence[OutcomeRow]) -> Iterator[str]:
+def _outcome_lines(rows: Sequence[OutcomeRow], texts: Mapping[str, str]) -> Iterator[str]:
     """What became of each proposal, in words."""
     for row in rows:
         yield f"proposal {row.proposal_id}: {row.outcome.sentence}"
         if row.outcome.rests_on:
             yield f"proposal {row.proposal_id}: rests on {row.outcome.rests_on}"
         if said := row.outcome.throughput_sentence:
+            yield f"proposal {row.proposal_id}: {said}"
+        for said in statement_lines(row.outcome, texts):
             yield f"proposal {row.proposal_id}: {said}"
 
 

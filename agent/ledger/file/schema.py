@@ -243,3 +243,14 @@ work = Table(
     Column("body", Text, nullable=False),  # agent.ledger.work.rates_text
     Index("ix_work_database", "database", "ended_at"),
 )
+
+statements = Table(
+    "statements",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("database", Text, nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("ended_at", Moment, nullable=False),
+    Column("body", LargeBinary, nullable=False),  # agent.ledger.statements
+    Index("ix_statements_database", "database", "ended_at"),
+)

@@ -12,6 +12,8 @@ from connectors.postgresql.doctor.unknown_files import unknown_files
 from connectors.postgresql.doctor.volatile import volatile_here
 from connectors.postgresql.moving.relation import ONE_STORAGE
 from connectors.postgresql.reading.replication import findings_on, read_replication
+from connectors.postgresql.reading.statements import find_place
+from connectors.postgresql.reading.statements import findings_on as statement_findings
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
 
@@ -57,6 +59,7 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found += _unfinished_index_findings(
         session.rows(query("unfinished_indexes"), doing="looking for unfinished indexes")
     )
+    found += statement_findings(find_place(session))
     return (*found, *unknown_files(session))
 
 

@@ -145,13 +145,16 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         self._settings = settings
         self._name = name
 
-    def rows(self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str) -> list[Row]:
+    def rows(
+        self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str, name: str = ""
+    ) -> list[Row]:
         """Every row of a query.
 
         Args:
             statement: as loaded from a file.
             values: bound by the server, never pasted.
             doing: what it is for; begins the message when it fails.
+            name: of its file, where the statement is no longer its very text.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -160,7 +163,7 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         def ask() -> list[Row]:
             return self._with_retry(lambda connection: connection.execute(statement, values).fetchall(), doing)
 
-        return self._tapped(name_of(statement), tuple((values or {}).values()), ask, doing)
+        return self._tapped(name or name_of(statement), tuple((values or {}).values()), ask, doing)
 
     def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
         """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.

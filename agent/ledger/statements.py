@@ -1,0 +1,75 @@
+"""What single statements did between two readings, for two days: ids and figures, never their texts.
+
+Kept by the interval, since an outcome compares the time before the moves with the time after, and moves may begin any
+time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+from sqlalchemy import delete, select
+
+from agent.ledger.errors import corrupt
+from agent.ledger.file.codec import decode_arrays, encode_arrays
+from agent.ledger.file.database import Database
+from agent.ledger.file.schema import statements
+from agent.model.statements import StatementInterval
+
+_COLUMNS = ("executions", "seconds", "read_wait", "reads")
+MOST_INTERVALS = 2000  # of a database: four days of the usual settle time
+
+
+class StatementHistory:
+    """The statements of all databases. Samples, not decisions: not part of the audit chain."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, database: str, interval: StatementInterval) -> int:
+        """Add one interval; returns the bytes it took.
+
+        Raises:
+            ValueError: the interval has no length.
+        """
+        if not interval.length > 0:
+            raise ValueError(f"an interval lasts {interval.length} s")
+        columns = {name: getattr(interval, name) for name in _COLUMNS}
+        body = encode_arrays({"ids": np.array(interval.ids, dtype=np.str_), **columns})
+        row = {
+            "database": database, "started_at": interval.started_at, "ended_at": interval.ended_at, "body": body,
+        }  # fmt: skip
+        with self._database.write(durable=False) as transaction:
+            transaction.insert_all("statements", [row])
+        return len(body)
+
+    def between(self, database: str, since: datetime, until: datetime) -> list[StatementInterval]:
+        """Intervals that lie within two instants, the oldest first.
+
+        Raises:
+            LedgerCorrupt: one of them cannot be unpacked.
+        """
+        within = statements.c.started_at >= since, statements.c.ended_at <= until
+        query = select(statements).where(statements.c.database == database, *within)
+        with self._database.read_by_core() as connection:
+            rows = connection.execute(query.order_by(statements.c.ended_at, statements.c.id)).all()
+        return [self._decode(row.started_at, row.ended_at, row.body) for row in rows]
+
+    def drop(self, before: datetime) -> int:
+        """Drop intervals that ended before then, and of each database those beyond ``MOST_INTERVALS``; how many."""
+        kept = statements.alias("newer")
+        newer = select(kept.c.id).where(kept.c.database == statements.c.database)
+        oldest = newer.order_by(kept.c.ended_at.desc()).offset(MOST_INTERVALS - 1).limit(1).scalar_subquery()
+        with self._database.write(durable=False) as transaction:
+            gone = transaction.core.execute(delete(statements).where(statements.c.ended_at < before)).rowcount
+            gone += transaction.core.execute(delete(statements).where(statements.c.id < oldest)).rowcount
+        return int(gone)
+
+    def _decode(self, started_at: datetime, ended_at: datetime, body: bytes) -> StatementInterval:
+        try:
+            found = decode_arrays(body)
+            ids = tuple(str(each) for each in found.pop("ids"))
+            return StatementInterval(started_at=started_at, ended_at=ended_at, ids=ids, **found)
+        except (ValueError, KeyError, TypeError) as error:
+            raise corrupt(self._database.path, f"statements until {ended_at}: {error}") from error

@@ -1,0 +1,68 @@
+"""The text of a statement without what users entered: literals become ``?``, comments go, white space is one blank.
+
+Engines normalise texts themselves, but not all of them and not always: PostgreSQL keeps utility statements as they
+were sent. Where it cannot be told how a literal ends, the text ends before it.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 400  # characters that are kept
+CUT = "..."
+_TOKEN = re.compile(
+    r"""
+      (?P<comment>  --[^\n]*(?:\n|$) | /\*.*?(?:\*/|$) )
+    | (?P<dollar>   \$(?P<tag>[A-Za-z_]\w*)?\$.*?(?:\$(?(tag)(?P=tag))\$|$) )
+    | (?P<oracle>   \b[nN]?[qQ]'(?P<open>.).*?(?:$|(?<=')) )
+    | (?P<escaped>  \b[eE]'(?:[^'\\]|\\.|'')*(?:'|$) )
+    | (?P<string>   (?:\b[nNxXbBgG]|\b[uU]&)?'(?:[^']|'')*(?:'|$) )
+    | (?P<name>     "(?:[^"]|"")*(?:"|$) | \[[^\]]*(?:\]|$) | `[^`]*(?:`|$) )
+    | (?P<word>     [^\W\d][\w$#@]* | [@:$\#][\w$\#@]+ )
+    | (?P<number>   (?:0[xX][0-9A-Fa-f]+) | (?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)? )
+    | (?P<space>    \s+ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_CLOSING = {"[": "]", "{": "}", "(": ")", "<": ">"}
+
+
+def without_literals(text: str, *, quoted_names: bool = True) -> str:
+    r"""The statement, normalised.
+
+    Args:
+        text: as the server gives it; it may have been cut off anywhere.
+        quoted_names: double quotes enclose names; False: they may enclose texts as well, which become ``?``.
+
+    >>> without_literals("SELECT 1 FROM t -- for Eva\nWHERE name = 'O''Hara'  AND n=17")
+    'SELECT ? FROM t WHERE name = ? AND n=?'
+    """
+    kept: list[str] = []
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            kept.append(text[at])
+            at += 1
+            continue
+        kind, piece, at = found.lastgroup, found[0], found.end()
+        if kind == "oracle":  # q'[it's]': its end depends on how it begins
+            end = text.find(_CLOSING.get(found["open"], found["open"]) + "'", found.start("open") + 1)
+            kept.append("?")
+            at = len(text) if end < 0 else end + 2
+        elif (kind == "string" and "\\" in piece) or (kind == "comment" and "/*" in piece[2:]):
+            kept.append(CUT)  # whether a backslash escapes a quote, or comments nest, is not the same everywhere
+            break
+        else:
+            kept.append(_in_place_of(kind or "", piece, quoted_names=quoted_names))
+    plain = " ".join("".join(kept).split())
+    return plain if len(plain) <= LONGEST else plain[:LONGEST] + CUT
+
+
+def _in_place_of(kind: str, piece: str, *, quoted_names: bool) -> str:
+    """What is kept of a piece."""
+    if kind in {"comment", "space"}:
+        return " "
+    if kind in {"dollar", "escaped", "string", "number"}:
+        return "?"
+    return "?" if piece.startswith('"') and not quoted_names else piece
