@@ -1,4 +1,4 @@
-"""The dashboard can be imported anywhere, asks for what is exposed, and knows what to do about every alert."""
+"""The boards can be imported anywhere, ask for what is exposed, and know what to do about every alert."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from tests.deploy.places import DEPLOY, rules
 from tests.deploy.promql import Labels, labels_of, metrics_of
 
-DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "hotplace.json").read_text(encoding="utf-8"))
-PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
-VARIABLES = {each["name"]: each for each in DASHBOARD["templating"]["list"]}
+BOARDS: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((DEPLOY / "grafana").glob("*.json"))
+}
+OVERVIEW = BOARDS["hotplace"]
+PANELS: list[dict[str, Any]] = [panel for board in BOARDS.values() for panel in board["panels"]]
+VARIABLES = {each["name"]: each for each in OVERVIEW["templating"]["list"]}
+# What an annotation asks of Prometheus is the data source's own: the schema leaves it open, and its types drop it.
+OF_A_SOURCE = re.compile(r"\.annotations\.list\[\]\.(step|titleFormat|textFormat|tagKeys): .* became None")
+BY_TAG = {"type": "dashboards", "tags": ["hotplace"], "includeVars": True, "keepTime": True}
 SHOWING = [panel for panel in PANELS if panel["type"] not in {"row", "text"}]
 RUNBOOK = next(panel for panel in PANELS if panel["type"] == "text")
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
@@ -28,6 +36,11 @@ def queries() -> list[tuple[str, dict[str, Any]]]:
     return [(panel["title"], each) for panel in SHOWING for each in panel["targets"]]
 
 
+def annotations() -> list[tuple[str, dict[str, Any]]]:
+    """Every query that marks times, with its board."""
+    return [(name, each) for name, board in BOARDS.items() for each in board["annotations"]["list"]]
+
+
 def linked_to(alert: str) -> list[dict[str, Any]]:
     """Panels that lead to what to do about an alert."""
     titles = [{link["title"] for link in panel.get("links", [])} for panel in SHOWING]
@@ -36,7 +49,7 @@ def linked_to(alert: str) -> list[dict[str, Any]]:
 
 def plain(query: str) -> str:
     """The query as Prometheus gets it."""
-    query = query.replace("$__range", "1h").replace("$__rate_interval", "5m")
+    query = query.replace("$__range", "1h").replace("$__rate_interval", "5m").replace("$__interval", "1m")
     return re.sub(r"\$(\w+)", lambda found: str(VARIABLES[found[1]]["name"]), query)
 
 
@@ -45,6 +58,50 @@ def test_panels_ask_for_what_is_exposed(title: str, query: dict[str, Any], expos
     """Metrics and labels exist, both sides of a join can match, and the legend names labels of the result."""
     labels = labels_of(plain(query["expr"]), exposed)
     assert set(re.findall(r"{{(\w+)}}", query["legendFormat"])) <= labels, title
+
+
+@pytest.mark.parametrize(("board", "query"), annotations())
+def test_annotations_mark_moves_that_there_are(board: str, query: dict[str, Any], exposed: dict[str, Labels]) -> None:
+    """They ask for what is exposed, of the chosen databases, and their words name labels of the result."""
+    labels = labels_of(plain(query["expr"]), exposed)
+    assert set(re.findall(r"{{(\w+)}}", query["titleFormat"] + query["textFormat"])) <= labels
+    assert '$database"' in query["expr"]
+    assert query["datasource"] == SOURCE
+    assert query["enable"]
+
+
+def test_boards_lead_to_one_another() -> None:
+    """Overview, database and moves: each links to the others with the same variables and time, and marks moves."""
+    assert set(BOARDS) == {"hotplace", "hotplace-database", "hotplace-moves"}
+    for name, board in BOARDS.items():
+        assert board["uid"] == name
+        assert BY_TAG.items() <= board["links"][0].items()
+        assert board["tags"] == BY_TAG["tags"]
+        assert board["annotations"]["list"]
+        used = json.dumps([board["panels"], board["annotations"]])
+        chosen = {each["name"] for each in board["templating"]["list"]} - {"datasource", "engine"}
+        assert {variable for variable in chosen if f"${variable}" in used} == chosen
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_a_board_is_one_by_the_published_schema(board: str) -> None:
+    """Read and written again by Grafana's own types, which are generated from its schema, nothing of it is lost."""
+    written = json.loads(json.dumps(Dashboard.from_json(BOARDS[board]), cls=JSONEncoder))
+    assert [each for each in lost(BOARDS[board], written) if not OF_A_SOURCE.fullmatch(each)] == []
+
+
+def lost(before: Any, after: Any, path: str = "") -> list[str]:
+    """Where the second does not have what the first has."""
+    if isinstance(before, dict):
+        return [
+            each
+            for key, value in before.items()
+            for each in (lost(value, after.get(key), f"{path}.{key}") if isinstance(after, dict) else [path])
+        ]
+    if isinstance(before, list):
+        pairs = zip(before, after, strict=False) if isinstance(after, list) and len(before) == len(after) else None
+        return [path] if pairs is None else [each for one, other in pairs for each in lost(one, other, f"{path}[]")]
+    return [] if before == after else [f"{path}: {before!r} became {after!r}"]
 
 
 @pytest.mark.parametrize("name", ["engine", "database", "tier"])
@@ -68,9 +125,10 @@ def test_it_is_at_home_in_any_grafana() -> None:
     assert VARIABLES["datasource"]["type"] == "datasource"
     for each in [*SHOWING, *(VARIABLES[name] for name in ("engine", "database", "tier"))]:
         assert each["datasource"] == SOURCE
-    assert DASHBOARD["schemaVersion"] == SCHEMA
-    assert "id" not in DASHBOARD
-    assert "__inputs" not in DASHBOARD  # provisioning from a file would not fill them
+    for board in BOARDS.values():
+        assert board["schemaVersion"] == SCHEMA
+        assert "id" not in board
+        assert "__inputs" not in board  # provisioning from a file would not fill them
 
 
 def test_every_panel_says_what_it_shows() -> None:
@@ -98,9 +156,10 @@ def test_units_are_those_of_the_metrics(title: str, query: dict[str, Any]) -> No
         assert unit == ("iops" if words == {"second"} else "short")
 
 
-def test_panels_do_not_lie_on_one_another() -> None:
+@pytest.mark.parametrize("board", BOARDS)
+def test_panels_do_not_lie_on_one_another(board: str) -> None:
     """Every two panels are apart, within the width of the page."""
-    for one, other in combinations([panel["gridPos"] for panel in PANELS], 2):
+    for one, other in combinations([panel["gridPos"] for panel in BOARDS[board]["panels"]], 2):
         beside = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
         below = one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
         assert beside or below
@@ -124,7 +183,7 @@ def test_links_lead_to_the_runbook_and_name_alerts_that_exist() -> None:
     alerts = {f"What to do: {rule['alert']}" for rule in rules()}
     links = [link for panel in SHOWING for link in panel.get("links", [])]
     assert {link["title"] for link in links} == alerts
-    assert {link["url"] for link in links} == {f"/d/{DASHBOARD['uid']}/hotplace?viewPanel={RUNBOOK['id']}"}
+    assert {link["url"] for link in links} == {f"/d/{OVERVIEW['uid']}/hotplace?viewPanel={RUNBOOK['id']}"}
 
 
 def limits() -> list[tuple[str, float]]:

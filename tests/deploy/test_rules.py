@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from agent.cli.setting_up.deploy import link_runbooks
 from agent.service.metrics import AgentCollector
-from tests.deploy.places import rules
+from tests.deploy.places import ROOT, rules
 from tests.deploy.promql import Labels, WrongQuery, labels_of
 
 EXPOSED = {"a": frozenset({"database", "tier"}), "b": frozenset({"database"})}
@@ -33,6 +34,18 @@ def test_every_alert_says_what_happened_and_how_bad_it_is(rule: dict[str, Any]) 
     """A summary, a description with what to do next, and a severity."""
     assert {"summary", "description"} <= set(rule["annotations"])
     assert rule["labels"]["severity"] in {"info", "warning", "critical"}
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+def test_every_alert_leads_to_its_runbook(rule: dict[str, Any]) -> None:
+    """Its link names a page and a heading that are there, and goes along to where the site is served."""
+    url = rule["annotations"]["runbook_url"]
+    page, _, anchor = url.partition("#")
+    headings = re.findall(r"^## (\w+)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert anchor in {heading.lower() for heading in headings}
+    assert anchor == rule["alert"].lower()
+    linked = link_runbooks(f"runbook_url: {url}", "https://wiki.example/h")
+    assert linked == f"runbook_url: https://wiki.example/h/reference/alerts.html#{anchor}"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ app.add_typer(
     rich_help_panel=Group.SET_UP,
 )
 
+RUNBOOK = re.compile(r"(runbook_url: )docs/pages/([\w/-]+)\.md#")
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -55,14 +57,32 @@ def systemd(session: Session, output: OutputOption = None, force: ForceOption = 
 
 
 @command(Group.SET_UP, "hotplace deploy prometheus > hotplace.rules.yml", of=deploy)
-def prometheus(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
-    """Alert rules for Prometheus."""
-    _deliver(session, files(Kind.PROMETHEUS), output, force=force)
+def prometheus(
+    session: Session,
+    output: OutputOption = None,
+    force: ForceOption = False,
+    docs: Annotated[
+        str, typer.Option(metavar="URL", help="Where you serve the built documentation: links of alerts lead there.")
+    ] = "",
+) -> None:
+    """Alert rules for Prometheus; each links to its runbook."""
+    _deliver(session, files(Kind.PROMETHEUS), output, force=force, change=lambda text: link_runbooks(text, docs))
 
 
-@command(Group.SET_UP, "hotplace deploy grafana > hotplace.json", of=deploy)
+def link_runbooks(rules: str, site: str) -> str:
+    """Alert rules whose runbook_url leads to a site instead of the sources.
+
+    >>> link_runbooks("runbook_url: docs/pages/reference/alerts.md#x", "https://wiki.example/hotplace/")
+    'runbook_url: https://wiki.example/hotplace/reference/alerts.html#x'
+    """
+    if not site:
+        return rules
+    return RUNBOOK.sub(lambda found: f"{found[1]}{site.rstrip('/')}/{found[2]}.html#", rules)
+
+
+@command(Group.SET_UP, "hotplace deploy grafana --output boards", of=deploy)
 def grafana(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
-    """A dashboard for Grafana."""
+    """Boards for Grafana: overview, database, moves."""
     _deliver(session, files(Kind.GRAFANA), output, force=force)
 
 
@@ -90,9 +110,16 @@ def _of_engine(kind: Kind, engine: str) -> tuple[Path, ...]:
     return files_of_engine(kind, engine)
 
 
-def _deliver(session: Session, chosen: Sequence[Path], output: Path | None, *, force: bool) -> None:
+def _deliver(
+    session: Session,
+    chosen: Sequence[Path],
+    output: Path | None,
+    *,
+    force: bool,
+    change: Callable[[str], str] = str,
+) -> None:
     """Print the files, or write them and say where."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in chosen}
+    texts = {path.name: change(path.read_text(encoding="utf-8")) for path in chosen}
     if output is None:
         session.out.text("".join(_with_name(name, text, alone=len(texts) == 1) for name, text in texts.items()))
         session.out.document({"files": [{"name": name, "text": text} for name, text in texts.items()]})

@@ -18,7 +18,7 @@ KINDS = {
     "privileges": ("postgresql-move.sql", "postgresql-observe.sql"),
     "systemd": ("hotplace.service", "hotplace.sysusers"),
     "prometheus": ("hotplace.rules.yml",),
-    "grafana": ("hotplace.json",),
+    "grafana": ("hotplace-database.json", "hotplace-moves.json", "hotplace.json"),
     "live": ("postgresql-compose.yaml", "postgresql-hotplace.yaml", "postgresql-setup.sql"),
     "kubernetes": tuple(sorted(path.name for path in (DEPLOY / "kubernetes").iterdir())),
 }
@@ -62,8 +62,8 @@ def test_it_is_written_where_it_is_wanted(kind: str, tmp_path: Path) -> None:
 
 def test_documents_hold_the_texts_or_the_places(tmp_path: Path) -> None:
     """One JSON document either way."""
-    (file,) = run_here("deploy", "grafana", "--json").document["files"]
-    assert json.loads(file["text"])["title"] == "hotplace"
+    boards = run_here("deploy", "grafana", "--json").document["files"]
+    assert [json.loads(board["text"])["uid"] + ".json" for board in boards] == [board["name"] for board in boards]
     (written,) = run_here("deploy", "prometheus", "--output", str(tmp_path), "--json").document["files"]
     assert yaml.safe_load(Path(written["path"]).read_text())["groups"]
 
