@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 from xml.etree import ElementTree as ET
 
-from leather import Chart
-
-from agent.plots.theme import PAPER, VARIABLES
+from agent.plots.theme import INK, PAPER, VARIABLES
 from agent.terminal.output import printable
 
 WIDTH: Final = 440  # in units of the drawing, so that text can still be read where a phone is 390 wide
 HEIGHT: Final = 240
+HEAD: Final = 26  # of a document: its title
+SCALE: Final = 2  # pixels of a document for one of the drawing's
 SVG: Final = "http://www.w3.org/2000/svg"
+
+
+class Drawing(Protocol):
+    """A chart of the library, or several that are drawn as one."""
+
+    def to_svg_group(self, width: int, height: int) -> ET.Element:
+        """All that is drawn, in that size."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,32 +32,31 @@ class Figure:
     name: str  # an identifier, unique on its page
     title: str  # what is plotted, with its unit
     says: str  # what can be seen in it, in a sentence
-    chart: Chart
+    chart: Drawing
     width: int = WIDTH
     height: int = HEIGHT
 
     def element(self) -> str:
         """As an SVG element within a page that sets the colours and shows the title next to it."""
-        return _text(self._root())
+        return _text(self._described())
 
     def document(self) -> str:
         """As an SVG document, with its title in the picture and with colours of its own."""
-        root = self._root()
-        head = 26
-        root.set("viewBox", f"0 {-head} {self.width} {self.height + head}")
-        root.set("width", str(self.width * 2))
-        root.set("height", str((self.height + head) * 2))
+        root = self._described()
+        root.set("viewBox", f"0 {-HEAD} {self.width} {self.height + HEAD}")
+        root.set("width", str(self.width * SCALE))
+        root.set("height", str((self.height + HEAD) * SCALE))
         style = ET.Element("style")
         style.text = VARIABLES
-        size = {"width": str(self.width), "height": str(self.height + head)}
-        paper = ET.Element("rect", {"x": "0", "y": str(-head), **size, "fill": PAPER})
-        title = ET.Element("text", {"x": "8", "y": str(18 - head), "fill": "var(--ink)", "font-size": "14"})
+        size = {"width": str(self.width), "height": str(self.height + HEAD)}
+        paper = ET.Element("rect", {"x": "0", "y": str(-HEAD), **size, "fill": PAPER})
+        title = ET.Element("text", {"x": "8", "y": str(18 - HEAD), "fill": INK, "font-size": "14"})
         title.text = self.title
         for at, part in enumerate((style, paper, title)):
             root.insert(2 + at, part)
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{_text(root)}\n'
 
-    def _root(self) -> ET.Element:
+    def _described(self) -> ET.Element:
         """The drawing in an element that names and describes it and takes the size of its place."""
         names = f"{self.name}-title {self.name}-says"
         attributes = {"xmlns": SVG, "viewBox": f"0 0 {self.width} {self.height}", "role": "img"}

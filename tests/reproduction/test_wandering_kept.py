@@ -16,6 +16,8 @@ from tests.bench.policies.wandering.stage import Stage, by_day
 from tests.bench.policies.wandering.table import Play
 from tests.bench.policy_wandering import Task, play, play_once
 
+SVG = {"svg": "http://www.w3.org/2000/svg"}
+
 HOURS = 30
 
 
@@ -48,9 +50,12 @@ def test_the_figure_shows_every_contestant_of_every_shape(played: Play, tmp_path
     days.write(days.days_of([played]), tmp_path / "days.json")
     stored = days.read(tmp_path / "days.json")
     assert stored["hot_spot_24h"]["gains"]["hotplace"] == [round(day) for day in played.product.days]
-    lines = list(ElementTree.fromstring(figure.draw(stored)).iter("{http://www.w3.org/2000/svg}polyline"))
+    drawing = ElementTree.fromstring(figure.draw(stored))
+    lines = drawing.findall(".//svg:g[@class='series lines']/svg:path", SVG)
     assert len(lines) == len(figure.PENS)
-    last = lines[-1].attrib["points"].split()
+    height = float(lines[-1].attrib["d"].split()[-1])
+    ticks = [float(tick.attrib["y1"]) for tick in drawing.findall(".//svg:g[@class='axis left']//svg:line", SVG)]
+    bottom, top = max(ticks), min(ticks)  # 0 and 100 %
     share = played.product.days[1] / played.most[1]
     assert 0 < share < 1
-    assert float(last[1].split(",")[1]) == pytest.approx(figure.HIGH * (1 - share / figure.MOST), abs=0.1)
+    assert (bottom - height) / (bottom - top) == pytest.approx(share, abs=0.01)

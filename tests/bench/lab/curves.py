@@ -19,8 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from agent.model.clock import SystemClock
+from agent.plots.theme import INK, MUTED, SERIES
 from agent.what_if.sizing import answer_of
 from policies.sizing.curve import Sizing
 from tests.bench.lab import analysis, mixed, wholesale
@@ -161,19 +163,17 @@ def draw(found: Sweep) -> str:
     """The curve as SVG."""
     across = [step.percent for step in found.steps]
 
-    def line(name: str, share: Callable[[Step], float], style: str) -> Line:
-        return Line(name=name, points=tuple(zip(across, map(share, found.steps), strict=True)), style=style)
+    def line(name: str, share: Callable[[Step], float], color: str, **more: Any) -> Line:
+        return Line(name=name, points=tuple(zip(across, map(share, found.steps), strict=True)), color=color, **more)
 
     return picture(
         f"{found.name}-like: what an SSD of so much of the bytes brings",
         "per cent of the bytes",
         "share of what everything on the SSD brings",
         (
-            line("throughput gained, measured", found.gain_share, 'stroke="black" stroke-width="2.5"'),
-            line("response time saved, measured", found.saved_share, 'stroke="black" stroke-dasharray="2 3"'),
-            line(
-                "wait saved, predicted by sizing", lambda step: step.predicted, 'stroke="#666" stroke-dasharray="8 4"'
-            ),
+            line("throughput gained", found.gain_share, INK, width=2.5),
+            line("response time saved", found.saved_share, SERIES[0], dashes="2 3"),
+            line("wait saved, as sizing predicts", lambda step: step.predicted, MUTED, dashes="8 4"),
         ),
     )
 

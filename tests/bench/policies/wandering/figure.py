@@ -9,97 +9,132 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
+from leather import Chart
+from leather.series import Series
+from leather.shapes import Line
+
+from agent.plots.charts import Exact, add
+from agent.plots.figure import Figure
+from agent.plots.theme import INK, MUTED, SERIES
 from tests.bench.policies.wandering import days
 from tests.bench.policies.wandering.frozen import HELD_OUT
 from tests.bench.policies.wandering.table import COMMAND
 
 PATH = Path(__file__).parents[4] / "docs" / "pages" / "wandering.svg"
-COLUMNS = 4
-WIDE, HIGH = 220, 120  # of one panel's axes
-STEP_X, STEP_Y = 250, 170
-LEFT, TOP = 50, 120
+COLUMNS = 3
+WIDE, HIGH = 230, 150  # of one panel with its axes
+TITLE_LEFT, TITLE_DOWN = 48, 22
+LEGEND_ROW = 18
 MOST = 1.25  # the top of the axis; a cache of pages may exceed 1
 UPWARD = (0.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pen:
-    """How one contestant is drawn: SVG stroke, and its name in the legend."""
+    """How one contestant is drawn, and its name in the legend."""
 
     name: str
-    style: str
+    color: str
+    width: float = 1.0
+    dashes: str = ""
+
+    def shape(self) -> Line:
+        """Its line; the legend of the whole picture names it, not each panel's."""
+        return _Unnamed(stroke_color=self.color, width=self.width, stroke_dasharray=self.dashes or None)
+
+
+class _Unnamed(Line):
+    def legend_to_svg(self, series: Series, palette: Any) -> list[tuple[ET.Element, float]]:
+        """Nothing."""
+        return []
 
 
 RULES = (
-    Pen(name="daily 24 h mean", style='stroke="#8c6d31" stroke-width="1"'),
-    Pen(name="6 h mean, residents x2", style='stroke="#31a354" stroke-width="1"'),
-    Pen(name="per 6 h, residents x2", style='stroke="#756bb1" stroke-width="1"'),
-    Pen(name="LFU with ageing", style='stroke="#e6550d" stroke-width="1"'),
-    Pen(name="busiest first", style='stroke="#bdbdbd" stroke-width="1"'),
-    Pen(name="LRU, 80/20 pages", style='stroke="#636363" stroke-width="1" stroke-dasharray="2 2"'),
-    Pen(name="best fixed", style='stroke="black" stroke-width="1" stroke-dasharray="6 3"'),
+    Pen(name="daily 24 h mean", color="#a07a3a"),
+    Pen(name="6 h mean, residents x2", color="#31a354"),
+    Pen(name="per 6 h, residents x2", color="#8f88c8"),
+    Pen(name="LFU with ageing", color="#e6550d"),
+    Pen(name="busiest first", color="#a6a6a6"),
+    Pen(name="LRU, 80/20 pages", color=MUTED, dashes="2 2"),
+    Pen(name="best fixed", color=INK, dashes="6 3"),
 )
-OURS = Pen(name="hotplace", style='stroke="#08519c" stroke-width="2.2"')
+OURS = Pen(name="hotplace", color=SERIES[0], width=2.2)
 PENS = (*RULES, OURS)  # hotplace above the others
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """One chart for each shape with its title, in rows, below the legend of all."""
+
+    charts: Sequence[tuple[str, Chart]]
+
+    @property
+    def height(self) -> int:
+        """Of all of them."""
+        return self._legend_height + -(-len(self.charts) // COLUMNS) * HIGH
+
+    @property
+    def _legend_height(self) -> int:
+        return 10 + -(-len(PENS) // COLUMNS) * LEGEND_ROW
+
+    def to_svg_group(self, width: int, height: int) -> ET.Element:
+        """All in one group."""
+        group = ET.Element("g")
+        group.extend(self._legend())
+        for at, (title, chart) in enumerate(self.charts):
+            across, down = at % COLUMNS * WIDE, self._legend_height + at // COLUMNS * HIGH
+            panel = chart.to_svg_group(WIDE, HIGH)
+            panel.set("transform", f"translate({across} {down})")
+            panel.append(_words(TITLE_LEFT, TITLE_DOWN, title))  # where a chart has room for the legend of its own
+            group.append(panel)
+        return group
+
+    def _legend(self) -> Iterator[ET.Element]:
+        for at, pen in enumerate(PENS):
+            x, y = 14 + at % COLUMNS * WIDE, 10 + at // COLUMNS * LEGEND_ROW
+            line = {"d": f"M{x} {y}h30", "stroke": pen.color, "stroke-width": str(pen.width)}
+            yield ET.Element("path", {**line, **({"stroke-dasharray": pen.dashes} if pen.dashes else {})})
+            yield _words(x + 36, y + 4, pen.name)
+
+
+def _words(x: int, y: int, words: str) -> ET.Element:
+    text = ET.Element("text", {"x": str(x), "y": str(y), "fill": INK, "font-size": "12"})
+    text.text = words
+    return text
 
 
 def draw(shapes: dict[str, days.Days]) -> str:
     """The document."""
-    high = TOP + -(-len(shapes) // COLUMNS) * STEP_Y
-    width = LEFT + COLUMNS * STEP_X
+    panels = Panels([_panel(shape, of) for shape, of in shapes.items()])
     title = "Gain of each day, of what no placement of whole units can exceed on that day"
-    body = [
-        f'<rect width="{width}" height="{high}" fill="white"/>',
-        _text(LEFT, 26, title, size=16),
-        *_legend(),
-        *(part for at, (shape, of) in enumerate(shapes.items()) for part in _panel(at, shape, of)),
-    ]
-    size = f'width="{width}" height="{high}" viewBox="0 0 {width} {high}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="sans-serif">'
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, f"<title>{title}</title>", *body, "</svg>\n"])
+    says = f"One panel for each of {len(shapes)} kinds of load, with hotplace and {len(RULES)} rules"
+    figure = Figure(
+        name="wandering", title=title, says=says, chart=panels, width=COLUMNS * WIDE + 10, height=panels.height
+    )
+    return figure.document()
 
 
-def _legend() -> Iterator[str]:
-    for at, pen in enumerate(PENS):
-        x, y = LEFT + at % COLUMNS * STEP_X, 50 + at // COLUMNS * 18
-        yield f'<line x1="{x}" y1="{y}" x2="{x + 30}" y2="{y}" {pen.style}/>'
-        yield _text(x + 36, y + 4, pen.name, size=12)
-
-
-def _panel(at: int, shape: str, of: days.Days) -> Iterator[str]:
-    x, y = LEFT + at % COLUMNS * STEP_X, TOP + at // COLUMNS * STEP_Y
-    count = len(of["most"])
-    yield f'<g transform="translate({x} {y})">'
+def _panel(shape: str, of: days.Days) -> tuple[str, Chart]:
+    count, seeds = len(of["most"]), len(of["seeds"])
+    chart = Chart()
+    chart.set_x_scale(Exact(0.0, float(count), [float(day) for day in range(0, count + 1, 7)]))
+    chart.add_x_axis(tick_formatter=lambda day, _, __: f"{day:.0f}" if day else "day 0")
+    chart.set_y_scale(Exact(0.0, MOST, UPWARD))
+    chart.add_y_axis(tick_formatter=lambda share, _, __: f"{share:.0%}")
+    for pen in PENS:
+        add(chart, pen.shape(), _points(of["gains"][pen.name], of["most"]), pen.name)
     mark = " (held out)" if shape in HELD_OUT else ""
-    yield _text(0, -6, f"{shape.replace('_', ' ')}, {len(of['seeds'])} seeds{mark}", size=12)
-    for share in UPWARD:
-        level = _y(share)
-        yield f'<line x1="0" y1="{level:.0f}" x2="{WIDE}" y2="{level:.0f}" stroke="#ddd"/>'
-        yield _text(-4, level + 4, f"{share:.0%}", size=10, anchor="end")
-    for week in range(0, count + 1, 7):
-        across = week / count * WIDE
-        yield f'<line x1="{across:.0f}" y1="0" x2="{across:.0f}" y2="{HIGH}" stroke="#eee"/>'
-        yield _text(across, HIGH + 13, f"day {week}" if not week else str(week), size=10, anchor="middle")
-    yield from (_line(pen, of["gains"][pen.name], of["most"]) for pen in PENS)
-    yield "</g>"
+    return f"{shape.replace('_', ' ')}, {seeds} seed{'s' if seeds > 1 else ''}{mark}", chart
 
 
-def _line(pen: Pen, gains: Sequence[float], most: Sequence[float]) -> str:
+def _points(gains: Sequence[float], most: Sequence[float]) -> list[tuple[float, float]]:
     """Each day in its middle."""
     shares = [gain / best if best else 0.0 for gain, best in zip(gains, most, strict=True)]
-    points = " ".join(f"{(day + 0.5) / len(most) * WIDE:.0f},{_y(share):.1f}" for day, share in enumerate(shares))
-    return f'<polyline points="{points}" fill="none" {pen.style}/>'
-
-
-def _y(share: float) -> float:
-    return HIGH * (1 - min(MOST, max(0.0, share)) / MOST)
-
-
-def _text(x: float, y: float, text: str, *, size: int, anchor: str = "start") -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'
+    return [(day + 0.5, min(MOST, max(0.0, share))) for day, share in enumerate(shares)]
 
 
 def main() -> int:
