@@ -111,7 +111,7 @@ def time_ticks(since: datetime, until: datetime) -> list[float]:
     return ticks
 
 
-def named_rows(chart: Chart, names: Sequence[str], label: Callable[[str], str] = str) -> None:
+def rows_with_names(chart: Chart, names: Sequence[str], label: Callable[[str], str] = str) -> None:
     """A vertical axis of names, the first one on top."""
     chart.set_y_scale(Ordinal(list(reversed(names))))
     chart.add_y_axis(tick_formatter=lambda value, _, __: label(value))

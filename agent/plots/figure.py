@@ -38,11 +38,11 @@ class Figure:
 
     def element(self) -> str:
         """As an SVG element within a page that sets the colours and shows the title next to it."""
-        return _text(self._described())
+        return _text(self._describe())
 
     def document(self) -> str:
         """As an SVG document, with its title in the picture and with colours of its own."""
-        root = self._described()
+        root = self._describe()
         root.set("viewBox", f"0 {-HEAD} {self.width} {self.height + HEAD}")
         root.set("width", str(self.width * SCALE))
         root.set("height", str((self.height + HEAD) * SCALE))
@@ -56,7 +56,7 @@ class Figure:
             root.insert(2 + at, part)
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{_text(root)}\n'
 
-    def _described(self) -> ET.Element:
+    def _describe(self) -> ET.Element:
         """The drawing in an element that names and describes it and takes the size of its place."""
         names = f"{self.name}-title {self.name}-says"
         attributes = {"xmlns": SVG, "viewBox": f"0 0 {self.width} {self.height}", "role": "img"}
@@ -73,7 +73,7 @@ def _text(root: ET.Element) -> str:
     for each in root.iter():
         each.text = each.text and printable(each.text, keep="\n")
         for name, value in each.attrib.items():
-            each.set(name, _shortened(value) if name in _GEOMETRY else printable(value))
+            each.set(name, _shorten(value) if name in _GEOMETRY else printable(value))
     return ET.tostring(root, encoding="unicode")
 
 
@@ -81,6 +81,6 @@ _GEOMETRY: Final = frozenset({"x", "y", "x1", "x2", "y1", "y2", "width", "height
 _LONG: Final = re.compile(r"-?\d+\.\d+(?:[Ee][-+]?\d+)?")
 
 
-def _shortened(value: str) -> str:
+def _shorten(value: str) -> str:
     """Its numbers to a tenth: the library writes all 28 digits of a decimal."""
     return _LONG.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), value)

@@ -213,10 +213,10 @@ def _said_once(what: str, said: Iterable[tuple[int, str]]) -> list[tuple[str, st
     about: dict[str, list[int]] = {}
     for number, text in said:
         about.setdefault(text, []).append(number)
-    return [(joined(what, numbers), text) for text, numbers in about.items()]
+    return [(join_numbers(what, numbers), text) for text, numbers in about.items()]
 
 
-def joined(what: str, numbers: Sequence[int]) -> str:
+def join_numbers(what: str, numbers: Sequence[int]) -> str:
     """Numbers of something for people: ``move 3``, ``moves 3, 4 and 7``."""
     if len(numbers) == 1:
         return f"{what} {numbers[0]}"

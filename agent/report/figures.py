@@ -121,7 +121,7 @@ def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
         hot_units=HotUnits() if known is None else _hot_units(ledger, report, known[0]),
         changes=tuple(_changes(report.moves)),
         comparisons=tuple(_comparisons(report.moves)),
-        spent=() if known is None else tuple(_spent(*known)),
+        spent=() if known is None else tuple(_time_spent(*known)),
         sizing=None if known is None else _sizing(report.database, *known),
     )
 
@@ -237,7 +237,7 @@ def _comparisons(moves: Sequence[MoveRecord]) -> Iterator[Comparison]:
 # -- as the last plan saw it -----------------------------------------------------------------------------------------
 
 
-def _spent(situation: Situation, settings: PolicySettings) -> Iterator[Spent]:
+def _time_spent(situation: Situation, settings: PolicySettings) -> Iterator[Spent]:
     """What sessions do, longest first: reads of each tier by the model, log, temporary and undo space as measured."""
     reads = present_waits(situation, settings)
     found = [

@@ -15,15 +15,15 @@ from agent.plots.charts import (
     Logarithmic,
     across_from_zero,
     add,
-    named_rows,
     over_time,
+    rows_with_names,
     upward_from_zero,
 )
 from agent.plots.curve import curve_figure
 from agent.plots.figure import HEIGHT, WIDTH, Figure
 from agent.plots.shapes import Bars, Cells, Changes, Intervals, Moments, Steps
 from agent.plots.theme import HEAT, MUTED, SERIES
-from agent.report.content import Report, joined
+from agent.report.content import Report, join_numbers
 from agent.report.figures import ReportFigures
 from agent.terminal.fitting import shorten_name
 from agent.what_if.sizing import curve_of
@@ -113,7 +113,7 @@ def _hot_units(_: Report, figures: ReportFigures) -> Figure | None:
         return None
     chart, step = Chart(), timedelta(seconds=hot.cell_seconds)
     over_time(chart, hot.starts[0], hot.starts[-1] + step)
-    named_rows(chart, hot.units, lambda name: shorten_name(name, NAME_WIDTH))
+    rows_with_names(chart, hot.units, lambda name: shorten_name(name, NAME_WIDTH))
     most = max(rate for rates in hot.reads_per_second for rate in rates if isfinite(rate))
     rows = [
         (start.timestamp(), unit, (start + step).timestamp(), (rate / most) ** 0.5, f"{unit}: {_per_second(rate)}")
@@ -149,7 +149,7 @@ def _changes(_: Report, figures: ReportFigures) -> Figure | None:
     chart.set_x_scale(Logarithmic(min(ends), max(ends)))
     chart.add_x_axis(tick_formatter=lambda value, _, __: format_seconds(value))
     names = [f"{change.move} {change.unit}" for change in changes]
-    named_rows(chart, names, lambda name: shorten_name(name, NAME_WIDTH))
+    rows_with_names(chart, names, lambda name: shorten_name(name, NAME_WIDTH))
     rows = [
         (change.after, name, change.before,
          f"{name}: {format_seconds(change.before)} became {format_seconds(change.after)}")
@@ -172,8 +172,8 @@ def _comparisons(_: Report, figures: ReportFigures) -> Figure | None:
     low = min(0.0, least)
     chart.set_x_scale(Exact(low, 1.0, [tick for tick in SHARES if tick >= low]))
     chart.add_x_axis(tick_formatter=lambda value, _, __: f"{value:.0%}")
-    names = [f"{joined('move', each.moves)}, {each.outcome.verdict}" for each in found]
-    named_rows(chart, names, lambda name: shorten_name(name, NAME_WIDTH + 6))
+    names = [f"{join_numbers('move', each.moves)}, {each.outcome.verdict}" for each in found]
+    rows_with_names(chart, names, lambda name: shorten_name(name, NAME_WIDTH + 6))
     predicted = [_interval("predicted", name, APART, *each.predicted) for each, name in zip(found, names, strict=True)]
     measured = [_interval("measured", name, -APART, *each.measured) for each, name in zip(found, names, strict=True)]
     add(chart, Intervals(MUTED), [row for row in predicted if row is not None], "predicted")
@@ -208,14 +208,14 @@ def _interval(
 # -- as the last plan saw it -----------------------------------------------------------------------------------------
 
 
-def _spent(_: Report, figures: ReportFigures) -> Figure | None:
+def _time_spent(_: Report, figures: ReportFigures) -> Figure | None:
     """How many sessions are at what."""
     spent = figures.spent
     if not spent:
         return None
     chart = Chart()
     across_from_zero(chart, max(each.sessions for each in spent))
-    named_rows(chart, [each.what for each in spent], lambda name: shorten_name(name, NAME_WIDTH + 12))
+    rows_with_names(chart, [each.what for each in spent], lambda name: shorten_name(name, NAME_WIDTH + 12))
     colors = {"tier": SERIES[0], "other": SERIES[4]}
     rows = [(e.sessions, e.what, format_rate(e.sessions), colors.get(e.kind, SERIES[1])) for e in spent]
     add(chart, Bars(SERIES[0]), rows)
@@ -239,5 +239,5 @@ PICTURES: tuple[tuple[str, Draw, str], ...] = (
     ("What more fast storage would save", _sizing, "it takes a plan, and demand that a faster tier serves sooner"),
     ("Predicted and measured", _comparisons, "no outcome of this time was measured yet"),
     ("Before and after each move", _changes, "no move of this time was measured alone yet"),
-    ("Where the time goes", _spent, "it takes a plan of a database that waits for something"),
+    ("Where the time goes", _time_spent, "it takes a plan of a database that waits for something"),
 )

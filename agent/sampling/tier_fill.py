@@ -41,7 +41,7 @@ def fill_of(at: datetime, situation: Situation) -> Fill:
 def record_fill(ledger: Ledger, database: str, fill: Fill) -> None:
     """Add a look to the stored ones; it replaces an earlier one of the same hour."""
     earlier = [each for each in recorded_fills(ledger, database) if each.at < fill.at and _hour(each) != _hour(fill)]
-    ledger.state.save_document(database, TIER_FILL, [_document(each) for each in _thinned([*earlier, fill])])
+    ledger.state.save_document(database, TIER_FILL, [_document(each) for each in _thin_out([*earlier, fill])])
 
 
 def recorded_fills(ledger: Ledger, database: str) -> list[Fill]:
@@ -54,7 +54,7 @@ def _hour(fill: Fill) -> datetime:
     return fill.at.replace(minute=0, second=0, microsecond=0)
 
 
-def _thinned(fills: Iterable[Fill]) -> list[Fill]:
+def _thin_out(fills: Iterable[Fill]) -> list[Fill]:
     """By the hour in the last week, the last of each day before, and none older than ``KEPT``."""
     found = list(fills)
     now = found[-1].at

@@ -44,10 +44,15 @@ class Pen:
 
     def shape(self) -> Line:
         """Its line; the legend of the whole picture names it, not each panel's."""
-        return _Unnamed(stroke_color=self.color, width=self.width, stroke_dasharray=self.dashes or None)
+        return UnnamedLine(self)
 
 
-class _Unnamed(Line):
+class UnnamedLine(Line):
+    """A line that the legend of a chart leaves out."""
+
+    def __init__(self, pen: Pen) -> None:
+        Line.__init__(self, stroke_color=pen.color, width=pen.width, stroke_dasharray=pen.dashes or None)
+
     def legend_to_svg(self, series: Series, palette: Any) -> list[tuple[ET.Element, float]]:
         """Nothing."""
         return []
