@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from tests.bench.measurement import Measurement
-from tests.fault_simulation.__main__ import run_seed
+from tests.fault_simulation.__main__ import repeat_command, run_seed
+from tests.fault_simulation.site import Report
 
 COMMAND = "python -m tests.bench fault_simulation"
 SEEDS, QUICK_SEEDS = 1000, 20
@@ -17,16 +18,18 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
     reports = [run_seed(seed) for seed in range(seeds)]
     seconds, hours = time.perf_counter() - started, sum(report.hours for report in reports)
     faults = sum(sum(report.struck.values()) for report in reports)
-    violations = sum(len(report.violations) for report in reports)
-    return rows(seeds, violations, hours / seconds, f"{hours:.0f} hours, {faults} faults and acts of people")
+    note = f"{hours:.0f} hours, {faults} faults and acts of people"
+    return rows(seeds, [report for report in reports if report.violations], hours / seconds, note)
 
 
-def rows(seeds: int, violations: int, hours_per_second: float, note: str) -> list[Measurement]:
-    """The lines of the results."""
+def rows(seeds: int, broken: list[Report], hours_per_second: float, note: str) -> list[Measurement]:
+    """The lines of the results; of a promise that was broken the commands that repeat it."""
+    violations = sum(len(report.violations) for report in broken)
+    repeat = "; ".join(repeat_command(report.script.seed) for report in broken)
     return [
         Measurement(name="simulation.seeds", value=seeds, unit="runs", better="higher", command=COMMAND, note=note),
         Measurement(name="simulation.violations", value=violations, unit="of the promises", better="lower",
-                    command=COMMAND, note=note),
+                    command=COMMAND, note=repeat or note),
         Measurement(name="simulation.hours_per_second", value=hours_per_second, unit="h/s", better="higher",
                     command=COMMAND, note="simulated hours by a second of the wall clock, one process"),
     ]  # fmt: skip

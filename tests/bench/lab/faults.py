@@ -1,6 +1,7 @@
 """Experiment 7: what goes wrong in the middle of a move, for real, and whether anything is lost.
 
-The SSD is full midway (ENOSPC), it breaks midway (EIO), the agent is killed with -9 midway, the server is. Afterwards
+The SSD is full midway (ENOSPC), it breaks midway (EIO), the agent is killed with -9 midway, the server is, the backend
+that copies is terminated, the server is stopped at once (rebuilds: ``tests/labs/test_crash_points.py``). Afterwards
 every table holds what it held, the ledger agrees with the catalog, and the move is done at last where it can be.
 
 Agent and approval are the program itself: ``hotplace run`` and ``hotplace approve``, as a site has them. The hdd is
@@ -46,7 +47,7 @@ _HELD = """
 SELECT coalesce(sum(pg_relation_size(c.oid)), 0)
   FROM pg_class AS c JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE t.spcname = %s
 """
-_COPYING = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%% SET TABLESPACE %%' AND pid <> pg_backend_pid()"
+_COPYING = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%% SET TABLESPACE %%' AND pid <> pg_backend_pid()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,16 +120,16 @@ class Site:
                 return int(proposal.id)
         raise AssertionError(f"no proposal could be approved: {done.stderr}")
 
-    def wait_for_copy(self) -> None:
-        """Until the hot table's copy is well under way."""
+    def wait_for_copy(self) -> int:
+        """Until the hot table's copy is well under way; the backend that copies."""
 
-        def copying() -> bool:
+        def copying() -> int:
             with self.rig.session() as session:
                 row = session.execute(_COPYING).fetchone()
-            return bool(row and row[0]) and self.rig.disk.counters()["ssd"].write_bytes > written + 2**20
+            return int(row[0]) if row and self.rig.disk.counters()["ssd"].write_bytes > written + 2**20 else 0
 
         written = self.rig.disk.counters()["ssd"].write_bytes
-        wait_until("a copy under way", copying)
+        return int(wait_until("a copy under way", copying))
 
     def hot_move(self) -> MoveRow | None:
         """The newest move of the hot table, by the ledger."""
@@ -223,6 +224,32 @@ def server_killed(rig: Rig) -> Finding:
         return site.finding("server killed midway", crashed=True)
 
 
+def backend_terminated(rig: Rig) -> Finding:
+    """A DBA ends the backend that copies; the agent reads the catalog and tries again."""
+    with ExitStack() as stack:
+        site = Site(rig, "backend", None, RETRIES, stack)
+        stack.enter_context(site.shop.daemon())
+        site.approve()
+        pid = site.wait_for_copy()
+        with rig.session() as session:
+            session.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        site.wait_for(DONE)
+        return site.finding("backend terminated midway")
+
+
+def server_stopped(rig: Rig) -> Finding:
+    """The server is stopped at once while it copies, and started again; the agent lives through it and goes on."""
+    with ExitStack() as stack:
+        site = Site(rig, "stopped", None, RETRIES, stack)
+        stack.enter_context(site.shop.daemon())
+        site.approve()
+        site.wait_for_copy()
+        rig.server.stop("immediate")
+        rig.server.start()
+        site.wait_for(DONE)
+        return site.finding("server stopped midway", crashed=True)
+
+
 def _kill_server(rig: Rig) -> None:
     """The postmaster first, so that it tidies nothing, then its children; back when all are gone."""
     postmaster = int((rig.server.data / "postmaster.pid").read_text().split()[0])
@@ -245,7 +272,7 @@ def _alive(pid: int) -> bool:
 
 
 Fault = Callable[[Rig], Finding]
-FAULTS: tuple[Fault, ...] = (full, broken, agent_killed, server_killed)
+FAULTS: tuple[Fault, ...] = (full, broken, agent_killed, server_killed, backend_terminated, server_stopped)
 
 
 def run(pace: Pace, faults: Sequence[Fault] = FAULTS, *, major: int = MAJOR) -> list[Finding]:
