@@ -23,7 +23,7 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 from enum import StrEnum
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:  # the errors are wanted where there are no arrays
     from connectors.containers import ByHand
@@ -329,6 +329,22 @@ class SeesBlockers(Protocol):
 
         Changes nothing.
         """
+        ...
+
+
+class ForegroundReads(NamedTuple):
+    """Counters of reads that sessions have waited for and that no move has made, since some instant."""
+
+    reads: float
+    seconds: float  # that they took, all together
+
+
+@runtime_checkable
+class SeesForeground(Protocol):
+    """Optional in a connector and in its mover: how long sessions wait for their reads, apart from those of moves."""
+
+    def foreground_reads(self) -> ForegroundReads | None:
+        """The counters now; None: the server does not measure them. Of a mover safe from another thread."""
         ...
 
 

@@ -18,6 +18,7 @@ from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Ratio,
 from agent.config.spaces import Storage, resolve
 from agent.config.tiers import TierConfig
 from connectors.base import Clock, Connector, UnknownEngine
+from connectors.formatting import format_seconds
 from connectors.registry import Engine, find_engine
 from connectors.settings import SecretSource
 from policies.calendar import Calendar
@@ -135,6 +136,12 @@ class DatabaseConfig(Part):
     retries: Count = Field(
         default=5, ge=1, le=100
     )  # tries of a step that failed without changing anything; for locks, in a row
+    read_time_limit_seconds: Seconds | None = Field(
+        default=None, alias="read_time_limit", gt=0
+    )  # mean of sessions' reads above which no move begins or goes on where it can be held; None: no limit
+    read_time_abort_seconds: Seconds | None = Field(
+        default=None, alias="read_time_abort", gt=0
+    )  # above it a statement that runs is cancelled; not below read_time_limit
     windows: tuple[Window, ...] = ()  # when moves may run; none: always
     time_zone: Zone = UTC  # of the windows
     excluded_days: tuple[Days, ...] = ()  # on which no move runs
@@ -147,6 +154,17 @@ class DatabaseConfig(Part):
     not_measured: tuple[Days, ...] = ()  # days on which it does not
     policy: PolicyConfig = PolicyConfig()
     pins: tuple[PinConfig, ...] = ()
+
+    @field_validator("read_time_abort_seconds")
+    @classmethod
+    def _not_below_the_limit(cls, abort: float | None, info: ValidationInfo) -> float | None:
+        limit = info.data.get("read_time_limit_seconds")
+        if abort is not None and limit is not None and abort < limit:
+            raise ValueError(
+                f"{format_seconds(abort)} is below read_time_limit ({format_seconds(limit)}): a move would be given up "
+                "before it is held"
+            )
+        return abort
 
     @field_validator("engine")
     @classmethod

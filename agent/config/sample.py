@@ -100,6 +100,8 @@ databases:
     retries: 5              # of a step that failed and changed nothing; waiting for a lock does not count
 
     statements: ids         # whether outcomes name what became slower: none, ids, or texts (kept without literals)
+    # read_time_limit: 20ms   # no move begins, or goes on where it can be held, while sessions' reads take longer
+    # read_time_abort: 100ms  # on average; above this one a statement that runs is cancelled, and tried again later
 
     windows: []             # when moves may run; none: always. A window belongs to the day on which it begins:
     # windows: ["mon-fri 22:00-05:00", "sat 00:00-24:00"]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from agent.execution.foreground import Foreground
 from agent.execution.transition import Continuation
 from agent.ledger import Ledger, MoveRow, StepState
 from agent.model.clock import repeat_in_background
@@ -55,6 +56,7 @@ class Attempt:
         want: Callable[[], Continuation],
         tell: Callable[[str], None],
         hold_lease: Callable[[], None],
+        hopeless: Callable[[], str] = str,
     ) -> None:
         """Wire it up.
 
@@ -66,6 +68,7 @@ class Attempt:
             want: asked again and again what is wanted now.
             tell: hears what happens, in sentences.
             hold_lease: called before each statement; raises where another agent acts here by now.
+            hopeless: why the first statement should be given up for the sake of others; "": it need not.
         """
         self.row = row
         self._connector = connector
@@ -74,6 +77,8 @@ class Attempt:
         self._want = want
         self._tell = tell
         self._hold_lease = hold_lease
+        self._hopeless = hopeless
+        self.given_up = ""  # why a statement was cancelled for the sake of others
         self._mover: Mover | None = None
         self._step: Step | None = None
         self._ordinal = 0
@@ -108,6 +113,11 @@ class Attempt:
             self._mover = None
         return None
 
+    def look_at(self, foreground: Foreground) -> None:
+        """Look how long reads of sessions take, over the mover's second session."""
+        if self._step is not None:  # before and after it the executor looks
+            foreground.look(self._mover)
+
     def progress(self) -> Progress | None:
         """How far the running statement is."""
         mover = self._mover
@@ -123,6 +133,10 @@ class Attempt:
             try:
                 match self._want():
                     case Continuation.STOP:
+                        mover.interrupt()
+                    # Only the first: what follows it would leave the bundle halfway, which helps sessions less.
+                    case _ if self._ordinal == 1 and (why := self._hopeless()):
+                        self.given_up = why
                         mover.interrupt()
                     case Continuation.HOLD if not step.pausable:
                         self._not_held(f"a statement of this way ({self.row.move.route.name}) cannot be held")

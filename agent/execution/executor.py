@@ -54,6 +54,7 @@ class Executor:
             hooks: callbacks to the caller.
         """
         self._database = database
+        self._connector = connector
         self._ledger = ledger
         self._clock = clock
         self._stopping = threading.Event()
@@ -81,6 +82,8 @@ class Executor:
         if self._leftovers.due() or self._half_done.due():
             return True
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
+        if rows:
+            self._gate.foreground.look(self._connector)
         unfinished = [row for row in rows if row.state in UNFINISHED]
         if any(row.state is MoveState.PAUSED and self._may_go_on(row) for row in unfinished):
             return True
@@ -123,6 +126,11 @@ class Executor:
         """
         rows = self._ledger.moves.rows(database=self._database.name, states=UNFINISHED)
         return tuple(self._runner.reconcile(row) for row in rows)
+
+    @property
+    def foreground_seconds(self) -> float:
+        """Mean of a read of sessions at the last look; NaN: not known, or no limit is set."""
+        return self._gate.foreground.seconds
 
     def leftovers(self) -> tuple[Leftover, ...]:
         """What interrupted moves left in the database and could not yet be removed."""
@@ -173,8 +181,10 @@ class Executor:
 
     def _is_in_vain(self, row: MoveRow) -> bool:
         """Whether a try would only wait for a lock, or fail because of a leftover; if so, put the move off."""
-        blockers = self._reconciler.blockers(row)
-        why = self._leftovers.sentence(row.id) or in_words(blockers)
+        blockers, foreground = self._reconciler.blockers(row), self._gate.foreground
+        foreground.look(self._connector)
+        unknown = "how long reads of sessions take is looked at before it begins" if foreground.unknown else ""
+        why = self._leftovers.sentence(row.id) or foreground.crowded or in_words(blockers) or unknown
         if why:
             self._gate.put_off(row, why)
         elif blockers:

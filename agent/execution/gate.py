@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from agent.budget.allowance import START, Admission, AdmissionDecision, Limits, Need, decide, limits_of
 from agent.budget.copy_history import CopyTimes, Used, learn, since_for, used_within
 from agent.config import DatabaseConfig
+from agent.execution.foreground import Foreground
 from agent.execution.operator_requests import OperatorRequests, reason_of
 from agent.execution.patience import Pauses
 from agent.execution.transition import Continuation, Orders
@@ -49,6 +50,7 @@ class Gate:
         self._requests = requests
         self._stopping = stopping
         self.pauses = Pauses(clock)  # of moves that would be begun in vain now
+        self.foreground = Foreground(database, clock)
         self._waiting: dict[str, str] = {}
         self._calendars: dict[int, Calendar | None] = {}
         self._times: CopyTimes | None = None
@@ -91,6 +93,7 @@ class Gate:
             request_reason="" if request is None else reason_of(request),
             window_open=self.open(),
             stopping=self._stopping.is_set(),
+            crowded=self.foreground.crowded,
         )
 
     def want(self, row: MoveRow) -> Continuation:
@@ -109,7 +112,7 @@ class Gate:
             return False
         if request is not None and request.kind is RequestKind.CANCEL:
             return not request.answer or again
-        return self.open()
+        return self.open() and not self.foreground.crowded
 
     def put_off(self, row: MoveRow, why: str, at_least: float = 0.0) -> None:
         """Let an approved move wait for a while, longer every time, for so many seconds at least, and note why."""

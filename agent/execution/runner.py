@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from agent.config import DatabaseConfig
@@ -23,7 +23,7 @@ from agent.ledger import Ledger, MoveRow, OperatorRequestRow
 from agent.ledger.grouping import group_of
 from agent.model.clock import repeat_in_background
 from agent.model.states import ACTIONABLE, TO_BEGIN, MoveState
-from connectors.base import Clock, Connector, ConnectorError, HotplaceError, LockNotObtained
+from connectors.base import Clock, Connector, ConnectorError, HotplaceError, Interrupted, LockNotObtained
 from connectors.formatting import format_seconds
 from connectors.model import Home
 
@@ -79,6 +79,8 @@ class MoveRunner:
             # An error does not say what is left of the statement: it may have committed before its session broke, or
             # have left half of an index. Only the catalog shows whether to repeat it, go on after it or stop.
             standing = self._s.reconciler.where_now(row) if result.end.needs_catalog else None
+            if standing is not None and standing.inspection.home is not Home.SOURCE:
+                orders = replace(orders, crowded="")  # what is halfway is completed, whoever reads
             findings = None if standing is None else self._findings(
                 row, error, tries, standing, may_retry=orders.continuation is Continuation.GO_ON
             )  # fmt: skip
@@ -195,12 +197,16 @@ class MoveRunner:
         attempt = Attempt(
             row, s.connector, s.ledger, s.clock, want=lambda: s.gate.want(row),
             tell=lambda sentence: s.tell(row, sentence), hold_lease=s.hooks.hold_lease,
+            hopeless=lambda: s.gate.foreground.hopeless,
         )  # fmt: skip
         running: RunningMove | None = None
 
         def look() -> None:
             nonlocal running
+            attempt.look_at(s.gate.foreground)
             running = update_running_move(row, attempt.progress(), s.clock.now(), running)
+            if crowded := s.gate.foreground.crowded:
+                running = replace(running, sentence="; ".join(filter(None, (running.sentence, crowded))))
             with suppress(HotplaceError):  # a note is missed for a second; the move goes on
                 s.hooks.note(running)
 
@@ -209,7 +215,8 @@ class MoveRunner:
         s.hooks.begin_copy()
         try:
             with repeat_in_background(s.clock, NOTE_EVERY_SECONDS, look):
-                return attempt.run(start), attempt.not_held
+                error = attempt.run(start)
+                return _given_up(error, attempt.given_up), attempt.not_held
         finally:
             s.hooks.note(None)
             s.gate.learn_again()
@@ -217,3 +224,10 @@ class MoveRunner:
 
     def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         return self._s.reconciler.to(row, state, reason)
+
+
+def _given_up(error: ConnectorError | None, why: str) -> ConnectorError | None:
+    """The error of a try, which says why it was given up for the sake of others, if it was."""
+    if not why or not isinstance(error, Interrupted):
+        return error
+    return Interrupted(f"given up: {why}", advice="It is tried again once they take less.")

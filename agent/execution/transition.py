@@ -65,6 +65,7 @@ class Orders:
     request_reason: str
     window_open: bool
     stopping: bool
+    crowded: str = ""  # why sessions would wait too long next to a copy, in words; "": they do not
 
     @property
     def continuation(self) -> Continuation:
@@ -73,7 +74,7 @@ class Orders:
         # one.
         if self.stopping or self.request is RequestKind.CANCEL:
             return Continuation.STOP
-        if self.request is RequestKind.PAUSE or not self.window_open:
+        if self.request is RequestKind.PAUSE or not self.window_open or self.crowded:
             return Continuation.HOLD
         return Continuation.GO_ON
 

@@ -40,6 +40,8 @@ def next_step(result: TryResult, orders: Orders, findings: Findings | None) -> T
             return Transition(state=MoveState.RUNNING, follow_up=FollowUp.RETRY)
         if findings.patience is Next.LATER and findings.unchanged:
             return put_off(result.error, findings.obstacles)
+    if result.end is TryEnd.RETRYABLE and _only_crowded(orders) and findings.unchanged:
+        return replace(put_off(result.error, orders.crowded), rest_seconds=LONG_REST_SECONDS)
     if result.way_back and findings.unchanged and orders.continuation is Continuation.GO_ON:
         return replace(put_off(result.error, findings.obstacles), rest_seconds=LONG_REST_SECONDS)
     return _after_failure(result, orders, findings)
@@ -128,6 +130,11 @@ def drop_unbegun(state: MoveState, orders: Orders, reason: str) -> Transition:
     return Transition(state=MoveState.SKIPPED, reason=reason)
 
 
+def _only_crowded(orders: Orders) -> bool:
+    """Whether a move may not go on for the sake of sessions alone."""
+    return bool(orders.crowded) and orders.request is None and orders.window_open and not orders.stopping
+
+
 def _after_hold(result: TryResult, orders: Orders) -> Transition:
     """The engine holds the statement: by our order, by the engine alone, or because the window closed."""
     if orders.request is RequestKind.PAUSE:
@@ -138,6 +145,8 @@ def _after_hold(result: TryResult, orders: Orders) -> Transition:
         return Transition(state=MoveState.PAUSED, reason="held at the end of its window; it goes on in the next")
     if orders.stopping:
         return Transition(state=MoveState.PAUSED, reason=f"{result.error}; it goes on after a restart")
+    if orders.crowded:
+        return Transition(state=MoveState.PAUSED, reason=f"held: {orders.crowded}; it goes on once they take less")
     reason = f"{result.error}; hotplace resume {result.move} lets it go on"
     return Transition(state=MoveState.PAUSED, reason=reason, held_by="the engine")
 

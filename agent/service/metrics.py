@@ -58,6 +58,7 @@ class AgentCollector(Collector):
         yield from _plans(snapshots)
         yield from _time_to_decide(snapshots)
         yield from _leftovers(snapshots)
+        yield _foreground(snapshots)
         yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
 
@@ -145,6 +146,19 @@ def _leftovers(snapshots: list[Snapshot]) -> Iterator[Metric]:
         number.add_metric([snapshot.database], len(snapshot.leftovers))
         size.add_metric([snapshot.database], sum(each.bytes or 0 for each in snapshot.leftovers))
     yield from (number, size)
+
+
+def _foreground(snapshots: list[Snapshot]) -> Metric:
+    """What sessions feel of moves, where a limit is set for it."""
+    family = GaugeMetricFamily(
+        "hotplace_foreground_read_seconds",
+        "Mean time of sessions' reads, as of the last look while something was to be moved under read_time_limit.",
+        labels=("database",),
+    )
+    for snapshot in snapshots:
+        if not math.isnan(snapshot.foreground_read_seconds):
+            family.add_metric([snapshot.database], snapshot.foreground_read_seconds)
+    return family
 
 
 def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:

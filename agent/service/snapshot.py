@@ -70,6 +70,7 @@ class Snapshot:
     server_seconds: float = 0.0
     cycle_seconds: float = 0.0
     running: RunningMove | None = None  # the move whose statement runs
+    foreground_read_seconds: float = math.nan  # mean of sessions' reads while moves wait or run; NaN: not known
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start

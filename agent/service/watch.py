@@ -309,7 +309,9 @@ class Watch:
         if self.dry_run or not (behind or self._ledger.moves.to_do(self.database.name)):
             return ()
         # Asked before the lease is taken: the lease costs a statement at the server, and this is called every second.
-        if not self.executor.has_work():
+        has_work = self.executor.has_work()
+        self.snapshot.foreground_read_seconds = self.executor.foreground_seconds
+        if not has_work:
             return ()
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
         self.hold_lease()
@@ -453,6 +455,7 @@ class Watch:
     def _note_progress(self, running: RunningMove | None) -> None:
         """For the metrics, and for commands in other processes."""
         self.snapshot.running = running
+        self.snapshot.foreground_read_seconds = self.executor.foreground_seconds
         self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
 
     def count_proposals(self) -> None:

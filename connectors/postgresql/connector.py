@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 
-from connectors.base import Clock, Lease, Mover
+from connectors.base import Clock, ForegroundReads, Lease, Mover
 from connectors.blocks import BlockReader
 from connectors.findings import Capability, Finding
 from connectors.model import (
@@ -30,6 +30,7 @@ from connectors.postgresql.moving.relation import find_relation
 from connectors.postgresql.reading import demand, statements
 from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
 from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
+from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import read_replication
 from connectors.postgresql.reading.sampler import StatisticsSampler
 from connectors.postgresql.routes import available
@@ -122,6 +123,10 @@ class PostgresqlConnector:
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """See ``blockers``."""
         return find_blockers(self._session, route, self._settings, tidying=tidying)
+
+    def foreground_reads(self) -> ForegroundReads | None:
+        """Reads of client sessions, by ``sql/foreground.sql``."""
+        return read_foreground(self._session)
 
     def copy_habits(self) -> CopyHabits:
         """An index is rebuilt from its table, unless the settings want it copied."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.base import CannotConnect, Clock
+from connectors.base import CannotConnect, Clock, ForegroundReads
 from connectors.findings import Capability, Finding
 from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
 from connectors.move_effects import CopyHabits
@@ -71,6 +71,10 @@ class SimulatedConnector:
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """Online, then offline; or why not."""
         return routes.routes(self._reach_world(), bundle, to_space)
+
+    def foreground_reads(self) -> ForegroundReads:
+        """Reads of all sessions; copies are not among them."""
+        return sampler.read_foreground(self._reach_world())
 
     def copy_habits(self) -> CopyHabits:
         """A copy has its share of a device to itself."""

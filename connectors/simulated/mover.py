@@ -10,6 +10,7 @@ from connectors.base import (
     CannotConnect,
     Clock,
     Closing,
+    ForegroundReads,
     Interrupted,
     LockNotObtained,
     ObjectGone,
@@ -22,6 +23,7 @@ from connectors.base import (
 )
 from connectors.formatting import format_seconds
 from connectors.model import Progress, Route, Step
+from connectors.simulated.sampler import read_foreground
 from connectors.simulated.server.faults import FaultKind
 from connectors.simulated.server.language import Control, Move, SetLockTimeout, parse
 from connectors.simulated.server.placement import Running
@@ -255,6 +257,10 @@ class Session(Closing):
     def progress(self) -> Progress | None:
         """How far the running step is; None when nothing runs."""
         return self._progress
+
+    def foreground_reads(self) -> ForegroundReads:
+        """Reads of all sessions; copies are not among them."""
+        return read_foreground(self._world)
 
     def interrupt(self) -> None:
         """Cancel the running step, which then raises ``Interrupted``; harmless when none runs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.base import TimedOut
+from connectors.base import ForegroundReads, TimedOut
 from connectors.containers import Container
 from connectors.model import I64, Catalog, Sample, Space, UnitTable
 from connectors.simulated.server.faults import FaultKind
@@ -84,6 +84,13 @@ def take_sample(world: World) -> Sample:
             server_seconds=SERVER_SECONDS_PER_UNIT * len(units),
             roles=(_log(world),),
         )
+
+
+def read_foreground(world: World) -> ForegroundReads:
+    """Reads that sessions have waited for."""
+    with world.turn():
+        world.counters()  # brings the totals up to now
+        return ForegroundReads(world.totals["reads"], world.totals["read_seconds"])
 
 
 def _log(world: World) -> RoleFigures:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from connectors.base import AuthenticationFailed, Connector
+from connectors.base import AuthenticationFailed, Connector, SeesForeground
 from connectors.findings import Severity
 from connectors.model import Signal
 from tests.contract.asking import bundle_of, demand_of, reads_of
@@ -115,6 +115,19 @@ def test_random_reads_are_waited_for(
     waited = reads_of(demand, catalog, Signal.SYNC_READ)
     assert waited.get(table.key, 0.0) >= READS / 3
     assert not other_table.keys & waited.keys()
+
+
+def test_the_time_of_reads_is_told(harness: EngineHarness, connector: Connector, table: PlayTable) -> None:
+    """What moves are held up by: counters of reads and their time, which rise with look-ups from storage."""
+    if not isinstance(connector, SeesForeground):
+        return
+    before = connector.foreground_reads()
+    harness.read_randomly(table, READS)
+    after = connector.foreground_reads()
+    assert before is not None
+    assert after is not None
+    assert after.reads - before.reads >= READS / 3
+    assert after.seconds > before.seconds
 
 
 def test_a_scan_is_not_waited_for(harness: EngineHarness, connector: Connector, table: PlayTable) -> None:

@@ -15,7 +15,7 @@ DAY = 86_400 * 10**6  # microseconds
 LOCKS = {"none": {"nothing"}, "brief": {"nothing", "briefly"}, "any": {"nothing", "briefly", "writes", "all"}}
 APPROVALS = "SELECT id, at, subject, facts FROM audit WHERE event = 'proposal.approved' AND instr(facts, '\"rule\"')"
 HURT = """
-SELECT max(id) FROM audit WHERE event = 'outcome.recorded' AND id < ? AND json_extract(facts, '$.verdict') = 'hurt'
+SELECT max(id) FROM audit WHERE event = 'outcome.recorded' AND id < ? AND json_extract(facts, '$.verdict') LIKE 'hurt%'
    AND json_extract(facts, '$.proposal') = ?
 """
 BEGAN = "SELECT min(id) FROM audit WHERE event = 'move.precheck' AND subject = ?"

@@ -90,6 +90,7 @@ class Oracles:
         self._started: dict[tuple[str, int], datetime] = {}  # agent and move -> its first statement
         self._in_window: list[Arrival] = []
         self._cause: dict[int, tuple[str, int] | str] = {}  # row of a unit -> agent and move, or others
+        self._pinned: set[int] = set()  # rows of units that went where a person wants them
         server = site.server
         server.on_statement, server.on_begin, server.on_done = self.statement, self.begin, self.done
         server.on_mover = self.mover
@@ -258,10 +259,13 @@ class Oracles:
         move = next(each for each in body["moves"] if each["ordinal"] == sent.numbers["of_proposal"])
         for row in rows:
             self._cause[row] = (agent.name, sent.numbers["move"])
+            if move["reason"] == MoveReason.PIN:
+                self._pinned.add(row)
             site.server.last_mover.pop(row, None)
         arrival = Arrival(
             site.clock.monotonic(), agent.name, sent.numbers["proposal"],
-            bool(body["asked_by"]) or (agent.name, sent.numbers["proposal"]) in site.people.asked,
+            bool(body["asked_by"]) or (agent.name, sent.numbers["proposal"]) in site.people.asked
+            or move["reason"] == MoveReason.PIN,  # a person has set it
             move["reason"], move["to_tier"], move["size_bytes"], sent.at,
         )  # fmt: skip
         self._cap(agent, arrival)
@@ -416,7 +420,7 @@ class Oracles:
         numbers = {row.id for row in group}
         ours = [(row, unit) for row in group for key in row.move.route.bundle.unit_keys
                 if (unit := units[key]) is not None and self._cause.get(unit) == (agent.name, row.id)]  # fmt: skip
-        if touched or not ours:
+        if touched or not ours or self._pinned & set(units.values()):
             return
         if any(move in numbers for name, move in site.people.dropped | site.people.undone if name == agent.name):
             return  # what a person takes out of a group, knowing what it leaves, is his decision

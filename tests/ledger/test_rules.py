@@ -157,15 +157,18 @@ def test_so_many_a_day(ledger: Ledger, clock: StillClock, people: Two) -> None:
     assert ledger.rules.approve(propose(ledger, "public.t4", expires_at=clock.now() + timedelta(days=1))).decided_by
 
 
-def test_what_hurt_closes_the_rule_until_it_is_signed_again(ledger: Ledger, clock: StillClock, people: Two) -> None:
+@pytest.mark.parametrize("verdict", [OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME])
+def test_what_hurt_closes_the_rule_until_it_is_signed_again(
+    ledger: Ledger, clock: StillClock, people: Two, verdict: OutcomeVerdict
+) -> None:
     """By the outcome itself; an earlier signature opens nothing, since the document has another number."""
     number = opened(ledger, clock, people[0])
     proposal = propose(ledger)
     ledger.rules.approve(proposal)
     waiting = propose(ledger, "public.t2")
-    ledger.moves.record_outcome(place(ledger, proposal).id, an_outcome(verdict=OutcomeVerdict.HURT))
+    ledger.moves.record_outcome(place(ledger, proposal).id, an_outcome(verdict=verdict))
     assert (ledger.rules.row(number).state, ledger.rules.row(number).reason) == (
-        RuleState.CLOSED, f"proposal {proposal} hurt",
+        RuleState.CLOSED, f"proposal {proposal} {verdict}",
     )  # fmt: skip
     with pytest.raises(NotCovered, match="none is open"):
         ledger.rules.approve(waiting)

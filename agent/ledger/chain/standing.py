@@ -26,6 +26,7 @@ from agent.model.standing_rules import StandingRule, find_refusal
 RULE_PROPOSED, RULE_SIGNED, RULE_OPENED, RULE_CLOSED = "rule.proposed", "rule.signed", "rule.opened", "rule.closed"
 MEASURED = "outcome.recorded"
 UNDER = "rule"  # the fact of an approval that names its standing rule
+CLOSING = frozenset({OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME})
 A_DAY = timedelta(days=1)
 
 
@@ -99,7 +100,7 @@ def read_standing(reading: Reading, before: int | None = None) -> dict[int, Stan
     # The texts narrow the search, what is parsed decides: most approvals and outcomes have to do with no rule.
     about = where(
         "(event GLOB 'rule.*' OR (event = ? AND instr(facts, ?)) OR (event = ? AND instr(facts, ?)))",
-        APPROVED, f'"{UNDER}"', MEASURED, f'"{OutcomeVerdict.HURT}"',
+        APPROVED, f'"{UNDER}"', MEASURED, '"hurt',
     )  # fmt: skip
     earlier = [] if before is None else [where("id < ?", before)]
     rules: dict[int, Standing] = {}
@@ -121,11 +122,11 @@ def _apply(rules: dict[int, Standing], of_proposal: dict[int, int], row: Row, fa
             proposal = number_of(row.subject)
             of_proposal[proposal] = facts[UNDER]
             rules[facts[UNDER]].approvals.append((proposal, row.at))
-        case "outcome.recorded" if facts["verdict"] == OutcomeVerdict.HURT and facts["proposal"] in of_proposal:
+        case "outcome.recorded" if facts["verdict"] in CLOSING and facts["proposal"] in of_proposal:
             rule = rules[of_proposal[facts["proposal"]]]
             # By the outcome itself, not by a row of its own after it: an agent that dies in between would leave it
             # open.
-            rule.close(row, f"proposal {facts['proposal']} hurt")
+            rule.close(row, f"proposal {facts['proposal']} {facts['verdict']}")
         case "rule.signed":
             signature = RuleSignature(facts["sequence"], facts["who"], facts["key"], facts["signature"])
             rules[number_of(row.subject)].signatures.append(signature)

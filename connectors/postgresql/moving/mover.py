@@ -10,9 +10,10 @@ from contextlib import suppress
 import psycopg
 from psycopg import sql
 
-from connectors.base import Clock, Closing, ConnectorError, Interrupted, Unpausable
+from connectors.base import Clock, Closing, ConnectorError, ForegroundReads, Interrupted, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.postgresql.moving.blockers import MIB, find_blockers
+from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import find_laggard, read_replication
 from connectors.postgresql.routes.available import done_ratios
 from connectors.postgresql.session.errors import (
@@ -114,6 +115,11 @@ class PostgresqlMover(Closing, Unpausable):
             sentence=f"{doing}: {route.bundle.key} to {route.to_space}",
             done_ratios=() if phase is None else done_ratios(phase, share or 0.0),
         )
+
+    def foreground_reads(self) -> ForegroundReads | None:
+        """Reads of client sessions, over the second session."""
+        with self._watching:
+            return read_foreground(self._watch)
 
     def interrupt(self) -> None:
         """Cancel the running step; a cancel that came before its statement is sent again until the step has ended."""

@@ -19,6 +19,7 @@ from agent.execution.transition import (
     classify_end,
 )
 from agent.execution.transition_rules import (
+    LONG_REST_SECONDS,
     MOST_STARTS,
     after_giving_up,
     after_interruption,
@@ -50,9 +51,11 @@ def all_inspections() -> Iterator[Inspection]:
 
 def all_orders() -> Iterator[Orders]:
     """Every combination of what may be asked of a move."""
-    for request, window_open, stopping in product((None, *RequestKind), BOTH, BOTH):
+    for request, window_open, stopping, crowded in product((None, *RequestKind), BOTH, BOTH, ("", "reads take 1 s")):
         reason = "" if request is None else f"{request} by ann"
-        yield Orders(request=request, request_reason=reason, window_open=window_open, stopping=stopping)
+        yield Orders(
+            request=request, request_reason=reason, window_open=window_open, stopping=stopping, crowded=crowded
+        )
 
 
 def all_findings() -> Iterator[Findings]:
@@ -164,11 +167,26 @@ def test_another_try_follows_only_what_may_be_tried_again() -> None:
         assert findings.patience is Next.AGAIN
 
 
+def test_what_was_given_up_for_sessions_rests() -> None:
+    """Nothing has changed and nothing else is wanted of it: it waits like a move that never began, for long."""
+    seen = 0
+    for result, orders, findings, step in STEPS:
+        wanted = orders.request is not None or orders.stopping or not orders.window_open
+        if result.end is TryEnd.RETRYABLE and orders.crowded and not wanted and findings and findings.unchanged:
+            seen += 1
+            assert (step.state, step.rest_seconds) == (MoveState.APPROVED, LONG_REST_SECONDS)
+            assert orders.crowded in step.put_off_for
+    assert seen
+
+
 def test_what_is_held_without_an_order_waits_for_an_operator() -> None:
-    """A hold that the agent did not ask for stays until an operator resumes the move, unless the agent ends."""
+    """A hold that the agent did not ask for stays until an operator resumes the move, unless the agent ends.
+
+    The agent asks for it at the end of a window, and while sessions wait too long.
+    """
     for result, orders, _, step in STEPS:
         if result.end is TryEnd.HELD and orders.request in {None, RequestKind.RESUME}:
-            assert bool(step.held_by) == (orders.window_open and not orders.stopping)
+            assert bool(step.held_by) == (orders.window_open and not orders.stopping and not orders.crowded)
             assert step.state is MoveState.PAUSED
 
 
