@@ -123,3 +123,4 @@ class NoRoute:
 
     code: str
     sentence: str
+    setting: str = ""  # of the configuration that refuses it, as it stands there; "": it is no choice of the user's

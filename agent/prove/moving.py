@@ -115,6 +115,9 @@ class Rounds:
         except HotplaceError as error:
             self.bench.findings.note_failure(f"move {case.name}", error)
             return ()
+        if isinstance(ways, NoRoute) and ways.setting:
+            self.bench.findings.note_not_tried(f"move {case.name}", f"{bundle.key} is refused by {ways.setting}")
+            return ()
         if isinstance(ways, NoRoute):
             self.bench.findings.note_contradiction(f"move {case.name}", f"{bundle.key} has no way: {ways.sentence}")
             return ()

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from connectors.proving.of_package import proof_of_package
 
-ROUTES = ("admin_move_table", "admin_move_table by load")
+ROUTES = ("admin_move_table", "admin_move_table by load", "admin_move_table without its foreign keys")
 PROOF = proof_of_package("connectors.db2.claims", ROUTES)

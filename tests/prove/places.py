@@ -128,6 +128,7 @@ def db2_values(db2: Db2, folder: Path, user: User = DB2_PROVER, **other: Any) ->
             "password": {"file": str(password)},
             "authentication": "SERVER",
             "move_by": "table",
+            "foreign_keys": "drop_and_add",
             "lock_timeout": "1s",
             "poll_every": "50ms",
             **other,

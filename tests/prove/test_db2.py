@@ -142,6 +142,18 @@ def test_emulated_server_spaces_that_take_no_case(place: Place) -> None:
             place.prove(place.script("names", fast=fast))
 
 
+def test_emulated_server_keys_go_and_come_back(place: Place) -> None:
+    """Parent and child move, and each key is there afterwards as before; by default such tables are refused."""
+    found = place.prove(place.script("referring"))
+    assert {code: each.evidence for code, each in found.items() if each.result is Result.CONTRADICTED} == {}
+    assert found["move referring"].evidence.startswith("6 by admin_move_table without its foreign keys")
+    assert {found[f"{sort} referring"].result for sort in ("units", "move", "kept")} == {Result.SEEN}
+    assert found["lock admin_move_table without its foreign keys"].result is Result.SEEN
+    refused = place.prove(place.script("referring"), foreign_keys="refuse")
+    assert refused["move referring"].result is Result.NOT_TRIED
+    assert "refused by foreign_keys: refuse" in refused["move referring"].evidence
+
+
 def test_emulated_server_only_single_tables_are_proved(place: Place) -> None:
     """With storage groups for spaces the cases would have no place; another user than the owner is refused as ever."""
     with pytest.raises(StatementFailed, match="move_by is both") as refused:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from connectors.db2.reading.names import Key, Part, parse_key, parts_of, whole_of
+from connectors.db2.reading.names import Key, Part, parse_key, parts_of, readable, whole_of
 from connectors.db2.reading.sizes import loading
 from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, find_table_of, read_protocol
-from connectors.db2.routes.dependents import changes
-from connectors.db2.routes.operations import SpaceChange, change_of, phase_of
+from connectors.db2.routes.dependents import KEY, changes
+from connectors.db2.routes.operations import SpaceChange, change_of, first_phase, key_change_of, phase_of
 from connectors.db2.routes.space_move import extents_then
 from connectors.db2.routes.statements import CANCEL, Homes
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import Home, Inspection, Route, Step
+from connectors.move_effects import Kept
 
 RESUMABLE = frozenset({"COPY", "REPLAY", "CLEANUP"})
 MOVE_UTILITIES = ("ADMIN_MOVE_TABLE", "ONLINE_TABLE_MOVE", "MOVE")
@@ -60,11 +61,14 @@ def inspect_table(
     home, sentence = home_among(homes, route, storage), _table_sentence(key, homes, protocol, running=running)
     # While a move is open the table has its triggers, and its belongings are compared only once that is over.
     under_way = running or (protocol.open and protocol.status != "CLEANUP")  # which comes after SWAP
-    differs = () if under_way else changes(route.keeps, table)
+    missing = () if running else keys_to_add(route, table)
+    differs = () if under_way else tuple(changes(kept_but_keys(route, missing), table))
     stale = would_go_astray(storage, route) or would_move_back(table, parts, route) or _since_planned(differs)
     # Only where nothing has begun: a move that stopped halfway has to be ended whatever the plan looks like now.
     if home is Home.SOURCE and not protocol.open and stale:
         home, sentence = Home.ELSEWHERE, f"{sentence}; {stale}"
+    elif home is Home.TARGET and missing and not protocol.open:
+        sentence = f"{sentence}; {len(missing)} foreign key(s) are to be added again"
     elif home is Home.TARGET and differs:
         sentence = f"{sentence}; not as it was: {'; '.join(differs)}"
     return Inspection(
@@ -74,9 +78,9 @@ def inspect_table(
         if (table.schema, table.name) in loading(session)
         else table_bytes(session, table, parts, shared=shared),
         on_disk=None,
-        leftovers=() if running else leftovers_of(route, protocol),
+        leftovers=() if running else leftovers_of(route, protocol, missing),
         running=running,
-        unfinished=() if running else _unfinished(session, table, route, protocol),
+        unfinished=() if running else _unfinished(session, table, route, protocol, missing),
     )
 
 
@@ -90,7 +94,7 @@ def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> 
 
     INIT names the table spaces of data, indexes and LOBs, all three, as they were when the route was made.
     """
-    phase = phase_of(route.steps[0])
+    phase = first_phase(route.steps)
     if phase is None or phase.operation != "INIT":
         return ""
     others = (
@@ -110,7 +114,7 @@ def would_move_back(table: TableFacts, parts: frozenset[Part], route: Route) -> 
 
 def would_go_astray(storage: Storage, route: Route) -> str:
     """Whether the table space that was to take the bundle has itself moved away from where the bundle is to go."""
-    phase = phase_of(route.steps[0])
+    phase = first_phase(route.steps)
     if phase is None or not route.joins:
         return ""
     lands = storage.space_named(whole_of(route.joins))
@@ -119,24 +123,54 @@ def would_go_astray(storage: Storage, route: Route) -> str:
     return f"{route.joins} is no longer in {route.to_space}: plan again"
 
 
-def leftovers_of(route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
-    """Steps that end an unfinished move: CLEANUP after SWAP, none where the next run continues it, else CANCEL."""
+def leftovers_of(route: Route, protocol: MoveProtocol, missing: tuple[Step, ...] = ()) -> tuple[Step, ...]:
+    """Steps that end an unfinished move: CLEANUP after SWAP, none where the next run continues it, else CANCEL.
+
+    Args:
+        route: of the move.
+        protocol: where it stands.
+        missing: steps that add its foreign keys again; they stay away as long as the next run continues it.
+    """
     if protocol.status == "CLEANUP":
-        return tidy_for(route, "CLEANUP")
-    return tidy_for(route, CANCEL) if protocol.open and protocol.status not in RESUMABLE else ()
+        return (*tidy_for(route, "CLEANUP"), *missing)
+    if protocol.open and protocol.status in RESUMABLE:
+        return ()
+    return (*(tidy_for(route, CANCEL) if protocol.open else ()), *missing)
 
 
-def _unfinished(session: ReadSession, table: TableFacts, route: Route, protocol: MoveProtocol) -> tuple[Step, ...]:
+def keys_to_add(route: Route, table: TableFacts) -> tuple[Step, ...]:
+    """Tidy steps of the route that add foreign keys which are not there now."""
+    there = {(*key.child, key.name) for key in table.foreign_keys}
+    changes_of = ((step, key_change_of(step)) for step in route.tidy_steps)
+    return tuple(
+        step
+        for step, change in changes_of
+        if change is not None and (change.schema, change.table, change.key) not in there
+    )
+
+
+def kept_but_keys(route: Route, missing: tuple[Step, ...]) -> tuple[Kept, ...]:
+    """What has to be as it was, but for foreign keys that the route itself adds again."""
+    gone = {key_change_of(step) for step in missing}
+    names = {
+        f"{KEY}{readable(one.key)} of {readable(one.schema)}.{readable(one.table)}" for one in gone if one is not None
+    }
+    return tuple(kept for kept in route.keeps if kept.what not in names)
+
+
+def _unfinished(
+    session: ReadSession, table: TableFacts, route: Route, protocol: MoveProtocol, missing: tuple[Step, ...]
+) -> tuple[Step, ...]:
     """CANCEL, for a move that a next try would go on with: its triggers slow every change of the table until then.
 
     Never of a move that takes the table elsewhere than this route: that is somebody else's.
     """
-    phase = phase_of(route.steps[0])
+    phase = first_phase(route.steps)
     if phase is None or not (protocol.open and protocol.target and protocol.status in {"COPY", "REPLAY"}):
         return ()
     target = find_table(session, table.schema, protocol.target)
     ours = target is not None and not differences(table, target, phase.homes)
-    return tidy_for(route, CANCEL) if ours else ()
+    return (*tidy_for(route, CANCEL), *missing) if ours else ()
 
 
 def differences(table: TableFacts, target: TableFacts, wanted: Homes) -> list[tuple[str, str, str]]:

@@ -23,7 +23,7 @@ from connectors.db2.reading.sizes import part_sizes
 from connectors.db2.reading.storage import read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
-from connectors.db2.routes.operations import Phase, change_of, phase_of
+from connectors.db2.routes.operations import KeyChange, Phase, change_of, key_change_of, phase_of
 from connectors.db2.routes.restrictions import load_refusal, refusal
 from connectors.db2.routes.statements import CANCEL, loads_without_copy
 from connectors.db2.routes.table_room import (
@@ -91,8 +91,10 @@ class Db2Mover(Closing):
     def execute(self, step: Step) -> None:
         """Run one step to its end: a phase, or a change of a table space with the rebalance that follows."""
         with self._working(step):
-            phase, change = phase_of(step), change_of(step)
-            if phase is not None:
+            phase, change, key = phase_of(step), change_of(step), key_change_of(step)
+            if key is not None:
+                self._change_key(step, key)
+            elif phase is not None:
                 self._run_phase(step, phase)
             elif change is not None:
                 self._spaces.run(step, change)
@@ -171,6 +173,30 @@ class Db2Mover(Closing):
 
     # -- ADMIN_MOVE_TABLE
 
+    def _change_key(self, step: Step, change: KeyChange) -> None:
+        """Drop a foreign key, or add it again; what is done is not repeated.
+
+        Before the first one goes all else is looked at that may be in the way, so that none goes for nothing.
+        """
+        table = find_table(self._eye, change.schema, change.table)
+        there = table is not None and any(
+            (key.child, key.name) == ((change.schema, change.table), change.key) for key in table.foreign_keys
+        )
+        if there == change.adds:
+            return
+        if not change.adds:
+            for later, phase in self._first_phases():
+                if not read_protocol(self._eye, phase.schema, phase.table).open:
+                    self._refuse_restricted(later, phase, keys_go=True)
+        self._send(step.sql, step.purpose)
+
+    def _first_phases(self) -> Iterator[tuple[Step, Phase]]:
+        """INIT of the route."""
+        for step in self._route.steps if self._route is not None else ():
+            phase = phase_of(step)
+            if phase is not None and phase.operation == "INIT":
+                yield step, phase
+
     def _run_phase(self, step: Step, phase: Phase) -> None:
         # After a broken session the server may still be at work on the call: a second one would fail on its protocol,
         # and be cancelled together with it.
@@ -231,12 +257,12 @@ class Db2Mover(Closing):
                 advice=f"CANCEL it, or let it end, before moving the {what} of {name} to {wanted}.",
             )
 
-    def _refuse_restricted(self, step: Step, phase: Phase) -> None:
+    def _refuse_restricted(self, step: Step, phase: Phase, *, keys_go: bool = False) -> None:
         """Check again: restrictions may have changed since the plan; parts that stay need room for a second copy."""
         table = find_table(self._eye, phase.schema, phase.table)
         if table is None:
             return
-        against = refusal(with_condition(self._eye, table))
+        against = refusal(with_condition(self._eye, table), keys_go=keys_go)
         if against is not None:
             raise StatementFailed(f"{step.purpose}: {against[1]}", advice="Plan again.")
         self._refuse_lossy_load(step)

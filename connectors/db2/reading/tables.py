@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from connectors.db2.reading.keys import ForeignKey, read_keys
 from connectors.db2.reading.names import Key, Part, readable
 from connectors.db2.session.sessions import ReadSession, Row
 
@@ -67,7 +68,7 @@ class TableFacts:
     referred_by: int  # foreign keys of other tables
     refers_to: int
     partitions: int
-    foreign_keys: tuple[tuple[str, str, str], ...] = ()  # of it and to it: schema and name of the child, constraint
+    foreign_keys: tuple[ForeignKey, ...] = ()  # of it and to it
     materialized: tuple[str, ...] = ()  # query tables that depend on it
     views: tuple[str, ...] = ()
     invalid_views: frozenset[str] = frozenset()
@@ -135,7 +136,7 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
         indexes=_indexes(session, me, doing),
         referred_by=sum((row[2], row[3]) == me for row in references),
         refers_to=sum((row[0], row[1]) == me for row in references),
-        foreign_keys=tuple(sorted((str(row[0]), str(row[1]), str(row[4])) for row in references)),
+        foreign_keys=read_keys(session, me, doing) if references else (),
         partitions=len(session.rows("table_partitions", me, doing=doing)),
         triggers=tuple(
             sorted((qualified_name(row), str(row[2])) for row in session.rows("table_triggers", me, doing=doing))

@@ -14,7 +14,7 @@ from connectors.db2.routes.manual_statements import revalidate
 from connectors.db2.routes.restrictions import written_name
 from connectors.move_effects import Kept
 
-INDEX, STATISTICS = "index ", "statistics of "
+INDEX, STATISTICS, KEY = "index ", "statistics of ", "foreign key "
 COLLECTED, GRANTED, THERE = "collected", "granted", "there"
 _RULES = {"P": "primary key", "U": "unique", "D": "duplicates allowed"}
 INVALID = "invalid"
@@ -82,6 +82,8 @@ def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:
         yield f"view {view}", _VALID["N"] if view in table.invalid_views else _VALID["Y"]
     if table.analysed:
         yield f"{STATISTICS}{name}", COLLECTED
+    for key in table.foreign_keys:
+        yield f"{KEY}{key}", key.definition
     if table.checks:
         yield f"number of check constraints of {name}", str(table.checks)
     for grant in table.grants:

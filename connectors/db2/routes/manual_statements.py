@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from connectors.db2.reading.keys import ForeignKey
 from connectors.db2.reading.names import identifier, literal
 
 PACKAGES = (
@@ -46,21 +47,10 @@ def detach_attach(schema: str, table: str, partition: str, target: str) -> str:
     )
 
 
-def without_foreign_keys(keys: Sequence[tuple[str, str, str]]) -> str:
-    """What a table with foreign keys needs around its move: they go before it, and come back checked.
-
-    Args:
-        keys: schema and name of the table that each belongs to, and its own name.
-    """
-    tables = " ".join(dict.fromkeys(literal(name) for _, name, _ in keys))
-    drops = "; ".join(
-        f"ALTER TABLE {identifier(schema)}.{identifier(name)} DROP CONSTRAINT {identifier(key)}"
-        for schema, name, key in keys
-    )
-    return (
-        f"keep their definitions (db2look -d ... -e -t {tables}); {drops}; move it; ADD CONSTRAINT from what db2look "
-        "wrote, which checks every row under a lock. Nothing checks them meanwhile"
-    )
+def without_foreign_keys(keys: Sequence[ForeignKey]) -> str:
+    """What a table with foreign keys needs around its move: they go before it, and come back checked."""
+    drops, adds = ("; ".join(getattr(key, word) for key in keys) for word in ("drop", "add"))
+    return f"{drops}; move it; {adds}. Adding checks every row under a lock; nothing checks them meanwhile"
 
 
 def rebinds(packages: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ A step carries it as ``Step.operation``; ``phase_of`` and ``change_of`` read it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connectors.db2.routes import stored_steps
@@ -16,6 +17,7 @@ MOVE_TABLE = "db2.move_table"
 USE_GROUP, CONVERT = "db2.use_storage_group", "db2.convert_to_automatic"
 REBALANCE, RESUME = "db2.rebalance", "db2.resume_rebalance"
 CHANGE_CONTAINERS = "db2.change_containers"
+DROP_KEY, ADD_KEY = "db2.drop_foreign_key", "db2.add_foreign_key"
 _SPACE_CHANGES = frozenset({USE_GROUP, CONVERT, REBALANCE, RESUME, CHANGE_CONTAINERS})
 
 
@@ -59,6 +61,30 @@ class SpaceChange:
         return Operation(RESUME if self.resumes else REBALANCE, {"space": self.space})
 
 
+@dataclass(frozen=True, slots=True)
+class KeyChange:
+    """A foreign key that is dropped, or added again."""
+
+    schema: str  # of the child
+    table: str
+    key: str
+    adds: bool
+
+    def as_operation(self) -> Operation:
+        """For a step; ``key_change_of`` reads it back."""
+        return Operation(
+            ADD_KEY if self.adds else DROP_KEY, {"schema": self.schema, "table": self.table, "key": self.key}
+        )
+
+
+def key_change_of(step: Step) -> KeyChange | None:
+    """The change of a foreign key that the step is, None where it is something else."""
+    found = step.operation
+    if found is None or found.name not in (ADD_KEY, DROP_KEY):
+        return None
+    return KeyChange(found.text("schema"), found.text("table"), found.text("key"), adds=found.name == ADD_KEY)
+
+
 def phase_of(step: Step) -> Phase | None:
     """The call of ADMIN_MOVE_TABLE that the step is, None where it is something else."""
     found = _operation_of(step)
@@ -66,6 +92,11 @@ def phase_of(step: Step) -> Phase | None:
         return None
     homes = Homes(found.text("data"), found.text("index"), found.text("lob"))
     return Phase(found.text("schema"), found.text("table"), homes, found.text("phase"))
+
+
+def first_phase(steps: Sequence[Step]) -> Phase | None:
+    """The first call of ADMIN_MOVE_TABLE among these steps, None where there is none."""
+    return next((phase for step in steps if (phase := phase_of(step)) is not None), None)
 
 
 def change_of(step: Step) -> SpaceChange | None:

@@ -15,6 +15,8 @@ from connectors.db2.session.server import STANDARD, Server
 
 INSTEAD = "move its table space instead"
 ROWS_HIDDEN = frozenset({"R", "B"})  # of label protection: by columns alone hides no row
+OF_KEYS = frozenset({"referenced", "references"})
+DROP_AND_ADD = "drop_and_add"  # Db2Settings.foreign_keys
 SHOWN = 5  # names in one sentence
 _NO_TABLES = {
     "S": "a materialized query table; drop and create it in the target",
@@ -24,10 +26,16 @@ _NO_TABLES = {
 _Reason = tuple[bool, str, str]
 
 
-def refusal(table: TableFacts) -> tuple[str, str] | None:
-    """Code and sentence of why ADMIN_MOVE_TABLE would not move it, None when nothing is known against it."""
-    name = written_name(table)
-    return next(((code, f"{name} {why}") for applies, code, why in _reasons(table) if applies), None)
+def refusal(table: TableFacts, *, keys_go: bool = False) -> tuple[str, str] | None:
+    """Code and sentence of why ADMIN_MOVE_TABLE would not move it, None when nothing is known against it.
+
+    Args:
+        table: that is to move.
+        keys_go: its foreign keys are dropped before, and added after it.
+    """
+    name, allowed = written_name(table), OF_KEYS if keys_go else frozenset()
+    reasons = (reason for reason in _reasons(table) if reason[1] not in allowed)
+    return next(((code, f"{name} {why}") for applies, code, why in reasons if applies), None)
 
 
 def load_refusal(server: Server) -> tuple[str, str] | None:
@@ -107,7 +115,8 @@ def _of_condition(table: TableFacts) -> Iterator[_Reason]:
 
 
 def _of_relations(table: TableFacts) -> Iterator[_Reason]:
-    by_hand = f". By hand: {without_foreign_keys(table.foreign_keys)}" if table.foreign_keys else ""
+    by_hand = f" (or `foreign_keys: {DROP_AND_ADD}`)"
+    by_hand += f". By hand: {without_foreign_keys(table.foreign_keys)}" if table.foreign_keys else ""
     keys = f"is referred to by {table.referred_by} foreign key(s); {INSTEAD}{by_hand}"
     yield table.referred_by > 0, "referenced", keys
     keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}{by_hand}"

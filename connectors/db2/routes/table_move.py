@@ -7,14 +7,15 @@ short exclusive lock. Phase by phase, because the driver cannot cancel a call: b
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from connectors.db2.reading.names import Part, parse_key, parts_of
 from connectors.db2.reading.storage import NEVER_TOUCHED, TableSpace
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.dependents import belongings
 from connectors.db2.routes.manual_statements import detach_attach
-from connectors.db2.routes.operations import Phase
-from connectors.db2.routes.restrictions import load_refusal, refusal, remarks, written_name
+from connectors.db2.routes.operations import KeyChange, Phase
+from connectors.db2.routes.restrictions import DROP_AND_ADD, OF_KEYS, load_refusal, refusal, remarks, written_name
 from connectors.db2.routes.statements import (
     CANCEL,
     KEEP,
@@ -52,8 +53,30 @@ _PURPOSES = {
 }
 
 
-_LOCKS = "exclusive on the table for the moment of SWAP; triggers slow its writers until then"
-_LOCKS_BY_LOAD = "share on the table while it is copied, exclusive on the table for the moment of SWAP"
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a table is moved, and what others cannot do meanwhile."""
+
+    name: str
+    locks: str
+    locked: Locked
+
+
+_SWAP = "exclusive on the table for the moment of SWAP"
+_ONLINE = _Way("admin_move_table", f"{_SWAP}; triggers slow its writers until then", Locked.BRIEFLY)
+_BY_LOAD = _Way("admin_move_table by load", f"share on the table while it is copied, {_SWAP}", Locked.WRITES)
+_WITHOUT_KEYS = _Way(
+    "admin_move_table without its foreign keys",
+    f"{_SWAP}, exclusive on both tables of each foreign key while it is dropped, and while it is added and all rows of "
+    "the child are checked",
+    Locked.ALL,
+)
+
+
+def _way_of(table: TableFacts) -> _Way:
+    if table.foreign_keys:
+        return _WITHOUT_KEYS
+    return _BY_LOAD if table.column_organised else _ONLINE
 
 
 def table_route(
@@ -85,13 +108,14 @@ def table_route(
     assert table is not None, "a missing table is refused above"
     assert source is not None, "a missing source is refused above"
     assert target is not None, "a missing target is refused above"
-    against = refusal(table)
+    against = refusal(table, keys_go=settings.foreign_keys == DROP_AND_ADD)
     if against is not None:
         code, sentence = against
         partition = parse_key(bundle.key).partition
         if code == "partitioned" and partition is not None:
             sentence += f". By hand: {detach_attach(table.schema, table.name, partition, target.name)}"
-        return NoRoute(code=code, sentence=sentence)
+        setting = f"foreign_keys: {settings.foreign_keys}" if code in OF_KEYS else ""
+        return NoRoute(code=code, sentence=sentence, setting=setting)
     return _route(table, bundle, source, target, settings, room)
 
 
@@ -163,24 +187,25 @@ def _route(
 ) -> Route:
     now = Homes(table.space, table.index_space, table.lob_space)
     words = Tagged(
-        there=_phases(table, homes_after(table, bundle, target.name), settings),
-        back=_phases(table, now, settings),
+        there=_without_keys(table, _phases(table, homes_after(table, bundle, target.name), settings)),
+        back=_without_keys(table, _phases(table, now, settings)),
         seconds=settings.move_timeout,
     )
+    way = _way_of(table)
     cancel = _call(table, CANCEL, f"cancel the unfinished move of {bundle.key}")
     clean_up = _call(table, PHASES[-1], f"drop what the finished move of {bundle.key} has left")
     return Route(
-        name="admin_move_table by load" if table.column_organised else "admin_move_table",
+        name=way.name,
         bundle=bundle,
         to_space=target.name,
         prologue=(lock_timeout(settings),),
         steps=words.steps(),
         undo_steps=() if source.system_managed else words.undo_steps(),
-        tidy_steps=words.tidy(cancel, clean_up),
+        tidy_steps=words.tidy(cancel, clean_up, *_added(table)),
         tidy_locks="exclusive on the table for the moment in which its triggers are dropped",
-        online=not table.column_organised,
-        locks=_LOCKS_BY_LOAD if table.column_organised else _LOCKS,
-        locked=Locked.WRITES if table.column_organised else Locked.BRIEFLY,
+        online=way.locked is Locked.BRIEFLY,
+        locks=way.locks,
+        locked=way.locked,
         lock_seconds=settings.lock_timeout,
         follow_up=FOLLOW_UP,
         log_bytes=log_bytes(bundle, room),
@@ -219,6 +244,23 @@ def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[Sta
     )
 
 
+def _without_keys(table: TableFacts, phases: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """The phases with its foreign keys dropped before them and added after them."""
+    return (*_dropped(table), *phases, *_added(table))
+
+
+def _dropped(table: TableFacts) -> Iterator[Statement]:
+    for key in table.foreign_keys:
+        change = KeyChange(*key.child, key.name, adds=False)
+        yield Statement(key.drop, f"drop foreign key {key}", change.as_operation())
+
+
+def _added(table: TableFacts) -> Iterator[Statement]:
+    for key in table.foreign_keys:
+        change = KeyChange(*key.child, key.name, adds=True)
+        yield Statement(key.add, f"add foreign key {key} again, checked", change.as_operation())
+
+
 def _call(table: TableFacts, phase: str, purpose: str, homes: Homes | None = None, options: str = "") -> Statement:
     call = Phase(table.schema, table.name, homes or Homes("", "", ""), phase)
     return Statement(move_table(table.schema, table.name, homes, options, phase), purpose, call.as_operation())
@@ -231,6 +273,12 @@ def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2S
         notes.append(f"the whole table is copied within {table.space}, which needs that room once more meanwhile")
     elif Part.INDEX not in parts:
         notes.append(f"its indexes are rebuilt in {table.index_space}, which needs room for both copies meanwhile")
+    if table.foreign_keys:
+        named = ", ".join(str(key) for key in table.foreign_keys)
+        notes.append(
+            f"nobody checks {named} from before the copy until after it: rows that have no parent by then keep such a "
+            "key from being added (SQL0667N), which is told until it is there"
+        )
     if table.column_organised:
         notes.append(f"writers are shut out while it is copied; {_recovery(settings.load_copy_to)}")
     if source.system_managed:

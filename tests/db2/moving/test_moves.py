@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from connectors.base import LockNotObtained, StatementFailed
 from connectors.db2.moving.mover import can_go_on
+from connectors.db2.reading.keys import ForeignKey
 from connectors.db2.reading.names import literal
 from connectors.db2.reading.storage import Storage, TableSpace
 from connectors.db2.reading.tables import TableFacts
@@ -27,6 +28,7 @@ from connectors.db2.routes.table_move import table_route
 from connectors.db2.session.server import Server
 from connectors.db2.settings import Db2Settings
 from connectors.model import NoRoute, Route, UnitKind
+from connectors.move_effects import Locked
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, STORAGE, TABLE, bundle, space, table
 
 
@@ -99,6 +101,18 @@ def test_pitfall_19_load_only_where_there_is_no_other_way() -> None:
     assert any("backup" in note for note in route.notes)
 
 
+KEYS = (
+    ForeignKey(
+        name="FK_ORDER", child=("APP", "ITEMS"), columns=("ORDER_ID",), parent=("APP", "ORDERS"),
+        parent_columns=("ID",),
+    ),
+    ForeignKey(
+        name="FK Client", child=("APP", "ORDERS"), columns=("CLIENT", "Branch"), parent=("CRM", "CLIENTS"),
+        parent_columns=("ID", "BRANCH"), on_delete="C", on_update="R", enforced=False, optimized=False,
+    ),
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("facts", "code"),
     [
@@ -135,12 +149,32 @@ def test_tables_that_do_not_move(facts: TableFacts | None, code: str) -> None:
 
 def test_foreign_keys_by_hand() -> None:
     """What has to be dropped before a move and added after it is named, those of other tables too."""
-    keys = (("APP", "ITEMS", "FK_ORDER"), ("APP", "ORDERS", "FK Client"))
-    found = to_fast(table(referred_by=1, refers_to=1, foreign_keys=keys))
+    found = to_fast(table(referred_by=1, refers_to=1, foreign_keys=KEYS))
     assert isinstance(found, NoRoute)
     assert 'ALTER TABLE "APP"."ITEMS" DROP CONSTRAINT "FK_ORDER"' in found.sentence
     assert 'ALTER TABLE "APP"."ORDERS" DROP CONSTRAINT "FK Client"' in found.sentence
-    assert "db2look -d ... -e -t 'ITEMS' 'ORDERS'" in found.sentence
+    assert "foreign_keys: drop_and_add" in found.sentence
+    assert (
+        'ALTER TABLE "APP"."ORDERS" ADD CONSTRAINT "FK Client" FOREIGN KEY ("CLIENT", "Branch") '
+        'REFERENCES "CRM"."CLIENTS" ("ID", "BRANCH") ON DELETE CASCADE ON UPDATE RESTRICT '
+        "NOT ENFORCED DISABLE QUERY OPTIMIZATION"
+    ) in found.sentence
+
+
+def test_foreign_keys_are_dropped_before_and_added_after() -> None:
+    """Only where the configuration says so: first of all they go, last of all they come, there, back and to tidy up."""
+    route = to_fast(
+        table(referred_by=1, refers_to=1, foreign_keys=KEYS),
+        settings=SETTINGS.model_copy(update={"foreign_keys": "drop_and_add"}),
+    )
+    assert isinstance(route, Route)
+    drops, adds = [key.drop for key in KEYS], [key.add for key in KEYS]
+    for steps in (untagged(route), [step.sql.partition(" /*")[0] for step in route.undo_steps]):
+        assert (steps[:2], steps[-2:], len(steps)) == (drops, adds, 9)
+    assert [step.sql.partition(" /*")[0] for step in route.tidy_steps][2:] == adds
+    assert (route.online, route.locked) == (False, Locked.ALL)
+    assert any("nobody checks FK_ORDER of APP.ITEMS, " in note for note in route.notes)
+    assert {kept.what for kept in route.keeps} >= {"foreign key FK_ORDER of APP.ITEMS"}
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,6 @@ KEYS_OF_LINES = (
 )
 
 
-@pytest.mark.xfail(strict=True, reason="tables with foreign keys are refused")
 @pytest.mark.parametrize("moved", ["ORDERS", "LINES"])
 def test_emulated_server_rule_12_a_table_with_foreign_keys_moves(
     db2: Db2, lab: Any, connect: Connect, moved: str
@@ -241,7 +240,7 @@ def test_emulated_server_rule_12_a_table_with_foreign_keys_moves(
     session = open_session(db2)
     try:
         before = rows(session, KEYS_OF_LINES)
-        connector = connect()
+        connector = connect(foreign_keys="drop_and_add")
         found = connector.routes(bundle_of(connector.catalog(), f"APP.{moved}"), TS_FAST)
         assert not isinstance(found, NoRoute), found.sentence
         run(connector, found[0])
@@ -267,3 +266,121 @@ def test_emulated_server_rule_13_indexes_of_the_system_are_no_loss(lab: Any, con
     seen = connector.inspect(route)
     assert seen.home is Home.TARGET
     assert "not as it was" not in seen.sentence
+
+
+@pytest.fixture
+def lines(lab: Any) -> Iterator[Any]:
+    """The lab with a table that refers to the one that moves."""
+    lab.create_table("APP", "LINES", "LINES_PK", TS_SLOW, 64)
+    lab.add_foreign_key("LINES", "ORDERS", "Of Order", on_delete="C")
+    before = lab.behave(moves_keys=False)
+    yield lab
+    lab.behave(**before)
+    lab.lock("APP", "LINES", False)
+    lab.drop_table("APP", "LINES")
+
+
+def without_keys(connector: Any) -> Route:
+    """The route that drops the key and adds it again."""
+    route = answer(connector)
+    assert isinstance(route, Route), route.sentence
+    return route
+
+
+def keys_of_lines(db2: Db2) -> list[Any]:
+    """As the catalog has them now."""
+    session = open_session(db2)
+    try:
+        return rows(session, KEYS_OF_LINES)
+    finally:
+        end(session)
+
+
+def test_emulated_server_rule_12_refused_unless_it_is_wanted(db2: Db2, lines: Any, connect: Connect) -> None:
+    """By default there is no route; the reason has the statements of a move by hand, and they can be executed."""
+    route = answer(connect())
+    assert isinstance(route, NoRoute)
+    by_hand = route.sentence.partition("By hand: ")[2].partition(". Adding")[0].split("; ")
+    session = open_session(db2)
+    try:
+        before = rows(session, KEYS_OF_LINES)
+        for statement in by_hand[0], by_hand[2]:
+            rows(session, statement)
+        assert rows(session, KEYS_OF_LINES) == before
+    finally:
+        end(session)
+
+
+def test_emulated_server_rule_12_nothing_goes_for_a_move_that_cannot_be(db2: Db2, lines: Any, connect: Connect) -> None:
+    """What would be refused at INIT is known before the first key is dropped."""
+    connector = connect(foreign_keys="drop_and_add")
+    route = without_keys(connector)
+    lines.alter_table("APP", "ORDERS", reorg_pending=True)
+    before, at = keys_of_lines(db2), len(lines.sent())
+    with pytest.raises(ConnectorError, match="REORG TABLE"):
+        run(connector, route)
+    assert (keys_of_lines(db2), lines.sent()[at + 1 :]) == (before, [])  # but for the lock timeout
+
+
+@pytest.mark.parametrize("stops_in", ["INIT", "COPY", "SWAP"])
+def test_emulated_server_rule_12_a_move_that_ends_early_brings_its_keys_back(
+    db2: Db2, lines: Any, connect: Connect, stops_in: str
+) -> None:
+    """Whatever was dropped is among what tidies up; a SWAP that waits keeps it away until the move is given up."""
+    connector = connect(foreign_keys="drop_and_add")
+    route, before = without_keys(connector), keys_of_lines(db2)
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        mover.execute(route.steps[0])
+        if stops_in != "INIT":
+            mover.execute(route.steps[1])
+        if stops_in == "SWAP":
+            for step in route.steps[2:4]:
+                mover.execute(step)
+    seen = connector.inspect(route)
+    assert seen.home is Home.SOURCE
+    ends = seen.unfinished if stops_in != "INIT" else seen.leftovers
+    assert (seen.leftovers == ()) == (stops_in != "INIT")
+    assert {step.sql for step in ends} <= {step.sql for step in route.tidy_steps}
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        for step in ends:
+            mover.execute(step)
+    after = connector.inspect(route)
+    assert (keys_of_lines(db2), after.leftovers, after.unfinished, after.home) == (before, (), (), Home.SOURCE)
+
+
+def test_emulated_server_rule_12_rows_without_a_parent_are_told_until_the_key_is_back(
+    db2: Db2, lines: Any, connect: Connect
+) -> None:
+    """SQL0667N at the last statement: the table has arrived, its key is among what is left, and comes once it can."""
+    connector = connect(foreign_keys="drop_and_add")
+    route, before = without_keys(connector), keys_of_lines(db2)
+    lines.alter_table("APP", "LINES", orphans=1)
+    with pytest.raises(ConnectorError, match="SQL0667N"):
+        run(connector, route)
+    seen = connector.inspect(route)
+    assert (seen.home, len(seen.leftovers), keys_of_lines(db2)) == (Home.TARGET, 1, [])
+    assert "1 foreign key(s) are to be added again" in seen.sentence
+    lines.alter_table("APP", "LINES", orphans=0)
+    with connector.open_mover() as mover:
+        mover.prepare(route)
+        for _ in range(2):  # the second time it is there
+            mover.execute(seen.leftovers[0])
+    after = connector.inspect(route)
+    assert (after.home, after.leftovers, keys_of_lines(db2)) == (Home.TARGET, (), before)
+
+
+def test_emulated_server_rule_12_another_key_since_is_told(db2: Db2, lines: Any, connect: Connect) -> None:
+    """A key that somebody has made anew with other rules is not as it was."""
+    connector = connect(foreign_keys="drop_and_add")
+    route = without_keys(connector)
+    run(connector, route)
+    session = open_session(db2)
+    try:
+        rows(session, 'ALTER TABLE APP.LINES DROP CONSTRAINT "Of Order"')
+        key = "FOREIGN KEY (PARENT_ID) REFERENCES APP.ORDERS (C0) NOT ENFORCED"
+        rows(session, f'ALTER TABLE APP.LINES ADD CONSTRAINT "Of Order" {key}')
+    finally:
+        end(session)
+    assert 'not as it was: foreign key "Of Order" of APP.LINES was FOREIGN KEY' in connector.inspect(route).sentence

@@ -107,7 +107,6 @@ def test_emulated_server_rule_08_a_line_cut_between_blocks(db2: Db2, connect: Co
     assert len(connector.sample().physical_id) >= 700
 
 
-@pytest.mark.xfail(strict=True, reason="LOBs of distinct types are overlooked")
 def test_emulated_server_rule_14_lobs_of_a_distinct_type_have_a_place(db2: Db2, connect: Connect) -> None:
     """A table with a column of a type made of CLOB has the units that one with a CLOB has."""
     for name in ("PLAIN", "MADE"):

@@ -171,7 +171,7 @@ class Tables:
         if name is None:
             return None
         self._insist(user, name[0], "ALTER TABLE")
-        if said[5:7] != ["ADD", "CONSTRAINT"]:
+        if said[5:7] != ["ADD", "CONSTRAINT"] or said[8] == "FOREIGN":
             return None
         found = read_constraint(said[6:])
         return Change(joined(said), name, "X", lambda _: self._constrain(self._world.table(*name), found))

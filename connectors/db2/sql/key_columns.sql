@@ -1,0 +1,10 @@
+-- Columns of one key of one table, in their order.
+-- Reads: SYSCAT.KEYCOLUSE. Since: 9.7. Privilege: SELECT. Cost: a few rows.
+SELECT K.COLNAME,
+       K.COLSEQ
+  FROM SYSCAT.KEYCOLUSE AS K
+ WHERE K.TABSCHEMA = CAST(? AS VARCHAR(128))
+   AND K.TABNAME = CAST(? AS VARCHAR(128))
+   AND K.CONSTNAME = CAST(? AS VARCHAR(128))
+ ORDER BY K.COLSEQ
+  WITH UR
