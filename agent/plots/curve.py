@@ -46,7 +46,7 @@ def says(curve: Curve) -> str:
     marks = "; ".join(words(curve, mark) for mark in curve.marks)
     shaded = " Shaded: by how queues shorten." if curve.between_per_hour else ""
     axes = "Share of the wait saved, over bytes on the fastest tier (head-room comes on top)"
-    return f"{axes}; {whole}. {marks}.{shaded}"
+    return f"{axes}; {whole}. Marked: {marks}.{shaded}"
 
 
 def _up(curve: Curve, mark: Mark) -> float:

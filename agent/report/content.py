@@ -217,9 +217,11 @@ def _said_once(what: str, said: Iterable[tuple[int, str]]) -> list[tuple[str, st
 
 
 def join_numbers(what: str, numbers: Sequence[int]) -> str:
-    """Numbers of something for people: ``move 3``, ``moves 3, 4 and 7``."""
+    """Numbers of something for people, in rising order: ``move 3``, ``moves 3, 4 and 7``, ``moves 1 to 8``."""
     if len(numbers) == 1:
         return f"{what} {numbers[0]}"
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{what}s {numbers[0]} to {numbers[-1]}"
     return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 

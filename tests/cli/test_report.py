@@ -50,7 +50,8 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
     done = site.good("report", "--html", str(site.folder / "r.html"), "--markdown", str(site.folder / "r.md"))
     assert f"proposal.approved of proposal {number} by " in done.out
     assert "advice other than moves, from the last plan" in done.out
-    document = site.good("report", "--json").document
+    document = site.good("report", "--json", "--html", str(site.folder / "r.html")).document
+    assert document["files"] == {"html": str(site.folder / "r.html")}
     assert document["audit"]["ok"] is True
     assert document["figures"]["sizing"]["fastest_tier"] == "ssd"
     assert {each["what"] for each in document["figures"]["sessions_by_what"]} >= {"reads of ssd", "reads of hdd"}

@@ -15,6 +15,7 @@ import pytest
 
 from agent.ledger import Ledger
 from agent.report import html_page, report_document, report_of
+from agent.report.content import join_numbers
 from agent.report.figures import figures_of
 from agent.report.pictures import pictures_of
 from agent.terminal.output import printable
@@ -165,6 +166,15 @@ def test_no_sentence_is_said_twice(told: Told) -> None:
     assert len(texts.found) > 10
     assert {text: times for text, times in Counter(texts.found).items() if times > 1} == {}
     assert any("read wait for the same work" in text for text in texts.found)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [((3,), "move 3"), ((3, 4), "moves 3 and 4"), ((3, 4, 7), "moves 3, 4 and 7"), ((3, 4, 5), "moves 3 to 5")],
+)
+def test_numbers_are_joined_as_people_write_them(numbers: tuple[int, ...], said: str) -> None:
+    """One, several, and a run of them."""
+    assert join_numbers("move", numbers) == said
 
 
 def test_names_are_text(told: Told) -> None:

@@ -1,0 +1,1 @@
+"""Static SVG: axes and shapes."""
