@@ -16,12 +16,12 @@ import numpy as np
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.keys import SignatureInvalid, Signers
-from agent.service.packages import foreign_packages, package_folders
 from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
 from connectors.findings import Finding
 from connectors.formatting import format_bytes, format_ratio
 from connectors.model import Catalog, Identity, Space
 from connectors.settings import SecretUnavailable
+from hotplace import foreign_packages, package_folders
 from policies.storage.capacity import room_bytes
 
 WATCHING = "connection"

@@ -13,8 +13,8 @@ import pytest
 from agent.config import load, parse, sample
 from agent.model.clock import SystemClock
 from agent.service.doctor import examine, ledger_finding, packages_finding, policy_findings
-from agent.service.packages import OURS, foreign_packages, package_folders
 from connectors.findings import Finding, Severity
+from hotplace import OURS, foreign_packages, package_folders
 from tests.config.yaml_texts import values, written
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -157,7 +157,7 @@ def test_a_stranger_before_our_package_is_named(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path[:0] = [sys.argv[1], sys.argv[2]]\n"
         "from pathlib import Path\n"
-        "from agent.service.packages import package_folders, foreign_packages\n"
+        "from hotplace import package_folders, foreign_packages\n"
         "print(foreign_packages(package_folders(), Path(sys.argv[2])))"
     )
     ran = subprocess.run(
@@ -166,8 +166,27 @@ def test_a_stranger_before_our_package_is_named(tmp_path: Path) -> None:
     assert ran.stdout.strip() == str({"policies": str(tmp_path / "policies")})
 
 
-def test_a_package_that_is_missing_is_a_stranger_too() -> None:
-    """Half an installation is named as such."""
-    home = Path("/opt/hotplace")
-    folders = {name: home / name for name in OURS} | {"connectors": None}
-    assert foreign_packages(folders, home) == {"connectors": "nowhere"}
+def test_a_package_that_is_missing_or_written_over_is_a_stranger_too(tmp_path: Path) -> None:
+    """Half an installation is named as such, and so is the file that another distribution has put in ours' place."""
+    for name, words in OURS.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(words)
+    folders: dict[str, Path | None] = {name: tmp_path / name for name in OURS}
+    assert foreign_packages(folders, tmp_path) == {}
+    assert foreign_packages(folders | {"connectors": None}, tmp_path) == {"connectors": "nowhere"}
+    (tmp_path / "agent" / "__init__.py").write_text("# an agent of another kind")
+    assert foreign_packages(folders, tmp_path) == {"agent": str(tmp_path / "agent")}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_command_refuses_to_start_among_strangers(name: str, tmp_path: Path) -> None:
+    """It ends at once with the package, its place and what to do, and no traceback."""
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("raise SystemExit('a stranger was imported')")
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import hotplace; hotplace.main()"
+    command = [sys.executable, "-c", code, str(tmp_path), str(REPOSITORY)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert ran.returncode == 3
+    assert f"stands in the way of hotplace: {name} from {tmp_path / name}" in ran.stderr
+    assert "environment of its own" in ran.stderr
+    assert "Traceback" not in ran.stderr
