@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from connectors.db2.doctor import findings
 from connectors.db2.moving import lease
 from connectors.db2.moving.inspection import inspect
 from connectors.db2.moving.mover import Db2Mover
-from connectors.db2.reading import demand
+from connectors.db2.reading import demand, statements
 from connectors.db2.reading.catalog import Homes, known_homes, read_catalog
 from connectors.db2.reading.names import parse_key, whole_of
 from connectors.db2.reading.sampler import MonitorSampler
@@ -31,6 +32,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.findings import Capability, Finding
 from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
 from connectors.recording.tap import Tap
+from connectors.statements.counters import StatementCounters
 
 NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
@@ -79,6 +81,17 @@ class Db2Connector:
         homes = self._homes if self._catalog is catalog else known_homes(self._homes, catalog)
         return demand.classify(interval, homes)
 
+    def read_statements(self, most: int) -> StatementCounters | None:
+        """By the package cache, over all members; None before Db2 11.1."""
+        server = self._server or read_server(self._session)
+        if server.version < statements.SINCE:
+            return None
+        return statements.read_statements(self._session, self._clock, most)
+
+    def statement_texts(self, ids: Collection[str]) -> Mapping[str, str]:
+        """As the package cache has them, without literals."""
+        return statements.read_texts(self._session, ids)
+
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Bytes by ADMIN_GET_TAB_INFO, one query for each table that is asked for."""
         catalog = self._catalog or self.catalog()
@@ -102,7 +115,9 @@ class Db2Connector:
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return findings.examine(self._session, self._settings, read_server(self._session), shared=self._is_pure_scale())
+        server = read_server(self._session)
+        found = findings.examine(self._session, self._settings, server, shared=self._is_pure_scale())
+        return (*found, *statements.findings_on(self._session, server.version))
 
     def open_mover(self) -> Mover:
         """Writing sessions of this connector's account."""

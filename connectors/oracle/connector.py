@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection,
 from connectors.oracle.doctor import findings
 from connectors.oracle.moving import inspection, lease
 from connectors.oracle.moving.mover import OracleMover
-from connectors.oracle.reading import demand
+from connectors.oracle.reading import demand, statements
 from connectors.oracle.reading.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
 from connectors.oracle.reading.facts import Facts, find_facts
 from connectors.oracle.reading.licensed import with_licensed_facts
@@ -27,6 +28,7 @@ from connectors.oracle.session.server import JOURNAL_RIGHTS, JOURNAL_SINCE, Serv
 from connectors.oracle.session.sessions import ReadSession
 from connectors.oracle.settings import OracleSettings
 from connectors.recording.tap import Tap
+from connectors.statements.counters import StatementCounters
 
 
 class OracleConnector:
@@ -77,6 +79,14 @@ class OracleConnector:
         if read is not None and np.array_equal(read[0], catalog.units.physical_id):
             return demand.classify(interval, catalog, read[1])
         return demand.classify(interval, catalog, shape_of(catalog.units, read))
+
+    def read_statements(self, most: int) -> StatementCounters | None:
+        """By V$SQLSTATS, over all instances."""
+        return statements.read_statements(self._instances, self._clock, most)
+
+    def statement_texts(self, ids: Collection[str]) -> Mapping[str, str]:
+        """As V$SQLSTATS has them, without literals."""
+        return statements.read_texts(self._session, ids)
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Bytes of each segment now."""

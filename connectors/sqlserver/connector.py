@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from connectors.base import Clock, Lease, Mover
@@ -25,7 +26,7 @@ from connectors.sqlserver.moving import guards, inspection, lease
 from connectors.sqlserver.moving.blockers import find_blockers
 from connectors.sqlserver.moving.mover import SqlserverMover
 from connectors.sqlserver.moving.plan_drift import foreseen, foreseen_back
-from connectors.sqlserver.reading import demand
+from connectors.sqlserver.reading import demand, statements
 from connectors.sqlserver.reading.belongings import hangs_on_index, read_belongings
 from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
 from connectors.sqlserver.reading.definition import Definition, find
@@ -42,6 +43,7 @@ from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
 from connectors.sqlserver.routes.operations import replaces_index, way_back
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
+from connectors.statements.counters import StatementCounters
 
 KIB = 1024
 READ_AHEAD_KIB = {True: 512, False: 128}  # by whether the edition reads ahead as Enterprise does
@@ -136,6 +138,14 @@ class SqlserverConnector:
         known = self._known or self._facts()
         read_ahead = self._settings.read_ahead_kib or READ_AHEAD_KIB[known.online]
         return demand.classify(interval, catalog, read_ahead_bytes=read_ahead * KIB)
+
+    def read_statements(self, most: int) -> StatementCounters | None:
+        """By Query Store; None where it does not write."""
+        return statements.read_statements(self._session, self._clock, most)
+
+    def statement_texts(self, ids: Collection[str]) -> Mapping[str, str]:
+        """As Query Store has them, without literals."""
+        return statements.read_texts(self._session, ids)
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Reserved bytes now."""

@@ -36,6 +36,8 @@ GRANT SELECT ON SYS.V_$TABLESPACE TO &login;
 GRANT SELECT ON SYS.GV_$SYSSTAT TO &login;
 GRANT SELECT ON SYS.GV_$SYSTEM_EVENT TO &login;
 GRANT SELECT ON SYS.GV_$BUFFER_POOL_STATISTICS TO &login;
+-- Which statements a move made slower or faster; may be left out.
+GRANT SELECT ON SYS.GV_$SQLSTATS TO &login;
 
 -- The same of one instance, for clusters where query servers cannot start on all of them (ORA-12850).
 GRANT SELECT ON SYS.V_$ACTIVE_INSTANCES TO &login;
@@ -45,6 +47,7 @@ GRANT SELECT ON SYS.V_$TEMPSTAT TO &login;
 GRANT SELECT ON SYS.V_$IOSTAT_FILE TO &login;
 GRANT SELECT ON SYS.V_$SYSSTAT TO &login;
 GRANT SELECT ON SYS.V_$SYSTEM_EVENT TO &login;
+GRANT SELECT ON SYS.V_$SQLSTATS TO &login;
 
 -- Since 12.1; on 11.2 these six say ORA-00942, which does no harm.
 GRANT SELECT ON SYS.V_$CONTAINERS TO &login;

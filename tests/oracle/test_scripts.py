@@ -106,6 +106,22 @@ def test_a_dba_moves_nothing_by_mistake(lab: OracleHarness) -> None:
         lab.drop(table)
 
 
+def test_statements_are_worth_a_grant_and_no_more(lab: OracleHarness) -> None:
+    """Emulated server: without V$SQLSTATS outcomes say less, and nothing else is lost; the doctor gives the GRANT."""
+    user = lab.database.add_user("NARROW", PASSWORD)
+    user.grants |= {grant for grant in _grants("oracle-observe.sql") if "SQLSTATS" not in grant[1]}
+    connector = lab.connector(user="NARROW")
+    try:
+        connector.sample()
+        with pytest.raises(PrivilegeMissing):
+            connector.read_statements(10)
+        (finding,) = [each for each in connector.doctor() if each.severity is not Severity.OK and "STAT" in each.code]
+        assert (finding.code, finding.severity) == ("not_granted_GV$SQLSTATS", Severity.INFO)
+        assert finding.remedy == "GRANT SELECT ON SYS.GV_$SQLSTATS TO NARROW;"
+    finally:
+        connector.close()
+
+
 def test_a_login_without_grants_hears_which(lab: OracleHarness) -> None:
     """Emulated server: a view that is not granted is a missing privilege with advice, not a missing object."""
     connector = lab.connector(user="NOBODY")

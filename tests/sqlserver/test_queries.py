@@ -22,6 +22,10 @@ SINCE = {
     "resumable": 14,
     "paused_builds": 14,
     "query_store": 14,
+    "statements_state": 13,
+    "statements": 13,
+    "statement_texts": 13,
+    "statement_waits": 14,
     "pool_extension": 12,
     "query_profiles": 12,
 }  # queries that are asked from this version on; all others from 2012

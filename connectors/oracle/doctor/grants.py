@@ -15,8 +15,9 @@ from connectors.oracle.settings import OracleSettings
 
 BY_OBJECT, BY_TABLESPACE = ("ALTER ANY TABLE", "ALTER ANY INDEX"), ("ALTER DATABASE",)
 _BIND = re.compile(r":\w+")
-_SAMPLED = ("epoch", "sample", "files", "system", "roles", "pools")
+_SAMPLED = ("epoch", "sample", "files", "system", "roles", "pools", "statements")
 _OPTIONAL = frozenset({"roles", "roles_container"})  # without them there are fewer figures; everything else works
+_FOR_OUTCOMES = frozenset({"statements"})  # without them an outcome does not say which statements became slower
 _PLANNED = (
     "spaces",
     "datafiles",
@@ -106,8 +107,9 @@ def _binds(name: str) -> dict[str, None]:
 
 
 def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: bool) -> Finding:
+    severity = Severity.WARNING if about_moving or set(wanted) <= _OPTIONAL else Severity.ERROR
     return Finding(
-        severity=Severity.WARNING if about_moving or set(wanted) <= _OPTIONAL else Severity.ERROR,
+        severity=Severity.INFO if set(wanted) <= _FOR_OUTCOMES else severity,
         code=f"not_granted_{view}",
         sentence=f"{login} may not read {view}, which {', '.join(wanted)} need(s)",
         remedy=f"GRANT SELECT ON {granted_on(view)} TO {login};",

@@ -12,6 +12,7 @@ from connectors.model import Catalog
 from connectors.sqlserver.doctor.storage_findings import storage_findings
 from connectors.sqlserver.reading.keys import quote
 from connectors.sqlserver.reading.profiles import profile_findings
+from connectors.sqlserver.reading.statements import findings_on as statement_findings
 from connectors.sqlserver.session.queries import NEWEST
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
@@ -97,6 +98,7 @@ def examine(
         *_pool_extension(session, rights),
         *_replicas(session, rights),
         *_query_store(session, settings),
+        *statement_findings(session),
         *profile_findings(major, settings),
         *storage_findings(session, catalog, settings, online=online, database=database),
     )
