@@ -99,29 +99,56 @@ def test_golden_scripts_of_i() -> None:
     )
 
 
+REORG = "CALL SYSPROC.DSNUTILU('HOTPLACE', 'NO', '{}', ?);"
+TABLE_DATA_SETS = (
+    "TEMPLATE HPCOPY DSN(&US..&DB..&SN..C&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,CATLG,CATLG) "
+    "TEMPLATE HPUNLD DSN(&US..&DB..&SN..U&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,DELETE,CATLG) "
+)
+INDEX_DATA_SETS = "TEMPLATE HPWORK DSN(&US..&DB..&SN..W&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,DELETE,CATLG) "
+WITH_COPY = "SHRLEVEL REFERENCE COPYDDN(HPCOPY) UNLDDN(HPUNLD) SORTDEVT SYSALLDA"
+
+
 def test_golden_scripts_of_zos() -> None:
-    """The definition first, then the REORG that moves the data sets; a partition where there are any."""
-    assert scripts.move_table_space("DB", "TS", 3, "SGSSD") == (
-        'ALTER TABLESPACE "DB"."TS" ALTER PARTITION 3 USING STOGROUP "SGSSD";',
-        "REORG TABLESPACE DB.TS PART 3 SHRLEVEL REFERENCE",
-    )
-    assert scripts.move_table_space("DB", "TS", 0, "SGSSD") == (
+    """The definition first, then the REORG that moves the data sets, without JCL: DSNUTILU, data sets by TEMPLATE."""
+    assert scripts.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False) == (
         'ALTER TABLESPACE "DB"."TS" USING STOGROUP "SGSSD";',
-        "REORG TABLESPACE DB.TS SHRLEVEL REFERENCE",
+        REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS {WITH_COPY}"),
     )
-    assert scripts.move_index("ME", "IX", "SGSSD") == (
+    assert scripts.move_index("ME", "IX", 0, "SGSSD") == (
         'ALTER INDEX "ME"."IX" USING STOGROUP "SGSSD";',
-        'REORG INDEX ("ME"."IX") SHRLEVEL REFERENCE',
+        REORG.format(f'{INDEX_DATA_SETS}REORG INDEX "ME"."IX" SHRLEVEL REFERENCE WORKDDN(HPWORK)'),
     )
+
+
+def test_partitions_of_zos_without_minus_665() -> None:
+    """By range each partition is altered alone, of spaces and indexes; by growth only all of them together."""
+    assert scripts.move_table_space("DB", "TS", 3, "SGSSD", by_growth=False) == (
+        'ALTER TABLESPACE "DB"."TS" ALTER PARTITION 3 USING STOGROUP "SGSSD";',
+        REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS PART 3 {WITH_COPY}"),
+    )
+    by_growth = scripts.move_table_space("DB", "TS", 3, "SGSSD", by_growth=True)
+    assert by_growth == scripts.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False)
+    alter, reorg = scripts.move_index("ME", "IX", 2, "SGSSD")
+    assert alter == 'ALTER INDEX "ME"."IX" ALTER PARTITION 2 USING STOGROUP "SGSSD";'
+    assert 'REORG INDEX "ME"."IX" PART 2 SHRLEVEL' in reorg
+
+
+def test_an_independent_asp_goes_by_its_device() -> None:
+    """ASP(33) is refused by CL; without the device there is no command to run by mistake."""
+    assert scripts.follow_preference(33, device="IASP1").startswith("STRASPBAL TYPE(*MP) ASPDEV(IASP1) ")
+    assert scripts.follow_preference(33).startswith("-- ")
+    assert all("ASPDEV(IASP1)" in command for command in scripts.trace_and_balance(33, 60, device="IASP1"))
 
 
 _GRAMMAR = re.compile(
     r'ALTER TABLE ("[^"]+"\.)"[^"]+" ALTER UNIT (SSD|ANY);'
-    r"|CHG[PL]FM? FILE\(\S+/\S+\)( MBR\(\S+\))? UNIT\(\*(SSD|ANY)\)"
-    r"|(STRASPBAL TYPE\(\*(MP|HSM)\)|TRCASPBAL SET\(\*ON\)) ASP\(\d+\)( SUBTYPE\(\*CALC\))? TIMLMT\(\d+\)"
-    r"( PRIORITY\(\*LOW\))?"
+    r"|CHG[PL]FM? FILE\([A-Z0-9_]{1,10}/[A-Z0-9_]{1,10}\)( MBR\(\S+\))? UNIT\(\*(SSD|ANY)\)"
+    r"|(STRASPBAL TYPE\(\*(MP|HSM)\)|TRCASPBAL SET\(\*ON\)) (ASP\(\d\d?\)|ASPDEV\(\w+\))( SUBTYPE\(\*CALC\))? "
+    r"TIMLMT\(\d+\)( PRIORITY\(\*LOW\))?"
     r'|ALTER (TABLESPACE|INDEX) "[^"]+"\."[^"]+"( ALTER PARTITION \d+)? USING STOGROUP "[^"]+";'
-    r'|REORG (TABLESPACE \S+\.\S+( PART \d+)?|INDEX \("[^"]+"\."[^"]+"\)) SHRLEVEL REFERENCE'
+    r"|CALL SYSPROC\.DSNUTILU\('HOTPLACE', 'NO', '(TEMPLATE HP\w+ DSN\(\S+\) UNIT\(\w+\) DISP\([A-Z,]+\) )+"
+    r"REORG (TABLESPACE \w+\.\w+( PART \d+)? SHRLEVEL REFERENCE COPYDDN\(HPCOPY\) UNLDDN\(HPUNLD\) SORTDEVT SYSALLDA"
+    r'|INDEX "[^"]+"\."[^"]+"( PART \d+)? SHRLEVEL REFERENCE WORKDDN\(HPWORK\))\', \?\);'
 )
 
 
@@ -132,7 +159,9 @@ _GRAMMAR = re.compile(
         "CHGPFM FILE(S/T) UNIT(SSD)",
         "STRASPBAL TYPE(*MP) ASP(x) TIMLMT(1)",
         'ALTER TABLESPACE "D"."T" STOGROUP "G";',
-        "REORG TABLESPACE D.T PART SHRLEVEL REFERENCE",
+        "CALL SYSPROC.DSNUTILU('HOTPLACE', 'NO', 'REORG TABLESPACE D.T SHRLEVEL REFERENCE', ?);",
+        "CHGLF FILE(SHOP/ORDERS_BY_CUSTOMER) UNIT(*SSD)",
+        "STRASPBAL TYPE(*MP) ASP(133) TIMLMT(1)",
     ],
 )
 def test_a_broken_twin_is_no_statement(broken: str) -> None:
@@ -211,7 +240,7 @@ def settings(platform: str, **more: Any) -> Db2Settings:
     return Db2Settings.model_validate({"platform": platform, "host": "h", "dbname": "DB", "user": "u", **more})
 
 
-def on_i(**reads: Any) -> tuple[PlanOnlyConnector, Double]:
+def on_i(index: dict[str, Any] | None = None, **reads: Any) -> tuple[PlanOnlyConnector, Double]:
     """ORDERS has two partitions, the second on SSDs; ITEMS one; an index on hard disks."""
     disk = {"ASP_NUMBER": 1, "UNIT_MEDIA_CAPACITY": 100 * GIB, "UNIT_SPACE_AVAILABLE": 40 * GIB}
     ssd, hdd = {**disk, "UNIT_NUMBER": 1, "UNIT_TYPE": 1}, {**disk, "UNIT_NUMBER": 2, "UNIT_TYPE": 0}
@@ -225,13 +254,14 @@ def on_i(**reads: Any) -> tuple[PlanOnlyConnector, Double]:
         names = {"SYSTEM_TABLE_SCHEMA": "SHOP", "SYSTEM_TABLE_NAME": table, "SYSTEM_TABLE_MEMBER": partition}
         return {"TABLE_SCHEMA": "SHOP", "TABLE_NAME": table, "TABLE_PARTITION": partition, **names, **reads}
 
-    index = {"INDEX_SCHEMA": "SHOP", "INDEX_NAME": "ORDERS_IX", "INDEX_MEMBER": "M", "TABLE_SCHEMA": "SHOP"}
+    of_index = {"INDEX_SCHEMA": "SHOP", "INDEX_NAME": "ORDERS_IX", "INDEX_MEMBER": "M", "TABLE_SCHEMA": "SHOP"}
+    of_index |= {"INDEX_TYPE": "INDEX", "TABLE_NAME": "ORDERS", **(index or {})}
     double = Double(
         {
             "QSYS2.SYSPARTITIONDISK": [
                 at("ORDERS", "P1", hdd, 3 * GIB), at("ORDERS", "P2", ssd, 2 * GIB), at("ITEMS", "ITEMS", hdd, GIB),
             ],
-            "QSYS2.SYSPARTITIONINDEXDISK": [{**index, "TABLE_NAME": "ORDERS", "UNIT_SPACE_USED": 5, **hdd}],
+            "QSYS2.SYSPARTITIONINDEXDISK": [{**of_index, "UNIT_SPACE_USED": 5, **hdd}],
             "QSYS2.SYSPARTITIONSTAT": [stat("ORDERS", "P1"), stat("ORDERS", "P2"), stat("ITEMS", "ITEMS")],
         }
     )  # fmt: skip
@@ -241,7 +271,7 @@ def on_i(**reads: Any) -> tuple[PlanOnlyConnector, Double]:
     ), double
 
 
-def zos(**more: Any) -> PlanOnlyConnector:
+def zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnlyConnector:
     """A table space of two partitions, one with a figure that is negative for the moment, and an index."""
     space = {"DBNAME": "DB      ", "NAME": "TS", "INSTANCE": 1, "UPDATESTATSTIME": None}
     double = Double(
@@ -251,7 +281,11 @@ def zos(**more: Any) -> PlanOnlyConnector:
             ],
             "SYSIBM.SYSINDEXSPACESTATS": [{**space, "NAME": "IX", "PARTITION": 0, "SPACE": 100, "CREATOR": "ME"}],
             "SYSIBM.SYSTABLEPART": [
-                {"DBNAME": "DB", "TSNAME": "TS", "PARTITION": n, "STORNAME": "SGHDD"} for n in (1, 2)
+                {"DBNAME": "DB", "TSNAME": "TS", "PARTITION": n, "STORTYPE": stortype, "STORNAME": "SGHDD"}
+                for n in (1, 2)
+            ],
+            "SYSIBM.SYSTABLESPACE": [
+                {"DBNAME": "DB", "NAME": "TS", "PARTITIONS": 2, **({"TYPE": kind} if kind else {})},
             ],
         }
     )  # fmt: skip
@@ -313,9 +347,57 @@ def test_routes_of_zos_are_scripts() -> None:
     connector = zos()
     found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "SGSSD")
     assert isinstance(found, NoRoute)
-    assert found.sentence.splitlines()[2:] == list(scripts.move_table_space("DB", "TS", 1, "SGSSD"))
+    assert found.sentence.splitlines()[2:] == list(scripts.move_table_space("DB", "TS", 1, "SGSSD", by_growth=False))
     assert all(_GRAMMAR.fullmatch(line) for line in found.sentence.splitlines()[2:])
     assert {space.name for space in connector.catalog().spaces} == {"SGSSD", "SGHDD", "(no storage group)"}
+
+
+def test_what_zos_does_not_tell_is_no_script() -> None:
+    """The kind of a partitioned space, a catalog in the place of a storage group, and a target that is no name."""
+    found = zos(kind=None).routes(bundle_of(zos(kind=None), "DB.TS partition P1"), "SGSSD")
+    assert isinstance(found, NoRoute)
+    assert "-665" in found.sentence
+    connector = zos(stortype="E")
+    assert bundle_of(connector, "DB.TS partition P1").space == "(no storage group)"
+    found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "(no storage group)")
+    assert isinstance(found, NoRoute)
+    assert (found.code, "STOGROUP" in found.sentence) == ("no_space", False)
+
+
+def test_a_space_that_grows_moves_with_all_its_partitions() -> None:
+    """Its partitions have one definition."""
+    connector = zos(kind="G")
+    found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "SGSSD")
+    assert isinstance(found, NoRoute)
+    assert "PARTITION 1 USING" not in found.sentence
+    assert "PART 1" not in found.sentence
+
+
+def test_the_catalog_of_zos_is_left_out() -> None:
+    """And so are the directory and the work files."""
+    for name in NAMES:
+        if name.startswith("z_"):
+            assert "NOT IN ('DSNDB01', 'DSNDB06', 'DSNDB07')" in query(name, PACKAGE).text
+
+
+@pytest.mark.parametrize(
+    ("index", "first"),
+    [
+        ({"INDEX_TYPE": "PRIMARY KEY"}, "access path of a constraint and goes with the file of ORDERS"),
+        ({"INDEX_NAME": "ORDERS_BY_CUSTOMER"}, "CL takes no other"),
+        (
+            {"INDEX_NAME": "ORDERS_BY_CUSTOMER", "SYSTEM_INDEX_NAME": "ORDER00001", "SYSTEM_INDEX_SCHEMA": "SHOP"},
+            "CHGLF FILE(SHOP/ORDER00001) UNIT(*SSD)",
+        ),
+    ],
+)
+def test_indexes_of_i_go_by_their_system_names(index: dict[str, Any], first: str) -> None:
+    """Ten characters at most; a key of a constraint has no logical file at all."""
+    connector, _ = on_i(index=index)
+    name = index.get("INDEX_NAME", "ORDERS_IX")
+    found = connector.routes(bundle_of(connector, f"index SHOP.{name}"), "ASP1 SSD")
+    assert isinstance(found, NoRoute)
+    assert first in found.sentence
 
 
 def test_nothing_moves() -> None:
@@ -368,7 +450,7 @@ def test_a_view_that_is_missing_is_a_finding() -> None:
     connector = PlanOnlyConnector(of, SystemClock(), PlanSession(of, Platform.ZOS, lambda _: (Double({}), "DB2", "11")))
     assert len(connector.catalog().units) == 0
     missing = [f.sentence for f in connector.doctor() if f.code == "source_missing"]
-    assert len(missing) == 3
+    assert len(missing) == 4
 
 
 def test_the_engine_makes_the_adapter(tmp_path: Path) -> None:

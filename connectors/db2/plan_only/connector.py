@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import Clock, Mover, StatementFailed
-from connectors.db2.plan_only.look import Look, Seen, look_at_i, look_at_zos
+from connectors.db2.plan_only.look import NOWHERE, Look, Seen, look_at_i, look_at_zos
 from connectors.db2.plan_only.platforms import TITLES, Platform
 from connectors.db2.plan_only.scripts import script, trace_and_balance
 from connectors.db2.plan_only.session import PlanSession
@@ -153,11 +153,12 @@ class PlanOnlyConnector:
         unit = next((unit for unit in look.units if str(unit.key) == bundle.key), None)
         if unit is None:
             return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
+        if to_space == NOWHERE:
+            return NoRoute(code="no_space", sentence=f"{to_space} says that a storage group is not known; it is none")
         statements = unit.script(to_space)
         if not statements:
-            return NoRoute(
-                code="no_name", sentence=f"nothing here says by which name a statement may call {bundle.key}"
-            )
+            why = unit.why_no_script or "has no name here by which a statement may call it"
+            return NoRoute(code="no_name", sentence=f"{bundle.key} {why}")
         title = f"{bundle.key} from {bundle.space} to {to_space}; back: {look.undo}"
         return NoRoute(code="plan_only", sentence=script(title, statements))
 
@@ -225,7 +226,9 @@ class PlanOnlyConnector:
             return "Pin what you know to be hot: LSTATS and IFCID 199 would tell, and reset what the site itself reads."
         asps = sorted({int(space.name[3:].split()[0]) for space in look.spaces})
         return "The system's own balancer can tell: " + "; ".join(
-            statement for asp in asps for statement in trace_and_balance(asp, TRACE_MINUTES)
+            statement
+            for asp in asps
+            for statement in trace_and_balance(asp, TRACE_MINUTES, device=look.devices.get(asp, ""))
         )
 
 
