@@ -56,6 +56,8 @@ COMPONENTS = (
         laboratory=True,
     ),
     Component(("prometheus",), "promtool, which tries the alert rules on series", programs=("promtool",)),
+    Component(("zsh",), "completion in zsh", programs=("zsh",)),
+    Component(("fish",), "completion in fish", programs=("fish",)),
     Component(("openssh-client",), "signatures of approvals", programs=("ssh-keygen",)),
     Component(("fio",), "the slow-disk laboratory's check of its own disks", programs=("fio",), laboratory=True),
     Component(("chromium",), "the browser that reports are shown in", programs=("chromium",)),

@@ -6,19 +6,19 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import typer
+from agent.cli.completion.answer import VARIABLE, answer
 
-from agent.cli.app import app
-from agent.cli.commands import COMMANDS
-from agent.cli.garbage import collect_no_more, collect_seldom
-from agent.terminal.exit_codes import ExitCode
-from connectors.interruptible import left_behind
+if TYPE_CHECKING:
+    import typer
 
 
 def whole_app() -> typer.Typer:
     """The command line with every command's module imported: for reference pages and tests."""
+    from agent.cli.app import app
+    from agent.cli.commands import COMMANDS
+
     for listed in COMMANDS.values():
         import_module(f"agent.cli.{listed.module}")
     return app
@@ -26,6 +26,17 @@ def whole_app() -> typer.Typer:
 
 def main() -> None:
     """Run the command line of this process; ends it with one of ``agent.terminal.exit_codes.ExitCode``."""
+    if VARIABLE in os.environ and answer(os.environ):
+        return
+    _run()
+
+
+def _run() -> None:
+    """Everything but completed values, which a person waits for at each press of a key."""
+    from agent.cli.app import app
+    from agent.cli.garbage import collect_no_more, collect_seldom
+    from connectors.interruptible import left_behind
+
     collect_seldom()
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
@@ -41,6 +52,8 @@ def main() -> None:
 
 def _end_at_once(end: SystemExit) -> None:
     """Leave without the libraries' leave: Db2's would wait for an attempt to connect that Ctrl-C has given up."""
+    from agent.terminal.exit_codes import ExitCode
+
     with suppress(OSError):  # the reader of the pipe has gone
         sys.stdout.flush()
         sys.stderr.flush()

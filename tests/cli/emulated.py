@@ -10,7 +10,7 @@ import signal
 import struct
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,7 @@ class Terminal:
     """One command at a terminal of its own, whose screen is kept as pyte sees it."""
 
     def __init__(
-        self, site: Site, arguments: tuple[str, ...], columns: int, rows: int, environment: dict[str, str]
+        self, site: Site, command: Sequence[str], columns: int, rows: int, environment: Mapping[str, str]
     ) -> None:
         self._ours, self._theirs = pty.openpty()
         self.before = termios.tcgetattr(self._theirs)
@@ -31,8 +31,8 @@ class Terminal:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self.resize(columns, rows)
-        self.process = site.start(
-            *arguments, stdin=self._theirs, stdout=self._theirs, stderr=self._theirs, start_new_session=True,
+        self.process = site.start_program(
+            *command, stdin=self._theirs, stdout=self._theirs, stderr=self._theirs, start_new_session=True,
             preexec_fn=self._take_terminal, environment=environment,
         )  # fmt: skip
 
@@ -105,7 +105,16 @@ def at_terminal(
     site: Site, *arguments: str, columns: int = 80, rows: int = 24, **environment: str
 ) -> Iterator[Terminal]:
     """A command at an xterm of that size, unless the environment says otherwise; killed at the end if it still runs."""
-    terminal = Terminal(site, arguments, columns, rows, {"TERM": "xterm-256color", **environment})
+    with program_at_terminal(site, site.command(*arguments), columns, rows, environment) as terminal:
+        yield terminal
+
+
+@contextmanager
+def program_at_terminal(
+    site: Site, command: Sequence[str], columns: int, rows: int, environment: Mapping[str, str]
+) -> Iterator[Terminal]:
+    """The same for any program."""
+    terminal = Terminal(site, command, columns, rows, {"TERM": "xterm-256color", **environment})
     try:
         yield terminal
     finally:

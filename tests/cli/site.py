@@ -115,9 +115,19 @@ class Site:
         self, *arguments: str, environment: Mapping[str, str] | None = None, **more: Any
     ) -> subprocess.Popen[str]:
         """Run a command in a process of its own."""
-        command = [sys.executable, "-c", "from agent.cli.main import main; main()", "--config", str(self.path)]
+        return self.start_program(*self.command(*arguments), environment=environment, **more)
+
+    def command(self, *arguments: str) -> list[str]:
+        """How a command is run as a program."""
+        code = "from agent.cli.main import main; main()"
+        return [sys.executable, "-c", code, "--config", str(self.path), *arguments]
+
+    def start_program(
+        self, *command: str, environment: Mapping[str, str] | None = None, **more: Any
+    ) -> subprocess.Popen[str]:
+        """Run a program in the folder, where hotplace can be imported."""
         return subprocess.Popen(
-            [*command, *arguments], text=True, cwd=self.folder,
+            command, text=True, cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **more},
         )  # fmt: skip

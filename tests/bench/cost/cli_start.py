@@ -35,8 +35,12 @@ databases:
   policy: {minimum_history: 0s, regret: 0}
 """
 PREPARE = ("plan --observe 0.3 --propose", "approve 1 --yes", "run --once")
-STARTS = {"version": "--version", "help": "--help", "completion": ""}
-COMPLETE = {"_HOTPLACE_COMPLETE": "complete_bash", "COMP_WORDS": "hotplace pro", "COMP_CWORD": "1"}
+STARTS = {"version": "--version", "help": "--help", "completion": "", "completed_units": ""}
+IN_BASH = {"_HOTPLACE_COMPLETE": "complete_bash"}
+COMPLETE = {
+    "completion": {**IN_BASH, "COMP_WORDS": "hotplace pro", "COMP_CWORD": "1"},
+    "completed_units": {**IN_BASH, "COMP_WORDS": "hotplace explain shop.", "COMP_CWORD": "2"},
+}
 READS = ("history", "proposals", "show 1", "outcomes", "pins", "status")
 
 
@@ -47,10 +51,7 @@ def measurements() -> list[Measurement]:
         (folder / "hotplace.yaml").write_text(CONFIG, encoding="utf-8")
         for arguments in PREPARE:
             processor_seconds(folder, arguments)
-        starts = {
-            kind: _runs(folder, arguments, COMPLETE if kind == "completion" else {})
-            for kind, arguments in STARTS.items()
-        }
+        starts = {kind: _runs(folder, arguments, COMPLETE.get(kind, {})) for kind, arguments in STARTS.items()}
         reads = {arguments.split()[0]: _runs(folder, arguments, {}) for arguments in READS}
     return [*_lines("agent.cli_start_seconds", starts), *_lines("agent.cli_ledger_seconds", reads)]
 

@@ -1,0 +1,178 @@
+"""The values themselves: read from the ledger's file and the configuration as they are, in a few milliseconds.
+
+Without the ledger's own classes and the configuration's checks, which take longer to import than a person waits for a
+key. What cannot be read has no values: completion is silent, and commands say what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from agent.cli.completion.kinds import Kind
+
+VARIABLE = "HOTPLACE_CONFIG"
+PLACES = (Path("hotplace.yaml"), Path("/etc/hotplace/hotplace.yaml"))
+LEDGER = "/var/lib/hotplace/ledger.db"  # where the configuration names none
+STATUS = "status"  # agent.ledger.state_names.STATUS
+MOST = 300  # values
+BUSY_SECONDS = 0.05  # that the file may be locked
+_PROPOSALS = """
+SELECT CAST(id AS TEXT) AS value, state FROM proposals
+WHERE database = :database AND substr(CAST(id AS TEXT), 1, length(:begins)) = :begins
+AND state IN (SELECT value FROM json_each(:states)) ORDER BY id DESC LIMIT :most
+"""
+_MOVES = """
+SELECT CAST(moves.id AS TEXT), moves.state FROM moves JOIN proposals ON proposals.id = moves.proposal_id
+WHERE database = :database AND substr(CAST(moves.id AS TEXT), 1, length(:begins)) = :begins
+AND moves.state IN (SELECT value FROM json_each(:states)) ORDER BY moves.id DESC LIMIT :most
+"""
+_UNITS = """
+SELECT unit_key, '' FROM unit_slots WHERE database = :database AND (
+substr(unit_key, 1, length(:begins)) = :begins OR substr(replace(unit_key, '"', ''), 1, length(:begins)) = :begins
+) LIMIT :most
+"""
+_FIRST_AND_LAST_UNIT = """
+SELECT min(unit_key), max(unit_key) FROM unit_slots WHERE database = :database AND (
+substr(unit_key, 1, length(:begins)) = :begins OR substr(replace(unit_key, '"', ''), 1, length(:begins)) = :begins
+)
+"""
+_PINS = """
+SELECT pattern, '' FROM pins
+WHERE database = :database AND substr(pattern, 1, length(:begins)) = :begins ORDER BY pattern LIMIT :most
+"""
+_SAMPLED = "SELECT body FROM documents WHERE database = ? AND name = ?"
+# States by name, and not from agent.model.states, which takes as long to import as all of this; a test compares them.
+STATES = {
+    Kind.UNDECIDED: ("proposed",),
+    Kind.OPEN: ("proposed", "approved"),
+    Kind.PROPOSALS: ("proposed", "approved", "rejected", "expired", "superseded", "finished"),
+    Kind.PLACED: ("placed", "settling", "kept"),
+    Kind.TO_DO: ("approved", "precheck", "running", "paused", "unknown"),
+    Kind.PAUSED: ("approved", "paused", "running"),
+}
+
+
+_OF_UNITS = frozenset({Kind.UNITS, Kind.UNIT_KEYS})
+_OF_MOVES = frozenset({Kind.PLACED, Kind.TO_DO, Kind.PAUSED})
+
+
+def values_of(kind: Kind, begins: str, *, config: str = "", database: str = "") -> list[tuple[str, str]]:
+    """Values that begin so, each with a word about it or "", the most likely first.
+
+    Args:
+        kind: of which kind.
+        begins: what was typed of it.
+        config: file that --config names; "": where it is looked for.
+        database: that --database names; "": the only one, or all.
+    """
+    try:
+        path, values = _read_config(config)
+    except (OSError, ValueError):
+        return []
+    names = [database] if database else [str(each.get("name", "")) for each in _databases(values)]
+    if kind is Kind.DATABASES:
+        return [(each["name"], str(each.get("engine", ""))) for each in _databases(values) if _fits(each, begins)]
+    found = _spaces_of_config(values, names) if kind is Kind.SPACES else []
+    try:
+        with closing(_open(_ledger(path, values))) as ledger:
+            for name in names:
+                found += _stored(ledger, kind, name, begins)
+    except (sqlite3.Error, OSError, ValueError):
+        pass  # there is no ledger yet, or it cannot be read: what the configuration says is left
+    unique = dict(pair for pair in reversed(found) if pair[0].isprintable() and pair[0])
+    return [(value, word) for value, word in reversed(unique.items()) if _begins_so(kind, value, begins)]
+
+
+def as_written(kind: Kind, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Values as a person would write them: keys that `explain` understands without their quotes go without them."""
+    if kind is not Kind.UNITS:
+        return list(found)
+    plain = Counter(value.replace('"', "") for value, _ in found)
+    return [(short if plain[short := value.replace('"', "")] == 1 else value, word) for value, word in found]
+
+
+def _begins_so(kind: Kind, value: str, begins: str) -> bool:
+    return value.startswith(begins) or (kind in _OF_UNITS and value.replace('"', "").startswith(begins))
+
+
+def _read_config(named: str) -> tuple[Path, Mapping[str, Any]]:
+    """The configuration as plain values, unchecked.
+
+    Raises:
+        OSError, ValueError: there is none, or it is no YAML.
+    """
+    import yaml
+
+    given = named or os.environ.get(VARIABLE, "")
+    path = next((each for each in ([Path(given)] if given else PLACES) if each.is_file()), None)
+    if path is None:
+        raise OSError("no configuration")
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+    return path, values if isinstance(values, dict) else {}
+
+
+def _databases(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    listed = values.get("databases")
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
+def _fits(database: Mapping[str, Any], begins: str) -> bool:
+    name = database.get("name")
+    return isinstance(name, str) and name.isprintable() and name.startswith(begins)
+
+
+def _spaces_of_config(values: Mapping[str, Any], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Spaces that tiers name."""
+    tiers = (tier for each in _databases(values) if each.get("name") in names for tier in each.get("tiers") or ())
+    return [(str(space), str(tier.get("name", ""))) for tier in tiers for space in tier.get("spaces") or ()]
+
+
+def _ledger(config: Path, values: Mapping[str, Any]) -> Path:
+    place = values.get("ledger")
+    named = place.get("path", LEDGER) if isinstance(place, dict) else LEDGER
+    return config.absolute().parent / str(named)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """The file, for reading only: nothing is created, and nothing waits for a lock."""
+    if not path.is_file():
+        raise OSError(f"there is no {path}")
+    name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+
+
+def _stored(ledger: sqlite3.Connection, kind: Kind, database: str, begins: str) -> list[tuple[str, str]]:
+    if kind is Kind.SPACES:
+        return list(_sampled_spaces(ledger, database))
+    states = json.dumps(STATES.get(kind, ()))
+    given = {"database": database, "begins": begins, "most": MOST, "states": states}
+    found = ledger.execute(_query(kind), given).fetchall()
+    if len(found) == MOST and kind in _OF_UNITS:
+        # The first and the last too: what all have in common is put on the command line, and must be common to all.
+        found += [(end, "") for end in ledger.execute(_FIRST_AND_LAST_UNIT, given).fetchone()]
+    return found
+
+
+def _query(kind: Kind) -> str:
+    if kind in _OF_UNITS:
+        return _UNITS
+    if kind is Kind.PINS:
+        return _PINS
+    return _MOVES if kind in _OF_MOVES else _PROPOSALS
+
+
+def _sampled_spaces(ledger: sqlite3.Connection, database: str) -> Iterator[tuple[str, str]]:
+    """Spaces that the daemon saw with its last sample."""
+    for (body,) in ledger.execute(_SAMPLED, (database, STATUS)):
+        for space in json.loads(body).get("spaces") or ():
+            yield str(space["space"]), str(space["tier"] or "")
