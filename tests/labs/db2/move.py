@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from tests.labs.db2 import refusals
 from tests.labs.db2.sessions import Session
 from tests.labs.db2.target import check_homes, check_room, load, options_of, statistics_after
-from tests.labs.db2.world import OF_THE_SYSTEM, Index, Move, Table, Utility, World, counts
+from tests.labs.db2.world import OF_THE_SYSTEM, PAGE_SIZE, Index, Move, Table, Utility, World, counts
 
 ARGUMENTS = 11
 FINISHED = ("COMPLETE", "COMPLETE_WITH_WARNINGS")
@@ -86,6 +86,7 @@ class _Phase:
         self._world = world
         self._session = session
         self._key = (schema, name)
+        self._logged = 0  # bytes of log that the copy has written
 
     def run(self, phase: str, arguments: list[str]) -> None:
         """Take its time as a utility that others can see, then do it; one that is ended half-way has not happened."""
@@ -121,8 +122,19 @@ class _Phase:
                 self._world.moves[self._key].protocol["COPY_TOTAL_ROWS"] = str(
                     int(self._table().rows * min(1.0, share))
                 )
+                self._log(min(1.0, share))
                 self._world.touch()
         return self._world.is_over(phase, began)
+
+    def _log(self, share: float) -> None:
+        """So much of the table is copied, by logged inserts unless a LOAD does it."""
+        if "COPY_USE_LOAD" in options_of(self._world.moves[self._key].protocol["INIT_OPTS"]):
+            return
+        whole = sum(self._table().pages_by_space().values()) * PAGE_SIZE
+        more = int(whole * share) - self._logged
+        self._logged += more
+        for standby in self._world.standbys:
+            standby.write(more)
 
     def _act(self, phase: str) -> None:
         if phase == "INIT":
@@ -209,6 +221,7 @@ class _Phase:
         options = options_of(move.protocol["INIT_OPTS"])
         if "COPY_USE_LOAD" in options:
             load(self._world, self._key, options["COPY_USE_LOAD"])
+        self._log(1.0)
         home.pages, home.lob_pages = source.pages, source.lob_pages
         move.target.indexes = [_copied(index, number) for number, index in enumerate(table.indexes, start=1)]
         move.protocol |= {"COPY_START": _now(), "COPY_END": _now(), "STATUS": "REPLAY"}

@@ -95,6 +95,23 @@ def test_emulated_server_rule_17_no_rows_without_hadr(db2: Db2, session: Any) ->
     ]
 
 
+@pytest.mark.parametrize(("options", "share"), [("", 0.5), ('COPY_USE_LOAD "COPY YES TO /backup"', 0.0)])
+def test_emulated_server_rule_17_a_copy_is_log(db2: Db2, session: Any, table: str, options: str, share: float) -> None:
+    """Inserts of COPY are logged: what is not sent is the gap, while it runs too. A LOAD writes no rows there."""
+    db2.lab.behave(hadr_role="PRIMARY")
+    db2.lab.set_standby(1, state="PEER", connected="CONNECTED", gap=0, replay_gap=0, unsent_share=0.5)
+    call = (
+        f"CALL SYSPROC.ADMIN_MOVE_TABLE('APP','{table}','TS_FAST','TS_FAST','TS_FAST','','','','','{options}','{{}}')"
+    )
+    rows(session, call.format("INIT"))
+    assert rows(session, STANDBYS)[0][3] == 0
+    rows(session, call.format("COPY"))
+    pages = (640 + 32) + (64 + 32)  # of data and of the index, each with an extent of its map
+    assert rows(session, STANDBYS)[0][3] == int(pages * 4_096 * share)
+    db2.lab.set_standby(1, unsent_share=0.0, unsent=0.0)
+    rows(session, call.format("CANCEL"))
+
+
 def test_emulated_server_rule_18_log_room_in_bytes(db2: Db2, session: Any) -> None:
     """25 files of 1,024 pages of 4 KB, less what transactions hold; whose is the oldest."""
     assert rows(session, LOG) == [(25 * 1_024 * 4_096, 0, 0)]

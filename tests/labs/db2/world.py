@@ -250,6 +250,13 @@ class Standby:
     log_waits: int = 0
     log_wait_now_ms: int = 0  # for how long the log writer waits just now
     log_position: int = 1_000_000
+    unsent_share: float = 0.0  # of the log that copies write, which it receives later
+    unsent: float = 0.0  # bytes of that
+
+    def write(self, size: int) -> None:
+        """So many bytes of log were written at the primary."""
+        self.log_position += size
+        self.unsent += size * self.unsent_share
 
 
 @dataclass

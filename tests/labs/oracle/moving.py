@@ -288,7 +288,8 @@ def _make_room(database: EmulatedDatabase, copies: list[Copy]) -> None:
 def _copy(session: EmulatedSession, copies: list[Copy], target: str, name: str) -> None:
     """Copy segments; a cancel takes everything back."""
     try:
-        _take_time(session, sum(copy.segment.bytes for copy in copies), target, name)
+        written = sum(copy.segment.bytes for copy in copies if copy.segment.created)
+        _take_time(session, sum(copy.segment.bytes for copy in copies), target, name, redo=written)
     except OracleError:
         with session.database.changed:
             _give_back(session.database, copies)
@@ -296,8 +297,11 @@ def _copy(session: EmulatedSession, copies: list[Copy], target: str, name: str) 
         raise
 
 
-def _take_time(session: EmulatedSession, total: int, target: str, name: str) -> None:
-    """Take the time it takes, visibly and in small pieces; a test may change the pace meanwhile."""
+def _take_time(session: EmulatedSession, total: int, target: str, name: str, *, redo: int = 0) -> None:
+    """Take the time it takes, visibly and in small pieces; a test may change the pace meanwhile.
+
+    So much redo is written on the way: what is cancelled has written its part.
+    """
     database = session.database
     operation = LongOperation(
         session.session_id, session.serial, session.user.name, name, target, max(1, total // BLOCK), session.now()
@@ -307,6 +311,11 @@ def _take_time(session: EmulatedSession, total: int, target: str, name: str) -> 
     for piece in range(1, SLICES + 1):
         session.pause(max(database.least_seconds, database.seconds_per_gb * total / 2**30) / SLICES)
         operation.done_blocks = operation.total_blocks * piece // SLICES
+        with database.changed:
+            part = redo * piece // SLICES - redo * (piece - 1) // SLICES
+            database.statistics[0]["redo size"] += part
+            database.redo.write(part)
+            database.touch()
 
 
 def _give_back(database: EmulatedDatabase, copies: list[Copy]) -> None:
@@ -329,8 +338,6 @@ def _apply(database: EmulatedDatabase, copies: list[Copy]) -> None:
             segment.counters = [Counter[str]() for _ in segment.counters]
             writes = {"physical writes": segment.blocks, "physical writes direct": segment.blocks}
             segment.counters[0].update({**writes, "physical write requests": -(-segment.blocks // 128)})
-            database.statistics[0]["redo size"] += segment.bytes
-            database.redo.write(segment.bytes)
         segment.data_object_id = database.next_id()
         segment.tablespace = copy.tablespace
 

@@ -20,11 +20,13 @@ class Destination:
     logs_not_received: int = 0
     logs_not_applied: int = 0  # of those that it has received
     gap_status: str = "NO GAP"
+    unsent_share: float = 0.0  # of the redo that is written, which does not get there as fast
+    unsent: float = 0.0  # bytes of that
 
     @property
     def synchronized(self) -> bool:
         """Whether a failover to it would lose nothing."""
-        return self.synchronous and self.status == "VALID" and not self.logs_not_received
+        return self.synchronous and self.status == "VALID" and not self.logs_not_received and not self.unsent
 
 
 @dataclass(slots=True)
@@ -45,10 +47,16 @@ class Redo:
         """Of the log that is written now."""
         return FIRST_SEQUENCE + self.written // self.log_bytes
 
+    def not_received(self, to: Destination) -> int:
+        """Logs that a destination lacks."""
+        return to.logs_not_received + int(to.unsent // self.log_bytes)
+
     def write(self, size: int) -> None:
         """Redo of some work; each log that is full is archived into the recovery area."""
         before = self.sequence
         self.written += size
+        for to in self.destinations:
+            to.unsent += size * to.unsent_share
         if self.area_limit:
             self.area_used += (self.sequence - before) * self.log_bytes
 

@@ -79,6 +79,18 @@ def test_a_move_is_redo(lab: OracleHarness) -> None:
     assert answer(lab, STATES)[1][2] == 99 + 4
 
 
+def test_a_standby_falls_behind_while_a_move_runs(lab: OracleHarness) -> None:
+    """Rule 13c: half of 16 MB of redo waits to be sent, two of four logs: a standby synchronous no longer."""
+    lab.database.set_redo(log_bytes=4 << 20)
+    lab.database.set_destination(2, unsent_share=0.5, synchronous=True)
+    lab.database.add_table(OWNER, "ORDERS", "SLOW", 16 << 20)
+    with lab.session(AGENT) as session:
+        session.cursor().execute(f"ALTER TABLE {OWNER}.ORDERS MOVE TABLESPACE FAST")
+    assert answer(lab, STATES)[1] == (2, "PHYSICAL", 101, 101, "NO GAP", "NO")
+    lab.database.set_destination(2, unsent_share=0.0, unsent=0.0)
+    assert answer(lab, STATES)[1] == (2, "PHYSICAL", 103, 103, "NO GAP", "YES")
+
+
 def test_without_a_recovery_area_there_is_no_row(lab: OracleHarness) -> None:
     """Rule 13d: the archive goes into a folder, whose room no view tells."""
     lab.database.set_redo(area_limit=0)

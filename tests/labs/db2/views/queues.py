@@ -47,11 +47,12 @@ def standbys(world: World) -> Rows:
 def _positions(standby: Standby) -> dict[str, int | None]:
     """In the log, as the heartbeat told last; of one that was never connected nothing is known."""
     own = standby.log_position
-    received = None if standby.gap is None else own - standby.gap
+    gap = None if standby.gap is None else standby.gap + int(standby.unsent)
+    received = None if gap is None else own - gap
     replayed = None if received is None or standby.replay_gap is None else received - standby.replay_gap
     return {
         "PRIMARY_LOG_POS": own, "STANDBY_LOG_POS": received, "STANDBY_REPLAY_LOG_POS": replayed,
-        "HADR_LOG_GAP": standby.gap, "STANDBY_RECV_REPLAY_GAP": standby.replay_gap,
+        "HADR_LOG_GAP": gap, "STANDBY_RECV_REPLAY_GAP": standby.replay_gap,
     }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def destinations(db: EmulatedDatabase, _: int) -> Rows:
         yield {
             "DEST_ID": to.number, "DEST_NAME": f"LOG_ARCHIVE_DEST_{to.number}", "STATUS": to.status,
             "TARGET": "STANDBY", "BINDING": "OPTIONAL", "DESTINATION": _name(to).lower(), "ERROR": to.error or None,
-            "LOG_SEQUENCE": redo.sequence - to.logs_not_received, "DELAY_MINS": 0,
+            "LOG_SEQUENCE": redo.sequence - redo.not_received(to), "DELAY_MINS": 0,
             "TRANSMIT_MODE": "PARALLELSYNC" if to.synchronous else "ASYNCHRONOUS",
             "AFFIRM": "YES" if to.synchronous else "NO", "DB_UNIQUE_NAME": _name(to), "CON_ID": WHOLE,
         }  # fmt: skip
@@ -51,7 +51,7 @@ def destination_states(db: EmulatedDatabase, _: int) -> Rows:
         "SYNCHRONIZATION_STATUS": "CHECK CONFIGURATION", "SYNCHRONIZED": "NO", "GAP_STATUS": None,
     }  # fmt: skip
     for to in db.redo.destinations:
-        received = last - to.logs_not_received
+        received = last - db.redo.not_received(to)
         yield {
             **common, "DEST_ID": to.number, "DEST_NAME": f"LOG_ARCHIVE_DEST_{to.number}", "STATUS": to.status,
             "TYPE": "PHYSICAL", "DATABASE_MODE": "MOUNTED-STANDBY", "RECOVERY_MODE": "MANAGED REAL TIME APPLY",
