@@ -1,0 +1,197 @@
+"""Where the reads of one table go, by looks at the buffer pool against the truth, and what the looks cost.
+
+The same look-ups run twice: against a copy of the table in twenty partitions, whose counters are the truth, and against
+the table itself, into which hotplace's own looker looks within its budget. Three loads: four fifths of the look-ups
+among the newest tenth of the rows, the same in one stripe of every ten, and all rows alike. What counts is the largest
+difference, over the twentieths of the table, between the share of the reads that was true and the one that was seen.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import psycopg
+
+from agent.block_heat.choice import LookedAt
+from agent.block_heat.looker import BlockLooker
+from agent.block_heat.stored import load_block_heat
+from agent.ledger import Ledger
+from agent.model.clock import SystemClock
+from connectors.model import F64
+from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.settings import PostgresqlSettings
+from policies.block_heat.concentration import Shape, concentrate
+from policies.block_heat.range_heat import RangeHeat
+from tests.bench.lab.figures import say, table
+from tests.bench.lab.load import Group, Script, Workload, start
+from tests.bench.lab.pace import Pace
+from tests.bench.lab.rig import LabUnavailable, Rig, running_rig
+from tests.bench.lab.schema import Table
+from tests.bench.measurement import Measurement
+
+COMMAND = "python -m tests.bench.lab inside"
+DEBIAN = 15  # the embedded servers lack pg_buffercache
+ROWS, PARTS, CLIENTS = 1_200_000, 20, 4  # rows at scale 1
+TRUE_RUNS, SEEN_RUNS = 2, 9  # times ``Pace.run_seconds``
+SHARE = 0.002  # of one session's time for looks, the goal; the default is a quarter of it
+GOAL_ERROR, GOAL_SHARE = 0.05, 0.002
+EXPECTED = {"newest tenth": Shape.NEWEST, "stripes": Shape.SCATTERED, "all alike": Shape.EVEN}
+
+
+def loads(rows: int) -> dict[str, str]:
+    """By name, in pgbench's language, which row is looked up."""
+    part = rows // PARTS
+    mostly = "\\set cold random(1, 5)\n\\if :cold > 1\n{hot}\\else\n{any}\\endif\n"
+    anywhere = f"\\set id random(1, {rows})\n"
+    newest = f"\\set id random({rows * 9 // 10 + 1}, {rows})\n"
+    stripes = f"\\set at random(0, {PARTS - 1})\n\\set id :at * {part} + random(1, {part // 10})\n"
+    return {
+        "newest tenth": mostly.format(hot=newest, any=anywhere),
+        "stripes": mostly.format(hot=stripes, any=anywhere),
+        "all alike": anywhere,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One load: the truth and what was seen."""
+
+    load: str
+    true: F64  # (PARTS,) shares of the reads
+    seen: F64
+    shape: Shape
+    coverage: float
+    server_share: float
+    pairs: int
+
+    @property
+    def error(self) -> float:
+        """Largest difference of a part's share."""
+        return float(np.abs(self.true - self.seen).max())
+
+
+def run(pace: Pace, major: int = DEBIAN) -> list[Seen]:
+    """All loads.
+
+    Raises:
+        LabUnavailable: this server has no pg_buffercache.
+    """
+    with running_rig(pace, major=major) as rig:
+        rows = round(ROWS * pace.scale) // (10 * PARTS) * 10 * PARTS
+        rig.fill([Table(name="whole", rows=rows)])
+        with rig.session() as dba:
+            if not dba.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_buffercache'").fetchone():
+                raise LabUnavailable(f"PostgreSQL {major} here lacks pg_buffercache: --major {DEBIAN}")
+            dba.execute("CREATE EXTENSION pg_buffercache")
+        rig.build(_split(rows))
+        return [_seen(rig, load, script, pace) for load, script in loads(rows).items()]
+
+
+def _split(rows: int) -> list[str]:
+    """The copy in parts of equal rows."""
+    step = rows // PARTS
+    parts = [
+        f"CREATE TABLE part{at} PARTITION OF parts FOR VALUES FROM ({at * step + 1}) TO ({(at + 1) * step + 1})"
+        for at in range(PARTS)
+    ]
+    create = "CREATE TABLE parts (id int PRIMARY KEY, n int, filler text) PARTITION BY RANGE (id)"
+    return [create, *parts, "INSERT INTO parts SELECT * FROM whole ORDER BY id"]
+
+
+def _seen(rig: Rig, load: str, text: str, pace: Pace) -> Seen:
+    true_seconds, seen_seconds = TRUE_RUNS * pace.run_seconds, SEEN_RUNS * pace.run_seconds
+    with _clients(rig, text, "parts", pace.warm_seconds + true_seconds), rig.session() as dba:
+        time.sleep(pace.warm_seconds)
+        before = _reads(dba)
+        time.sleep(true_seconds)
+        true = _reads(dba) - before
+    with _clients(rig, text, "whole", pace.warm_seconds + seen_seconds):
+        time.sleep(pace.warm_seconds)
+        heat, share = _look(rig, load, seen_seconds)
+    seen = _by_part(heat)
+    found = Seen(
+        load=load, true=true / true.sum(), seen=seen / seen.sum(), shape=concentrate(heat).shape,
+        coverage=heat.coverage, server_share=share, pairs=heat.pairs,
+    )  # fmt: skip
+    say(f"  {load}: error {found.error:.3f}, {found.shape}, {found.pairs} pairs, {share:.5f} of a session")
+    return found
+
+
+@contextmanager
+def _clients(rig: Rig, text: str, name: str, seconds: float) -> Iterator[None]:
+    script = Script(name="lookup", text=f"{text}SELECT n FROM {name} WHERE id = :id;\n")
+    workload = Workload(groups=(Group(scripts=(script,), clients=CLIENTS),))
+    clients = start(rig.server, rig.folder, workload, 2 * seconds, seed=7)
+    try:
+        yield
+    finally:
+        clients.stop()
+
+
+def _reads(dba: psycopg.Connection) -> F64:
+    rows = dba.execute(
+        "SELECT heap_blks_read FROM pg_statio_user_tables WHERE relname ~ '^part[0-9]' ORDER BY substr(relname, 5)::int"
+    ).fetchall()
+    return np.array([row[0] for row in rows], dtype=np.float64)
+
+
+def _look(rig: Rig, load: str, seconds: float) -> tuple[RangeHeat, float]:
+    """What the looker makes of it in so many seconds, and the share of a session's time that it took."""
+    clock, name = SystemClock(), load.replace(" ", "_")
+    settings = PostgresqlSettings.model_validate(
+        {"host": str(rig.server.folder), "dbname": "postgres", "user": "postgres"}
+    )
+    connector = PostgresqlConnector(settings, clock)
+    with rig.session() as dba, Ledger.open(rig.folder / f"{name}.db", clock) as ledger:
+        row = dba.execute("SELECT 'whole'::regclass::oid::bigint").fetchone()
+        assert row is not None, "it was built"
+        looker = BlockLooker(name, SHARE, lambda: connector, ledger, clock)
+        looker.choose((LookedAt(key="whole", physical_id=row[0]),))
+        started = clock.monotonic()
+        while clock.monotonic() - started < seconds:
+            looker.take_turn()
+            clock.sleep(0.5)
+        share = looker.server_seconds / (clock.monotonic() - started)
+        looker.close(save=True)
+        connector.close()
+        return load_block_heat(ledger, name)["whole"], share
+
+
+def _by_part(heat: RangeHeat) -> F64:
+    """Reads of each twentieth of the blocks; a range that lies in two of them is shared out."""
+    edges = np.minimum(np.arange(heat.ranges + 1) * heat.width, heat.blocks)
+    upto = np.concatenate(([0.0], np.cumsum(heat.reads.sum(axis=0))))
+    return np.diff(np.interp(np.linspace(0, heat.blocks, PARTS + 1), edges, upto))
+
+
+def measurements(pace: Pace, major: int = DEBIAN) -> list[Measurement]:
+    """Run and report."""
+    found = run(pace, major=major)
+    columns = ("load", "pairs", "error", "shape", "covered", "of a session")
+    rows = [
+        (
+            each.load, str(each.pairs), f"{each.error:.3f}", str(each.shape), f"{each.coverage:.0%}",
+            f"{each.server_share:.5f}",
+        )
+        for each in found
+    ]  # fmt: skip
+    table(f"heat inside a table, PostgreSQL {major}", columns, rows)
+    worst = max(found, key=lambda each: each.error)
+    wrong = [f"{each.load}: {each.shape}" for each in found if each.shape is not EXPECTED[each.load]]
+    return [
+        Measurement(
+            name="lab.inside.hot_share_error_max", value=worst.error, unit="of the reads", better="lower",
+            command=COMMAND,
+            note=f"goal {GOAL_ERROR:g}; {worst.load}; {PARTS} parts of the table, {len(found)} loads; "
+                 f"{'all shapes right' if not wrong else 'wrong shapes: ' + ', '.join(wrong)}; PostgreSQL {major}",
+        ),
+        Measurement(
+            name="lab.inside.server_share", value=max(each.server_share for each in found),
+            unit="of one session's time", better="lower", command=COMMAND,
+            note=f"goal {GOAL_SHARE:g}; {sum(each.pairs for each in found)} pairs of looks, 16 MB of shared buffers",
+        ),
+    ]  # fmt: skip
