@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from tests.bench.measurement import Measurement
-from tests.fault_simulation.__main__ import repeat_command, run_seed
+from tests.fault_simulation.runs import repeat_command, run_seed
 from tests.fault_simulation.site import Report
 
 COMMAND = "python -m tests.bench fault_simulation"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from tests.fault_simulation.__main__ import repeat_command, run
+from tests.fault_simulation import __main__ as program
 from tests.fault_simulation.mutants import MUTANTS, Mutant
 from tests.fault_simulation.oracles import ORACLES
+from tests.fault_simulation.runs import repeat_command, run, run_seed
 from tests.fault_simulation.script import Kind, Trigger, draw
 from tests.fault_simulation.shrinking import shrink
 
@@ -44,3 +47,9 @@ def test_every_kind_of_fault_is_drawn() -> None:
     events = [event for seed in range(400) for event in draw(seed).events]
     assert {event.kind for event in events} == set(Kind)
     assert {event.trigger for event in events} == set(Trigger)
+
+
+def test_other_processes_find_what_they_are_to_run() -> None:
+    """With --jobs: what belongs to a package's __main__ is not found by a process that is started for it."""
+    assert pickle.loads(pickle.dumps(program.run_seed)) is run_seed
+    assert run_seed.__module__ == "tests.fault_simulation.runs"

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from tests.fault_simulation.__main__ import repeat_command, run_seed, shrunk
 from tests.fault_simulation.oracles import APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES
+from tests.fault_simulation.runs import repeat_command, run_seed, shrunk
 
 SEEDS, PARTS = 10, 2
 OFTEN = (APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES)  # asked in every few runs

@@ -28,6 +28,7 @@ def test_an_untouched_chain_verifies(ledger: Ledger, number: int) -> None:
     """Every row, from the first."""
     report = ledger.audit.verify()
     assert (report.ok, report.rows, report.broken_id) == (True, 6, None)
+    assert report.sentence == "all 6 audit rows fit"
     assert report.head == ledger.audit.rows(1)[0].hash
 
 

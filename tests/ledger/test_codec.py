@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -150,6 +151,14 @@ def test_a_damaged_blob_is_refused(data: st.DataObject) -> None:
         for damaged in (flipped, blob[:at], data.draw(st.binary(max_size=30))):
             with pytest.raises(ValueError):
                 decode(damaged)
+
+
+def test_bytes_that_no_array_claims_are_refused() -> None:
+    """A blob whose frame is intact and holds more than its index says was not written by this code."""
+    whole = zstandard.ZstdDecompressor().decompress(encode_arrays({"a": np.arange(5.0)}))
+    longer = zstandard.ZstdCompressor(write_checksum=True).compress(whole + b"x")
+    with pytest.raises(ValueError, match=f"has {len(whole) + 1} bytes, expected {len(whole)}"):
+        decode_arrays(longer)
 
 
 def test_one_kind_of_blob_is_not_the_other() -> None:

@@ -112,8 +112,8 @@ def _judge(mutant: Mutant, covered: dict[str, dict[str, Any]], most_seconds: flo
 def passing_by(mutant: Mutant, covered: dict[str, dict[str, Any]]) -> dict[str, float]:
     """Seconds of each test that passes by a mistake; of what runs on import, of each that passes by its module."""
     there = {test: set(seen["lines"].get(mutant.path, ())) for test, seen in covered.items()}
-    by_line = {test for test, lines in there.items() if lines & set(mutant.change.lines)}
-    chosen = by_line or {test for test, lines in there.items() if lines}
+    wanted = None if mutant.change.on_import else set(mutant.change.lines)
+    chosen = (test for test, lines in there.items() if (lines if wanted is None else lines & wanted))
     return {test: covered[test]["seconds"] for test in chosen}
 
 

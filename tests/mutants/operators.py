@@ -35,6 +35,7 @@ class Change:
     stop: int
     before: str
     after: str
+    on_import: bool = False  # carried out when the module is imported, and not by a test
 
     @property
     def lines(self) -> range:
@@ -60,6 +61,7 @@ class _Walk(ast.NodeVisitor):
     def __init__(self, text: str) -> None:
         self.coded = text.encode()
         self.found: list[Change] = []
+        self._in_function = False
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -76,7 +78,9 @@ class _Walk(ast.NodeVisitor):
         stop = self._starts[node.end_lineno - 1] + node.end_col_offset
         before = self.coded[start:stop].decode()
         text = after if isinstance(after, str) else f"({ast.unparse(after)})"
-        self.found.append(Change(kind, node.lineno, node.end_lineno, start, stop, before, text))
+        self.found.append(
+            Change(kind, node.lineno, node.end_lineno, start, stop, before, text, on_import=not self._in_function)
+        )
 
     # -- declarations: only what they contain is carried out --------------------------------------------------------
 
@@ -84,7 +88,9 @@ class _Walk(ast.NodeVisitor):
         """Its defaults and its body."""
         for default in (*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)):
             self.visit(default)
+        outside, self._in_function = self._in_function, True
         self._visit_all(node.body)
+        self._in_function = outside
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Its body."""
@@ -144,6 +150,11 @@ class _Walk(ast.NodeVisitor):
     def visit_Break(self, node: ast.Break) -> None:
         """The loop goes on."""
         self._note("loop", node, "continue")
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Arguments; whether ``zip`` is strict is an assertion too."""
+        if node.arg != "strict":
+            self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
         """For readers and type checkers: what it says always holds."""

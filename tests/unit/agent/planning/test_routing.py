@@ -8,9 +8,11 @@ from typing import cast
 
 import pytest
 
+from agent.planning.planner import _costs_to_weigh
 from agent.planning.routing import Routed, find_routes
 from connectors.base import Connector
 from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
+from policies.model.moves import RouteCost
 from policies.model.plan import MoveReason
 from policies.placement.balancer import make_plan
 from policies.placement.combining import combine_moves
@@ -164,6 +166,22 @@ def test_a_whole_without_a_way_is_remembered_by_its_name() -> None:
     situation = found.refused.learnt(Site().situation(units))
     assert (situation.no_wide, situation.no_route) == ({TS: "it does not move"}, {})
     assert not any(move.wide for move in make_plan(situation, BARE).moves)
+
+
+def test_what_a_route_costs_is_weighed_once() -> None:
+    """Of a dear one the plan is made again with its cost; not for a whole, and not where the plan knew it already."""
+    units = [Unit(key="a", sync=50.0, wide=TS), Unit(key="b", sync=50.0, wide=TS), *family()[::2]]
+    situation = Site().situation(units)
+    plan = make_plan(situation, replace(BARE, maximum_moves=3))
+    assert {bool(move.wide) for move in plan.moves} == {True, False}
+    dear = [RouteCost(log_seconds=0.0, blocked_seconds=1e9, follow_up_seconds=0.0)] * len(plan.moves)
+    cheap = [RouteCost(log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0)] * len(plan.moves)
+    own = {move.key for move in plan.moves if not move.wide}
+    assert set(_costs_to_weigh(situation, plan, dear, BARE)) == own
+    assert _costs_to_weigh(situation, plan, cheap, BARE) == {}
+    known = min(own)
+    situation = replace(situation, route_costs={known: dear[0]})
+    assert set(_costs_to_weigh(situation, plan, dear, BARE)) == own - {known}
 
 
 def test_an_order_that_finds_no_room_is_not_taken() -> None:

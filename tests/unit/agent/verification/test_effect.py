@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.verification.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate
+from agent.verification.effect import LEAST_AFTER, LEAST_BEFORE, Effect, _with_feedback, estimate
 from agent.verification.judgement import LOOKS, look_seconds
 from agent.verification.usual_wait import Evidence, queue_curve
 from connectors.model import F64
@@ -44,6 +44,22 @@ def estimated(before: Evidence, after: Evidence) -> Effect:
     found = estimate(before, after, seed=7)
     assert found is not None
     return found
+
+
+@pytest.mark.parametrize(
+    ("change", "near", "counted", "further"),
+    [
+        (-0.5, -0.2, -0.2, -0.3),  # helps, and more than where loads are known
+        (0.5, 0.2, 0.2, 0.3),  # hurts, and more
+        (-0.2, -0.5, -0.2, 0.0),  # helps less than where loads are known
+        (0.2, 0.5, 0.2, 0.0),
+        (-0.5, 0.2, -0.5, 0.0),  # the known loads say the opposite
+        (-0.5, 0.0, -0.5, 0.0),
+    ],
+)
+def test_beyond_known_loads_less_is_certain(change: float, near: float, counted: float, further: float) -> None:
+    """What goes further the same way than at the nearest known loads is possible; anything else counts as it is."""
+    assert _with_feedback(change, near) == (counted, pytest.approx(further))
 
 
 @pytest.mark.parametrize("change", [-0.7, 0.0, 0.25])

@@ -1,0 +1,49 @@
+"""One run of a script or a seed, what is left of one that fails, and the command that repeats it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from tests.fault_simulation.oracles import Oracles
+from tests.fault_simulation.script import Script, draw
+from tests.fault_simulation.shrinking import shrink
+from tests.fault_simulation.site import Report, run_script
+
+MEMORY = Path("/dev/shm")  # folders of our own in it; a ledger there is synchronised at once
+
+
+def run(script: Script) -> Report:
+    """One run in a folder of its own, which is removed."""
+    folder = Path(tempfile.mkdtemp(prefix="hotplace-faults-", dir=MEMORY if MEMORY.is_dir() else None))
+    try:
+        return run_script(script, folder, Oracles)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_seed(seed: int) -> Report:
+    """The run of a seed."""
+    return run(draw(seed))
+
+
+def shrunk(report: Report) -> tuple[list[int], Report]:
+    """The events of a failing run that it takes for the same oracle to fail."""
+    script, oracle = report.script, report.violations[0].oracle
+    last = report
+
+    def fails(numbers: list[int]) -> bool:
+        nonlocal last
+        found = run(script.keep(numbers))
+        same = any(each.oracle == oracle for each in found.violations)
+        last = found if same else last
+        return same
+
+    return shrink(list(range(len(script.events))), fails), last
+
+
+def repeat_command(seed: int, numbers: list[int] | None = None) -> str:
+    """What repeats a run."""
+    keep = "" if numbers is None else f" --keep {','.join(map(str, numbers)) or 'none'}"
+    return f'make fault-simulation ARGS="--seed {seed}{keep}"'
