@@ -348,6 +348,22 @@ class SeesForeground(Protocol):
         ...
 
 
+class Crowding(NamedTuple):
+    """Why others wait too long for what moves write, in words; "" where they do not."""
+
+    hold: str = ""  # no move should begin, and one that runs should be held
+    abort: str = ""  # one that runs should be given up
+
+
+@runtime_checkable
+class SeesQueues(Protocol):
+    """Optional in a connector and in its mover: how far those are behind who follow this database."""
+
+    def crowding(self) -> Crowding:
+        """By the limits of the connection's settings, now. Of a mover safe from another thread."""
+        ...
+
+
 class Connector(Protocol):
     """The reading side of an engine: its sessions cannot write. ``open_mover`` gives the side that changes something.
 

@@ -1,6 +1,7 @@
 """How long sessions' reads take while moves wait, run or are held: above a limit none begins, above another it ends.
 
-The engine's own counters of reads that no move makes, asked every few seconds while there is something to move.
+The engine's own counters of reads that no move makes, asked every few seconds while there is something to move. So are
+replicas, where the connector tells how far they are behind.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 from contextlib import suppress
 
 from agent.config import DatabaseConfig
-from connectors.base import Clock, ConnectorError, ForegroundReads, SeesForeground
+from connectors.base import Clock, ConnectorError, Crowding, ForegroundReads, SeesForeground, SeesQueues
 from connectors.formatting import format_seconds
 
 LOOK_EVERY_SECONDS = 2.0
@@ -37,7 +38,8 @@ class Foreground:
         self._looks = 0  # in a row
         self._before: ForegroundReads | None = None
         self._before_at = -math.inf  # on the monotonic clock, as the others
-        self._looked_at = -math.inf
+        self._looked_at = self._asked_at = -math.inf
+        self._behind, self._behind_until = Crowding(), -math.inf
         self._crowded_until = -math.inf
         self._passed = math.nan  # the mean that passed the limit last
         self.seconds = math.nan  # mean of one read at the last look; NaN: not known, or there were few
@@ -50,12 +52,18 @@ class Foreground:
     def look(self, source: object) -> None:
         """Ask what can tell, a connector or a mover, unless that was done a moment ago."""
         now = self._clock.monotonic()
-        if not self.limited or not isinstance(source, SeesForeground) or now - self._looked_at < LOOK_EVERY_SECONDS:
+        if now - self._asked_at < LOOK_EVERY_SECONDS:
+            return
+        self._asked_at = now
+        with suppress(ConnectorError):  # a move must not fail because this cannot be read
+            if isinstance(source, SeesQueues) and (found := source.crowding()).hold:
+                self._behind, self._behind_until = found, now + REST_SECONDS
+        if not self.limited or not isinstance(source, SeesForeground):
             return
         if now - self._looked_at > FORGET_AFTER_SECONDS:
             self._looks, self._before, self.seconds = 0, None, math.nan
         self._looks, self._looked_at = self._looks + 1, now
-        with suppress(ConnectorError):  # a move must not fail because this cannot be read
+        with suppress(ConnectorError):  # as above
             self._see(source.foreground_reads(), now)
 
     @property
@@ -66,6 +74,8 @@ class Foreground:
     @property
     def crowded(self) -> str:
         """Why no move should run now, in words; "" where it may."""
+        if self._clock.monotonic() < self._behind_until:
+            return self._behind.hold
         if self._limit is None or self._clock.monotonic() >= self._crowded_until:
             return ""
         return self._words(self._key, self._limit)
@@ -73,6 +83,8 @@ class Foreground:
     @property
     def hopeless(self) -> str:
         """Why what runs should be given up now, in words; "" where it need not."""
+        if self._clock.monotonic() < self._behind_until and self._behind.abort:
+            return self._behind.abort
         stale = self._clock.monotonic() - self._looked_at > FORGET_AFTER_SECONDS
         if self._abort is None or stale or not self.seconds > self._abort:
             return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from connectors.base import Clock, Lease, Mover
+from connectors.base import Clock, Crowding, Lease, Mover
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -26,6 +26,7 @@ from connectors.sqlserver.moving import guards, inspection, lease
 from connectors.sqlserver.moving.blockers import find_blockers
 from connectors.sqlserver.moving.mover import SqlserverMover
 from connectors.sqlserver.moving.plan_drift import foreseen, foreseen_back
+from connectors.sqlserver.moving.queues import find_crowding
 from connectors.sqlserver.reading import demand, statements
 from connectors.sqlserver.reading.belongings import hangs_on_index, read_belongings
 from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
@@ -218,6 +219,10 @@ class SqlserverConnector:
         if isinstance(found, NoRoute):
             return found
         return self._against(found) or found
+
+    def crowding(self) -> Crowding:
+        """Queues of the replicas of an availability group."""
+        return find_crowding(self._session, self._settings)
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:  # noqa: ARG002  # the same table
         """See ``blockers``."""

@@ -64,7 +64,18 @@ class SqlserverSettings(BaseModel):
     query_store: bool = False  # the doctor asks it how large reads were, which read_ahead_kib is set by
     query_profiles: bool = False  # the doctor looks at what running queries read from disk just now
     residency_up_to_gib: float = Field(default=0.0, ge=0.0)  # largest buffer pool that may be looked through; 0: none
-    replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a replica is further behind
+    replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins, or goes on, while a replica is further behind
+    replica_queue_abort_mib: int = Field(default=8192, ge=1)  # above it a statement that runs is cancelled
+
+    @model_validator(mode="after")
+    def _abort_is_not_below(self) -> SqlserverSettings:
+        """What was cancelled would otherwise begin again at once."""
+        if self.replica_queue_abort_mib < self.replica_queue_mib:
+            raise ValueError(
+                f"replica_queue_abort_mib ({self.replica_queue_abort_mib}) is below replica_queue_mib "
+                f"({self.replica_queue_mib}): a move would be given up before it is held"
+            )
+        return self
 
     @model_validator(mode="after")
     def _disks_are_folders(self) -> SqlserverSettings:

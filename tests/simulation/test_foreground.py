@@ -13,7 +13,7 @@ from agent.ledger.state_names import PROGRESS, WAITING_MOVES
 from agent.model.states import MoveState
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
-from connectors.base import ForegroundReads
+from connectors.base import Crowding, ForegroundReads
 from tests.simulation.site import Site
 from tests.virtual_clock import VirtualClock
 
@@ -161,3 +161,33 @@ def test_few_reads_and_counters_that_began_again_say_nothing(site: Site) -> None
     assert foreground.crowded == ""
     clock.sleep(70.0)
     assert math.isnan(look(100, 1.0))
+
+
+class Followed:
+    """A server with replicas."""
+
+    now = Crowding()
+
+    def crowding(self) -> Crowding:
+        """As the protocol says."""
+        return self.now
+
+
+def test_replicas_that_are_behind_hold_moves_without_any_limit_on_reads(site: Site) -> None:
+    """What follows this database has limits of its own; both reasons are those of the connector."""
+    clock, server = VirtualClock(), Followed()
+    foreground = Foreground(site.config.database(), clock)
+    foreground.look(server)
+    assert (foreground.limited, foreground.crowded, foreground.hopeless) == (False, "", "")
+    clock.sleep(2.5)
+    server.now = Crowding(hold="2 GiB behind")
+    foreground.look(server)
+    assert (foreground.crowded, foreground.hopeless) == ("2 GiB behind", "")
+    clock.sleep(2.5)
+    server.now = Crowding(hold="9 GiB behind", abort="far behind")
+    foreground.look(server)
+    assert foreground.hopeless == "far behind"
+    server.now = Crowding()
+    clock.sleep(REST_SECONDS)
+    foreground.look(server)
+    assert (foreground.crowded, foreground.hopeless) == ("", "")

@@ -10,6 +10,7 @@ from connectors.base import (
     Clock,
     Closing,
     ConnectorError,
+    Crowding,
     Interrupted,
     LockNotObtained,
     Paused,
@@ -20,6 +21,7 @@ from connectors.formatting import format_seconds
 from connectors.model import Progress, Route, Step
 from connectors.sqlserver.moving.move_inspection import BuildInspector, FileInspector, MoveInspector
 from connectors.sqlserver.moving.progress import Pace, progress_of
+from connectors.sqlserver.moving.queues import find_crowding
 from connectors.sqlserver.moving.statement_runner import StatementRunner
 from connectors.sqlserver.reading.spaces import PAGE
 from connectors.sqlserver.routes.file_move import file_route_of, is_pause_by_cancel
@@ -112,6 +114,11 @@ class SqlserverMover(Closing):
         doing = f"{'waiting for a lock' if waiting else 'building'}: {route.bundle.key} to {route.to_space}"
         total = route.bundle.size_bytes
         return progress_of(doing, done, total, self._pace.seconds_left(done, total, self._clock.monotonic()))
+
+    def crowding(self) -> Crowding:
+        """Queues of the replicas of an availability group, over the second session."""
+        with self._watching:
+            return find_crowding(self._watch, self._settings)
 
     def interrupt(self) -> None:
         """Cancel the running step; a cancel that came before its statement is sent again until the step has ended.

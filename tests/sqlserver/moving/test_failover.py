@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import OutcomeUnknown, PrivilegeMissing, StatementFailed
+from connectors.base import Crowding, OutcomeUnknown, PrivilegeMissing, SeesQueues, StatementFailed
 from connectors.model import Home, NoRoute
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
@@ -121,6 +121,24 @@ def test_pitfall_35_a_secondary_shows_the_paths_of_the_primary(lab: Lab, driver:
     assert isinstance(reason, NoRoute)
     assert reason.code == "standby"
     connector.close()
+
+
+def test_a_replica_that_falls_behind_holds_a_move_and_ends_it(
+    lab: Lab, connector: SqlserverConnector, driver: OdbcDriver, tmp_path: Path
+) -> None:
+    """What the executor looks at before a move and, by the mover's second session, while it runs: two limits."""
+    replica, mib = lab.instance.replicas[1], 2**10  # queues are KiB
+    assert connector.crowding() == Crowding()
+    replica.update(log_send_queue_size=2048 * mib, redo_queue_size=512 * mib)
+    hold, abort = connector.crowding()
+    assert hold == "a replica of this database is 2.0 GiB of log behind (replica_queue_mib: 1024)"
+    assert abort == ""
+    with connector.open_mover() as mover:
+        assert isinstance(mover, SeesQueues)
+        replica.update(redo_queue_size=9000 * mib)
+        assert "(replica_queue_abort_mib: 8192)" in mover.crowding().abort
+    with pytest.raises(ValueError, match="given up before it is held"):
+        connected(lab, driver, tmp_path, replica_queue_mib=100, replica_queue_abort_mib=99)
 
 
 def test_a_replica_that_is_behind_or_suspended_stops_moves(lab: Lab, connector: SqlserverConnector) -> None:
