@@ -54,6 +54,25 @@ def shorten_name(name: str, width: int) -> str:
     return chop_cells(name, head)[0] + DOTS + chop_cells(name[::-1], tail)[0][::-1]
 
 
+def wrap(text: str, width: int) -> list[str]:
+    """A text in lines of so many cells, broken between words; the second line on has the indent of the first."""
+    if cell_len(text) <= width:
+        return [text]
+    indent = min(len(text) - len(text.lstrip(" ")), width // 2)
+    lines, line = [], ""
+    for word in text.split(" "):
+        while cell_len(word) > width - indent:
+            piece = chop_cells(word, max(1, width - indent))[0] or word[0]  # a wide character may be too wide alone
+            lines += [line.rstrip()] if line.strip() else []
+            lines.append(" " * indent + piece)
+            word, line = word[len(piece) :], " " * indent
+        if cell_len(line) + cell_len(word) > width and line.strip():
+            lines.append(line.rstrip())
+            line = " " * indent
+        line += word + " "
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
 def _cells_of(least: Sequence[int], kept: Sequence[int]) -> int:
     """Cells that these columns take at the least."""
     return sum(least[at] for at in kept) + len(GAP) * len(kept) + 1

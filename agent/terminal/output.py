@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+NARROWEST = 20  # cells into which prose is broken; a narrower terminal breaks it itself
+
+
 @dataclass(frozen=True, slots=True)
 class Detail:
     """What can be shown before a question is answered."""
@@ -97,6 +100,22 @@ class Output:
         else:
             self._write(printable(text))
 
+    def sentence(self, text: str, style: str = "") -> None:
+        """A line of prose: on a terminal broken between words, its other lines indented."""
+        first, *others = self._wrapped(text, 0)
+        self.line(first, style)
+        indent = " " * (len(text) - len(text.lstrip(" "))) + GAP
+        rest = " ".join(other.strip() for other in others)
+        for line in self._wrapped(rest, len(indent)) if rest else ():
+            self.line(f"{indent}{line}", style)
+
+    def _wrapped(self, text: str, indent: int) -> list[str]:
+        """The text in lines for what an indent leaves of the terminal; whole where that is nothing to read, or none."""
+        if self.as_json or not self.terminal:
+            return [text]
+        lines: list[str] = _terminal().wrap(printable(text), max(NARROWEST, self._out.width - indent))
+        return lines
+
     def heading(self, text: str) -> None:
         """A line that begins a part."""
         self.line()
@@ -107,7 +126,10 @@ class Output:
         rows, cell_len = list(pairs), _terminal().cell_len
         width = max((cell_len(name) for name, _ in rows), default=0)
         for name, value in rows:
-            self.line(f"{name}{' ' * (width - cell_len(name))}{GAP}{value}")
+            first, *others = self._wrapped(value, width + len(GAP))
+            self.line(f"{name}{' ' * (width - cell_len(name))}{GAP}{first}")
+            for other in others:
+                self.line(f"{' ' * width}{GAP}{other}")
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], titles: Sequence[str] = ()) -> None:
         """Rows below their titles; on a terminal without the columns for which there is no room, which it names.

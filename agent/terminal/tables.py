@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.terminal.columns import GAP, Column
-from agent.terminal.fitting import Fit, fit_columns, shorten_name, widths_of
+from agent.terminal.fitting import Fit, fit_columns, shorten_name, widths_of, wrap
 from agent.terminal.pager import show_paged
 
-__all__ = ["Console", "Text", "align_rows", "build_table", "cell_len", "console", "show_paged"]
+__all__ = ["Console", "Text", "align_rows", "build_table", "cell_len", "console", "show_paged", "wrap"]
 
 INDENT = 2  # of all but the first line of a row that is shown as a paragraph
 

@@ -126,16 +126,16 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
     """The moves in the order they would run, then what each blocks."""
     out.table(MOVE_COLUMNS, [_move_cells(move) for move in moves])
     for move in moves:
-        out.line(f"{move.ordinal}. {move.sentence}")
+        out.sentence(f"{move.ordinal}. {move.sentence}")
         if move.expected_bytes is not None:
-            out.line(f"   grows: {_growth(move)}")
-        out.line(f"   locks: {move.route.locks}")
+            out.sentence(f"   grows: {_growth(move)}")
+        out.sentence(f"   locks: {move.route.locks}")
         if move.stall_seconds:
-            out.line(f"   stall: {_stall(move)}")
+            out.sentence(f"   stall: {_stall(move)}")
         for line in (*_extra_costs(move), *_if_interrupted(move.route), *_goes_back(move)):
-            out.line(f"   {line}")
+            out.sentence(f"   {line}")
         for note in move.route.notes:
-            out.line(f"   note: {note}")
+            out.sentence(f"   note: {note}")
 
 
 def _growth(move: ProposedMove) -> str:

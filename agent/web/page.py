@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from agent.model.units_of_measure import format_when
 from agent.service.snapshot import Snapshot
 from agent.terminal.output import printable
-from connectors.formatting import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds, format_sessions, format_wait
 from policies.benefit.foreground_wait import HOUR
 from policies.benefit.roles import is_measured, waited_seconds
 
@@ -99,7 +99,13 @@ def _template() -> Template:
         loader=PackageLoader("agent.web", "templates"), autoescape=True, finalize=_visible, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"bytes": format_bytes, "seconds": format_seconds, "ratio": format_ratio}
+    environment.filters |= {
+        "bytes": format_bytes,
+        "seconds": format_seconds,
+        "ratio": format_ratio,
+        "wait": format_wait,
+        "sessions": format_sessions,
+    }
     return environment.get_template("page.html")
 
 

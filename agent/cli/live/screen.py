@@ -18,7 +18,7 @@ from agent.explanation.ranking import Ranking
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.states import UNFINISHED, MoveState, ProposalState
 from agent.terminal.columns import GAP, Column
-from agent.terminal.fitting import DOTS, SHORTEST_NAME, fit_columns, shorten_name, widths_of
+from agent.terminal.fitting import DOTS, SHORTEST_NAME, fit_columns, shorten_name, widths_of, wrap
 from agent.terminal.output import printable
 from agent.terminal.sparkline import sparkline
 from agent.terminal.wording import question, saving, short_digest, state_text
@@ -131,25 +131,6 @@ def shown_units(listing: Listing, parts: Parts) -> list[str]:
         return []
     rows = listing.units[parts.units.first : parts.units.first + parts.units.shown]
     return [listing.ranking.key[int(row)] for row in rows]
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """A text in lines of so many cells, broken between words; the second line on has the indent of the first."""
-    if cell_len(text) <= width:
-        return [text]
-    indent = min(len(text) - len(text.lstrip(" ")), width // 2)
-    lines, line = [], ""
-    for word in text.split(" "):
-        while cell_len(word) > width - indent:
-            piece = chop_cells(word, max(1, width - indent))[0] or word[0]  # a wide character may be too wide alone
-            lines += [line.rstrip()] if line.strip() else []
-            lines.append(" " * indent + piece)
-            word, line = word[len(piece) :], " " * indent
-        if cell_len(line) + cell_len(word) > width and line.strip():
-            lines.append(line.rstrip())
-            line = " " * indent
-        line += word + " "
-    return [*lines, line.rstrip()] if line.strip() else lines
 
 
 def page_lines(page: Page, width: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from agent.cli.app import command
@@ -18,7 +19,7 @@ from agent.model.states import EXPIRABLE, OPEN_PROPOSALS, UNDER_WAY, UNFINISHED,
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
-from agent.terminal.wording import count_of_moves, expiry, question, short_digest
+from agent.terminal.wording import count_of_moves, expiry, question, short_digest, state_text
 from agent.verification.left_worse import left_worse_of
 from connectors.formatting import format_bytes, format_wait
 
@@ -78,7 +79,7 @@ def _print_status(
     print_proposals(out, proposals, moves)
     if not proposals:
         out.line("no open proposal")
-    print_moves(out, moves, under_way)
+    _print_under_way(out, moves, under_way)
     _print_rooms(out, daemon)
 
 
@@ -95,7 +96,7 @@ def _print_rooms(out: Output, daemon: DaemonState) -> None:
         [_room_cells(room) for room in rooms],
     )
     if tiers := daemon.status.get("tiers"):
-        out.line(f"read times: {read_times_of_document(tiers)}")
+        out.sentence(f"read times: {read_times_of_document(tiers)}")
 
 
 def print_proposals(out: Output, proposals: list[ProposalRow], moves: Collection[MoveRow] = ()) -> None:
@@ -109,7 +110,7 @@ def print_proposals(out: Output, proposals: list[ProposalRow], moves: Collection
     for row in proposals:
         saved = row.proposal.wait_saved_per_hour
         brings = f"{'saves' if saved >= 0 else 'costs'} {format_wait(abs(saved))}"
-        out.line(
+        out.sentence(
             f"proposal {row.id} ({short_digest(row.digest)}; {question(row.proposal)}) is {row.state}: "
             f"{count_of_moves(row.proposal.moves)}, {brings}, {_what_is_open(row, moves)}"
         )
@@ -123,10 +124,23 @@ def _what_is_open(row: ProposalRow, moves: Collection[MoveRow]) -> str:
     return "being carried out" if states & UNFINISHED else "carried out, its outcome is not known yet"
 
 
-def print_moves(out: Output, moves: list[MoveRow], under_way: UnderWay | None = None) -> None:
-    """One line for each move; with what is known of moves under way, how far it is."""
+def print_moves(out: Output, moves: list[MoveRow]) -> None:
+    """One sentence for each move."""
     for row in moves:
-        out.line(under_way.line(row) if under_way is not None else move_line(row, row.reason))
+        out.sentence(move_line(row, row.reason))
+
+
+def _print_under_way(out: Output, moves: list[MoveRow], under_way: UnderWay) -> None:
+    """Moves with how far they are; what is true of several is said once for them."""
+    said = [(row, under_way.sentence(row)) for row in moves]
+    for (state, sentence), alike in groupby(said, key=lambda pair: (pair[0].state, pair[1])):
+        rows = [row for row, _ in alike]
+        if len(rows) == 1:
+            out.sentence(move_line(rows[0], sentence))
+            continue
+        out.sentence(f"{len(rows)} moves, {state_text(state)}{': ' if sentence else ''}{sentence}")
+        for row in rows:
+            out.line(f"  move {row.id}: {row.move.key} to {row.move.to_space}")
 
 
 def _room_cells(room: Mapping[str, Any]) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def units(
     with session.out.through_pager():
         _print_units(session, at, ranking, rows, titles)
         if tiers:
-            session.out.line(f"read times: {read_times_text(tiers)}")
+            session.out.sentence(f"read times: {read_times_text(tiers)}")
         if len(rows) < len(matching):
             session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
     session.out.document(
@@ -133,7 +133,7 @@ def explain_unit(session: Session, unit: str) -> None:
     row = row_of(ranking.key, unit)
     document = ranking.document(row)
     session.out.line(ranking.key[row], style="bold")
-    session.out.line(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
+    session.out.sentence(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
     session.out.line()
     numbers = _numbers(session, ranking.key[row])
     session.out.facts([*_facts(ranking, row, at), *(number_lines(numbers) if numbers else [])])

@@ -99,12 +99,12 @@ def _print(
         print_prospect(session, prospect)
     else:
         out.facts(forecast_facts(planning.forecast()))
-    out.line(f"read times: {read_times_text(planning.situation.tiers)}")
+    out.sentence(f"read times: {read_times_text(planning.situation.tiers)}")
     not_chosen = _not_chosen(ranking)
     if not_chosen:
         out.heading("why not the others at the top")
     for row in not_chosen:
-        out.line(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
+        out.sentence(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
     print_advice(out, advice_on(planning))
     shown = proposal or (prospect.proposal if prospect is not None else None)
     if shown is not None:

@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from agent.cli.live.screen import KEYS, Line, draw, share_rows, wrap
+from agent.cli.live.screen import KEYS, Line, draw, share_rows
 from agent.cli.live.view import Act, Choice, Kind, Page, Question, Run, View, listing_of
 from agent.model.states import MoveState
+from agent.terminal.fitting import wrap
 from tests.unit.agent.live.samples import DIGEST, a_picture, move_row, proposal_row
 
 EVIL = 'a\x1b[31m\x07\r\n"b\u202e"'
