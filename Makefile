@@ -8,7 +8,7 @@ DEMO := $(VENV)/.demo-ready
 DEV := $(VENV)/.dev-ready
 ARGS ?=
 
-.PHONY: help demo test fault-simulation mutants soak lint bench bench-quick docs docs-write setup components clean
+.PHONY: wheel deb container sbom help demo test fault-simulation mutants soak lint bench bench-quick docs docs-write setup components clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -80,5 +80,25 @@ docs: $(DEV) ## builds docs/ strictly into docs/site and checks links, commands,
 docs-write: $(DEV) ## writes the generated parts of docs/ again, after a change of commands, keys, metrics, verdicts, alerts
 	@$(BIN)/python -m tests.docs.reference
 
+wheel: $(DEV) ## wheel and source archive, into dist/
+	@$(BIN)/python -m hatchling build -d dist
+
+deb: wheel ## a Debian package with an environment of its own, into dist/; on the release that it is for, with python3-venv
+	@deploy/debian/build.sh "$$(ls dist/hotplace-*.whl)" dist
+
+container: ## the image, by podman, buildah or docker; ARGS are passed on
+	@tool=$$(command -v podman || command -v buildah || command -v docker) \
+	  || { echo "no podman, buildah or docker found" >&2; exit 1; }; \
+	  "$$tool" build -f deploy/container/Containerfile -t hotplace:0.1.0 $(ARGS) .
+
+sbom: wheel ## what an installation brings, as CycloneDX: dist/hotplace.cdx.json
+	@$(BIN)/python -m venv dist/.tools && dist/.tools/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom
+	@$(BIN)/python -m venv --without-pip dist/.installed
+	@$(BIN)/python -m pip --python dist/.installed/bin/python install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt "$$(ls dist/hotplace-*.whl)[postgresql]"
+	@dist/.tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	  --output-file dist/hotplace.cdx.json dist/.installed/bin/python
+	@rm -rf dist/.tools dist/.installed
+
 clean: ## removes the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache docs/site
+	rm -rf dist $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache docs/site

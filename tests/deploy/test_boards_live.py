@@ -11,7 +11,7 @@ from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
 from agent.service.daemon import Daemon
 from tests.deploy.prometheus import SERVER, TOOL, Asked, Scrapes, running
-from tests.deploy.test_dashboard import annotations, plain, queries
+from tests.deploy.test_dashboard import marks, plain, queries
 from tests.simulation.site import MINUTE, Site
 
 pytestmark = pytest.mark.skipif(SERVER is None or TOOL is None, reason="there is no Prometheus: apt install prometheus")
@@ -77,10 +77,10 @@ def test_a_panel_has_data(title: str, query: dict[str, Any], asked: Asked) -> No
     assert bool(found) is (title not in EMPTY), title
 
 
-@pytest.mark.parametrize(("board", "query"), annotations())
+@pytest.mark.parametrize(("board", "query"), marks())
 def test_a_move_is_marked(board: str, query: dict[str, Any], asked: Asked) -> None:
     """Where a move ran there is a mark, and there are times without."""
     found = asked.range(as_prometheus_gets_it(query["expr"]))
     assert found
-    marks = {at for series in found for at, value in series["values"] if float(value) > 0}
-    assert 0 < len(marks) < 60
+    marked = {at for series in found for at, value in series["values"] if float(value) > 0}
+    assert 0 < len(marked) < 60

@@ -36,7 +36,7 @@ def queries() -> list[tuple[str, dict[str, Any]]]:
     return [(panel["title"], each) for panel in SHOWING for each in panel["targets"]]
 
 
-def annotations() -> list[tuple[str, dict[str, Any]]]:
+def marks() -> list[tuple[str, dict[str, Any]]]:
     """Every query that marks times, with its board."""
     return [(name, each) for name, board in BOARDS.items() for each in board["annotations"]["list"]]
 
@@ -60,7 +60,7 @@ def test_panels_ask_for_what_is_exposed(title: str, query: dict[str, Any], expos
     assert set(re.findall(r"{{(\w+)}}", query["legendFormat"])) <= labels, title
 
 
-@pytest.mark.parametrize(("board", "query"), annotations())
+@pytest.mark.parametrize(("board", "query"), marks())
 def test_annotations_mark_moves_that_there_are(board: str, query: dict[str, Any], exposed: dict[str, Labels]) -> None:
     """They ask for what is exposed, of the chosen databases, and their words name labels of the result."""
     labels = labels_of(plain(query["expr"]), exposed)
