@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from connectors.db2.reading.names import Key, Part, parse_key, parts_of, readable, whole_of
+from connectors.db2.reading.names import Key, Part, identifier, parse_key, parts_of, readable, whole_of
 from connectors.db2.reading.sizes import loading
 from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, find_table_of, read_protocol
@@ -59,6 +59,7 @@ def inspect_table(
     parts, storage = parts_of(route.bundle), read_storage(session, shared=shared, folders=folders)
     homes = homes_of(table, parts, storage)
     home, sentence = home_among(homes, route, storage), _table_sentence(key, homes, protocol, running=running)
+    sentence += kept_original(session, table, protocol)
     # While a move is open the table has its triggers, and its belongings are compared only once that is over.
     under_way = running or (protocol.open and protocol.status != "CLEANUP")  # which comes after SWAP
     missing = () if running else keys_to_add(route, table)
@@ -82,6 +83,14 @@ def inspect_table(
         running=running,
         unfinished=() if running else _unfinished(session, table, route, protocol, missing),
     )
+
+
+def kept_original(session: ReadSession, table: TableFacts, protocol: MoveProtocol) -> str:
+    """What KEEP has left, as long as it is there, with the statement that gives its room back; "" without it."""
+    if protocol.open or not protocol.original or find_table(session, table.schema, protocol.original) is None:
+        return ""
+    name = f"{identifier(table.schema)}.{identifier(protocol.original)}"
+    return f"; what it was is kept and takes its room, until DROP TABLE {name}"
 
 
 def _since_planned(differs: Sequence[str]) -> str:

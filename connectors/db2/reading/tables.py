@@ -109,6 +109,7 @@ class MoveProtocol:
     target: str = ""  # name of the table that is being filled
     warnings: str = ""
     copied_rows: int = 0
+    original: str = ""  # name under which KEEP has left the old table
 
     @property
     def open(self) -> bool:
@@ -275,5 +276,6 @@ def protocol_of(rows: Sequence[tuple[str, str]]) -> MoveProtocol:
         authid=found.get("AUTHID", ""),
         target=found.get("TARGET", ""),
         warnings=found.get("WARNINGS", ""),
+        original=found.get("ORIGINAL", ""),
         copied_rows=int(count) if count.isdigit() else 0,
     )

@@ -284,7 +284,15 @@ def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2S
     if source.system_managed:
         notes.append(f"there is no way back into {source.name}, which is SMS")
     if settings.keep_original:
-        notes.append("the original table is kept under another name (key ORIGINAL of SYSTOOLS.ADMIN_MOVE_TABLE)")
+        notes.append(
+            "the original table is kept under another name (key ORIGINAL of SYSTOOLS.ADMIN_MOVE_TABLE), and takes its "
+            "room until somebody drops it"
+        )
+    if table.analysed:
+        notes.append("SWAP collects its statistics again, which reads the table once more")
+    else:
+        runstats = f"RUNSTATS ON TABLE {written_name(table)} AND INDEXES ALL"
+        notes.append(f"it has no statistics, nor will it have any: {runstats}")
     if source.reclaimable and source.automatic:
         notes.append(f"afterwards {reduce_space(source.name)} gives back what it leaves free")
     return tuple(notes)

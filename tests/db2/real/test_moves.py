@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -384,3 +385,24 @@ def test_emulated_server_rule_12_another_key_since_is_told(db2: Db2, lines: Any,
     finally:
         end(session)
     assert 'not as it was: foreign key "Of Order" of APP.LINES was FOREIGN KEY' in connector.inspect(route).sentence
+
+
+def test_emulated_server_rule_15_what_is_kept_is_told_until_it_is_dropped(lab: Any, connect: Connect) -> None:
+    """KEEP leaves the old table where it was: the move says by which statement its room comes back."""
+    connector = connect(keep_original=True)
+    route = without_keys(connector)
+    run(connector, route)
+    found = re.search(r'kept and takes its room, until DROP TABLE "APP"."(\w+)"', connector.inspect(route).sentence)
+    assert found is not None
+    assert lab.home("APP", found[1])[0] == TS_SLOW
+    lab.drop_table("APP", found[1])
+    assert "is kept" not in connector.inspect(route).sentence
+
+
+@pytest.mark.parametrize("analysed", [True, False])
+def test_emulated_server_rule_15_statistics_are_told(lab: Any, connect: Connect, analysed: bool) -> None:
+    """A table that has any gets new ones by SWAP, the other is named with its RUNSTATS."""
+    lab.alter_table("APP", "ORDERS", analysed=analysed)
+    notes = "; ".join(without_keys(connect()).notes)
+    assert ("SWAP collects its statistics again" in notes) == analysed
+    assert ("RUNSTATS ON TABLE APP.ORDERS AND INDEXES ALL" in notes) != analysed
