@@ -7,9 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from agent.cli.live.curves import CELLS, READ_PER_CELL, Curves, cell_of, spread
 from agent.ledger import Ledger
+from agent.ledger.rows import HistoryRow
 from connectors.model import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT
@@ -39,7 +41,7 @@ def test_heat_and_waits_of_the_last_hours(tmp_path: Path) -> None:
         assert len(ledger.slots.known("shop", ["never met"])) == 0, "to look gives no numbers"
 
 
-def test_a_day_is_not_unpacked_whole(tmp_path: Path) -> None:
+def test_a_day_is_not_unpacked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many intervals a cell has, a few of them are read, and again only those that were not."""
     with Ledger.open(tmp_path / "ledger.db", StillClock()) as ledger:
         slots = ledger.slots.of("shop", ["hot"])
@@ -48,7 +50,12 @@ def test_a_day_is_not_unpacked_whole(tmp_path: Path) -> None:
             ledger.history.append("shop", end, 60.0, slots, np.array([[60.0], [0.0], [0.0]]))
         read: list[int] = []
         interval = ledger.history.interval
-        ledger.history.interval = lambda number: (read.append(number), interval(number))[1]  # type: ignore[method-assign]
+
+        def counted(number: int) -> HistoryRow | None:
+            read.append(number)
+            return interval(number)
+
+        monkeypatch.setattr(ledger.history, "interval", counted)
         curves = Curves(ledger, "shop")
         curves.look(MADE_AT)
         assert len(read) <= CELLS * READ_PER_CELL
