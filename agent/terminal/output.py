@@ -53,6 +53,13 @@ class Output:
         self._wide = wide
         self._plain = no_color or bool(os.environ.get("NO_COLOR"))
         self._documented = False
+        self._translate: Callable[[str], str] | None = None
+
+    def translated(self, translate: Callable[[str], str]) -> Output:
+        """Another output like this one, every text of whose result is translated first, keys of the document too."""
+        other = Output(as_json=self.as_json, no_color=self._plain, wide=self._wide)
+        other._translate = translate
+        return other
 
     @cached_property
     def _out(self) -> Console:
@@ -82,7 +89,10 @@ class Output:
     def document(self, document: Mapping[str, Any]) -> None:
         """Print the one JSON document; nothing unless JSON was asked for."""
         if self.as_json:
-            text = json.dumps(plain_value(document), indent=2, ensure_ascii=False, allow_nan=False)
+            plain = plain_value(document)
+            if self._translate is not None:
+                plain = _translated(plain, self._translate)
+            text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write(text + "\n")
             self._documented = True
 
@@ -95,6 +105,7 @@ class Output:
         """One line for people."""
         if self.as_json:
             return
+        text = text if self._translate is None else self._translate(text)
         if self.terminal:
             self._out.print(_terminal().Text(printable(text), style=style), soft_wrap=True)
         else:
@@ -145,7 +156,8 @@ class Output:
         kept = choose_columns(columns, titles)
         if self.as_json:
             return
-        cells = [[printable(row[at]) for at in kept] for row in rows]
+        translate = self._translate or str
+        cells = [[printable(translate(row[at])) for at in kept] for row in rows]
         columns = [columns[at] for at in kept]
         if not self.terminal or self._wide:
             self._print_aligned(_terminal().align_rows(columns, cells))
@@ -215,6 +227,14 @@ class Output:
             if detail is None or answer not in {detail.key, detail.what}:
                 return answer in {"y", "yes"}
             detail.show()
+
+
+def _translated(value: Any, translate: Callable[[str], str]) -> Any:  # noqa: ANN401  # JSON values
+    if isinstance(value, str):
+        return translate(value)
+    if isinstance(value, dict):
+        return {translate(key): _translated(inner, translate) for key, inner in value.items()}
+    return [_translated(inner, translate) for inner in value] if isinstance(value, list) else value
 
 
 def printable(text: str, keep: str = "") -> str:

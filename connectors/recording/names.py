@@ -59,6 +59,7 @@ class HashedNames:
         self._key = key
         self._vendor = vendor
         self._patterns = [re.compile(pattern) for pattern in patterns]
+        self.known: dict[str, str] = {}  # pseudonym -> name, of all that were written
 
     def name(self, text: str) -> str:
         """The pseudonym, in the case of the name: 17 characters, a letter first."""
@@ -72,7 +73,9 @@ class HashedNames:
         pseudonym = f"n{digest[:_PSEUDONYM_BYTES].hex()}"
         # Engines fold unquoted names to one case and quote the others; a pseudonym of the other case would make other
         # statements.
-        return pseudonym if text != text.upper() else pseudonym.upper()
+        pseudonym = pseudonym if text != text.upper() else pseudonym.upper()
+        self.known[pseudonym] = text
+        return pseudonym
 
     def key(self, text: str) -> str:
         """The pseudonym of each part, quoted where PostgreSQL would quote it."""

@@ -18,8 +18,9 @@ from agent.what_if.replaying import play_recording
 from connectors.base import Connector
 from connectors.recording.columns import table_of
 from connectors.recording.events import End, Mark
-from connectors.recording.names import Names
+from connectors.recording.names import HashedNames, Names
 from connectors.recording.reading import Reader
+from connectors.recording.real_names import RealNames
 from connectors.recording.writing import Writer
 from tests.contract.harness import EngineHarness, PlayTable
 from tests.recordings.scene import Scene, scene_of
@@ -99,4 +100,8 @@ def test_a_replay_comes_to_the_same_plan(scene: Scene, table: PlayTable, tmp_pat
         assert theirs is not None
         target = mine.moves[0].to_space
         assert theirs.moves[0].to_space in {names.name(target), names.path(target)} - {target}
+        assert isinstance(names, HashedNames)
+        real = RealNames(names.known)
+        assert [real.restore(move.key) for move in theirs.moves] == [move.key for move in mine.moves]
+        assert [real.restore(move.to_space) for move in theirs.moves] == [move.to_space for move in mine.moves]
     assert table.name.upper().encode() not in gzip.decompress(hashed.read_bytes()).upper()

@@ -100,6 +100,23 @@ def test_a_recording_has_nothing_that_a_user_wrote(site: Site) -> None:
     assert re.search(r"\bn[0-9a-f]{16}\.n[0-9a-f]{16}\b", text_of(path))
 
 
+def test_real_names_where_the_recording_was_made(site: Site) -> None:
+    """With the file of names next to the key a replay shows them; the file is its owner's alone."""
+    path = site.folder / "a.recording"
+    done = site.good("record", "--for", "0.2s", "--output", str(path), "--json").document
+    known = Path(done["names_file"])
+    assert stat.S_IMODE(known.stat().st_mode) == 0o600
+    hashed = site.good("simulate", "--recording", str(path), "--json").document
+    shown = site.good("simulate", "--recording", str(path), "--names", str(known), "--json").document
+    assert MARK not in json.dumps(hashed)
+    assert "zqx" in json.dumps(shown)
+    assert not re.search(r"n[0-9a-f]{16}", json.dumps(shown))
+    other = site.folder / "other.json"
+    other.write_text("[]")
+    refused = site.run("simulate", "--recording", str(path), "--names", str(other))
+    assert "does not say what pseudonyms stand for" in refused.err
+
+
 def test_with_plain_names_there_are_names_and_still_no_data(site: Site) -> None:
     """What is left of the marks are names of tables, indexes and schemas."""
     path = site.folder / "a.recording"

@@ -13,10 +13,12 @@ from agent.cli.commands import Group
 from agent.cli.session import Session
 from agent.model.units_of_measure import format_when, parse_seconds
 from agent.terminal.output import Output
+from agent.what_if.recorded_names import save_names
 from agent.what_if.recorded_settings import head_of, names_of, written_entry
 from agent.what_if.recording import INTERRUPTED, Recorded
 from agent.what_if.recording import record as record_database
 from connectors.formatting import format_bytes
+from connectors.recording.names import HashedNames
 
 KEY_NAME = "names.key"  # next to the ledger
 
@@ -58,11 +60,12 @@ def record(
             database, head, output, names, session.clock, seconds=seconds,
             progress=lambda passed: progress.advance(task, passed),
         )  # fmt: skip
-    _print(session.out, recorded, key_file)
-    session.out.document({"database": database.name, **_document(recorded, key_file)})
+    known = save_names(key_file, names.known) if key_file is not None and isinstance(names, HashedNames) else None
+    _print(session.out, recorded, key_file, known)
+    session.out.document({"database": database.name, **_document(recorded, key_file, known)})
 
 
-def _print(out: Output, recorded: Recorded, key_file: Path | None) -> None:
+def _print(out: Output, recorded: Recorded, key_file: Path | None, known: Path | None) -> None:
     tally = recorded.tally
     out.facts(
         [
@@ -70,7 +73,7 @@ def _print(out: Output, recorded: Recorded, key_file: Path | None) -> None:
             ("samples", f"{recorded.last.samples}, {recorded.last.failed} failed"),
             ("queries", f"{tally.queries}, {tally.errors} refused by the server"),
             ("file", f"{recorded.path}, {format_bytes(recorded.bytes)}"),
-            ("names", "as they are" if key_file is None else f"pseudonyms; their key stays in {key_file}"),
+            ("names", "as they are" if known is None else f"pseudonyms; {key_file} and {known} stay here"),
         ]
     )
     if recorded.ended == INTERRUPTED:
@@ -79,10 +82,10 @@ def _print(out: Output, recorded: Recorded, key_file: Path | None) -> None:
         out.line(
             f"Not recorded, since no table lists it as it came: {', '.join(sorted(tally.dropped | tally.left_out))}"
         )
-    out.line("next: hotplace simulate --recording " + str(recorded.path))
+    out.line(f"next: hotplace simulate --recording {recorded.path}" + ("" if known is None else f" --names {known}"))
 
 
-def _document(recorded: Recorded, key_file: Path | None) -> dict[str, Any]:
+def _document(recorded: Recorded, key_file: Path | None, known: Path | None) -> dict[str, Any]:
     return {
         "file": str(recorded.path),
         "bytes": recorded.bytes,
@@ -96,6 +99,7 @@ def _document(recorded: Recorded, key_file: Path | None) -> dict[str, Any]:
         "refused_queries": recorded.tally.errors,
         "names": "plain" if key_file is None else "hashed",
         "key": None if key_file is None else str(key_file),
+        "names_file": None if known is None else str(known),
         "dropped_columns": sorted(recorded.tally.dropped),
         "left_out_queries": sorted(recorded.tally.left_out),
     }

@@ -25,6 +25,7 @@ from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
+from agent.what_if.recorded_names import load_names
 from agent.what_if.replaying import play_recording
 from agent.what_if.simulation import Played, play, start_of
 from connectors.formatting import format_bytes, format_ratio, format_seconds
@@ -63,6 +64,10 @@ def simulate(
     until_damage: Annotated[
         bool, typer.Option("--until-damage", help="Of a damaged recording play what comes before the damage.")
     ] = False,
+    names: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Show real names: the file that `hotplace record` wrote next to its key."),
+    ] = None,
 ) -> None:
     """Play the recorded history again under other settings; asks no database and changes nothing."""
     asked = _Asked(since, plan_every, capacity or [], random_read or [], window or [], policy or [])
@@ -71,13 +76,14 @@ def simulate(
         _print(session.out, played, every)
         session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
         return
+    out = session.out if names is None else session.out.translated(load_names(names).restore)
     with play_recording(recording, policy=asked.policy_values(), until_damage=until_damage) as again:
         played, every = asked.play(again.database, again.ledger, again.clock.now())
-        print_recording(session.out, again)
-        session.out.heading("the recorded history under these settings")
-        _print(session.out, played, every)
+        print_recording(out, again)
+        out.heading("the recorded history under these settings")
+        _print(out, played, every)
         document = recording_document(again)
-        session.out.document({**document, "plan_every_seconds": every, **_document(played)})
+        out.document({**document, "plan_every_seconds": every, **_document(played)})
 
 
 @dataclass(frozen=True, slots=True)
