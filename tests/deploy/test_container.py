@@ -136,3 +136,11 @@ def test_its_health_is_the_agents(server: MetricsServer) -> None:
     assert check_health(port) == 0
     server.stop()
     assert check_health(port) != 0
+
+
+def test_all_of_the_wheel_is_copied_into_the_build() -> None:
+    """What the wheel is made from, and no ignore rule keeps it out: a missing module shows only when the image runs."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    parts = tomllib.loads(text)["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
+    copied = {word.removeprefix("./") for value in values("COPY") for word in shlex.split(value)[:-1]}
+    assert {part for part in parts if part not in copied or f"!{part}" not in IGNORED} == set()
