@@ -55,6 +55,16 @@ def test_every_change_of_state_obeys_the_table(ledger: Ledger, tamper: Tamper, b
             assert ledger.moves.row(move_id).state is before
 
 
+def test_a_move_is_approved_by_the_digest_and_in_no_other_way(ledger: Ledger) -> None:
+    """Promise 1: bringing a proposed move into the state is refused; bringing a begun one back to it is not."""
+    (proposed, *_) = _ids(ledger, stored(ledger))
+    with pytest.raises(IllegalTransition, match="with the digest, in no other way"):
+        ledger.moves.transition(proposed, S.APPROVED, "because I say so")
+    (begun, *_) = _ids(ledger, approved(ledger))
+    _walk(ledger, begun, *RUN)
+    assert ledger.moves.transition(begun, S.APPROVED, "nothing changed").state is S.APPROVED
+
+
 def test_a_change_keeps_reason_time_and_attempts(ledger: Ledger, clock: StillClock) -> None:
     """An attempt is a start; going on after a pause is none."""
     move_id = _ids(ledger, approved(ledger))[0]

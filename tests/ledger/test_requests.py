@@ -44,6 +44,16 @@ def test_the_newest_ask_is_in_force(ledger: Ledger) -> None:
     assert ledger.audit.verify().ok
 
 
+def test_what_was_resumed_may_be_asked_to_pause_again(ledger: Ledger) -> None:
+    """Only the newest counts: after a resume a move is not held, so it can be asked to pause, and not to resume."""
+    number = running(ledger)
+    for kind in (RequestKind.PAUSE, RequestKind.RESUME):
+        ledger.requests.submit(number, kind, **ANN)
+    with pytest.raises(WrongState, match="was not asked to pause"):
+        ledger.requests.submit(number, RequestKind.RESUME, **ANN)
+    assert ledger.requests.submit(number, RequestKind.PAUSE, **ANN).kind is RequestKind.PAUSE
+
+
 def test_an_ended_move_has_no_ask_in_force(ledger: Ledger) -> None:
     """What has ended is asked nothing any more."""
     number = running(ledger)

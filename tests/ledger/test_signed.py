@@ -217,6 +217,20 @@ def test_the_way_back_of_a_group_rests_on_its_signature(ledger: Ledger, people: 
         ledger.moves.require_trust(first_move(ledger, number))
 
 
+def test_the_way_back_of_a_group_rests_on_the_chain_of_its_approval(
+    ledger: Ledger, people: Two, tamper: Tamper
+) -> None:
+    """From the first row of the proposal that it takes back: what was rewritten there sends nothing."""
+    proposal, _ = group_to_go_back(ledger, people[0])
+    number = ledger.proposals.approve_way_back(proposal)
+    row = first_move(ledger, number)
+    ledger.moves.require_trust(row)
+    approved_in = next(each for each in ledger.audit.rows(100) if each.event == "proposal.approved" and each.id < 5)
+    assert tamper("UPDATE audit SET actor = 'eve' WHERE id = ?", approved_in.id + 1) == 1
+    with pytest.raises(Untrusted, match=f"row {approved_in.id + 1} was changed"):
+        ledger.moves.require_trust(row)
+
+
 def test_what_calls_itself_a_way_back_and_is_none_is_not_trusted(
     ledger: Ledger, path: Path, clock: StillClock, people: Two
 ) -> None:

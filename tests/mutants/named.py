@@ -53,11 +53,16 @@ NAMED = (
     Named(
         "a link of the audit chain is not compared (promise 9)", f"{LEDGER}/chain/links.py",
         "if row.previous != self.hash:", "if False:",
-        (f"{AUDIT}::test_a_rewritten_row_with_its_right_hash_is_found",),
+        ("tests/ledger/test_trust.py::test_a_row_with_a_hash_of_its_own_does_not_fit",),
     ),
     Named(
         "a row of the audit chain is not compared with its hash (promise 9)", f"{LEDGER}/chain/links.py",
         "if row.hash != link_hash(row._asdict()):", "if False:", (f"{AUDIT}::test_a_changed_row_is_named",),
+    ),
+    Named(
+        "a way back does not ask for the chain of what it takes back (promise 1)", f"{LEDGER}/chain/trust.py",
+        "return self._chain_fault(reading, done) or _move_fault(reading, done)", "return _move_fault(reading, done)",
+        ("tests/ledger/test_signed.py::test_the_way_back_of_a_group_rests_on_the_chain_of_its_approval",),
     ),
     Named(
         "a lease on PostgreSQL is always held (promise 10)", "connectors/postgresql/moving/lease.py",

@@ -60,7 +60,7 @@ class LinkWalk:
         for row in self._reading.rows(AUDIT, where("id > ?", self.after), then="ORDER BY id"):
             self.fault = self._fault(row)
             if self.fault:
-                self.broken_id = row.id if row.id == self.last + 1 else self.last + 1
+                self.broken_id = self.last + 1
                 return
             self.last, self.hash = row.id, row.hash
             yield row

@@ -134,6 +134,17 @@ def test_stopping_fails_no_move_that_is_where_it_was() -> None:
     assert all(step.state is not MoveState.FAILED for step in stopped)
 
 
+def test_the_end_of_a_window_fails_only_what_would_fail_again() -> None:
+    """What changed nothing and may succeed later waits for the next window; what is refused for good has failed."""
+    for result, orders, findings in all_cases():
+        held = orders.request is not RequestKind.CANCEL and orders.continuation is Continuation.HOLD
+        if not held or result.way_back or findings is None or findings.inspection.finished or not findings.unchanged:
+            continue
+        if result.end in {TryEnd.RETRYABLE, TryEnd.REFUSED}:
+            waits = next_step(result, orders, findings).state is MoveState.APPROVED
+            assert waits is (result.end is TryEnd.RETRYABLE)
+
+
 def test_an_agent_that_stops_sends_nothing_more() -> None:
     """No other try and no rollback follows once the agent stops."""
     follow_ups = {step.follow_up for _, orders, _, step in STEPS if orders.stopping}
