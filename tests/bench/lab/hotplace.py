@@ -69,26 +69,30 @@ class Hotplace:
         self.ledger.proposals.approve(number, who=WHO, origin=ORIGIN, digest=self.ledger.proposals.row(number).digest)
         return True
 
-    def decide(self, *, strict: bool = True) -> tuple[Planning, tuple[MoveRow, ...]]:
-        """Plan, approve, carry out. Without ``strict`` a move may end in another place than planned.
+    def decide(
+        self, *, strict: bool = True, seconds: float = CARRY_OUT_SECONDS
+    ) -> tuple[Planning, tuple[MoveRow, ...]]:
+        """Plan, approve, carry out within so many seconds. Without ``strict`` a move may end elsewhere than planned.
 
         Raises:
             NotPlaced: a move did not succeed.
         """
         planning = self.plan()
-        rows = self.carry_out() if self.approve(planning) else ()
+        rows = self.carry_out(seconds) if self.approve(planning) else ()
         failed = [row for row in rows if row.state is not MoveState.PLACED]
         if strict and (failed or len(rows) < len(planning.plan.moves)):
             raise NotPlaced("; ".join(f"{row.move.key}: {row.state}, {row.reason}" for row in failed) or "no moves ran")
         return planning, rows
 
-    def carry_out(self) -> tuple[MoveRow, ...]:
+    def carry_out(self, seconds: float = CARRY_OUT_SECONDS) -> tuple[MoveRow, ...]:
         """Run what was approved in cycles, as the daemon does: a move that waits for a lock is tried again later."""
         rows: dict[int, MoveRow] = {}
-        end = time.monotonic() + CARRY_OUT_SECONDS
+        end = time.monotonic() + seconds
         while True:
             rows.update((row.id, row) for row in self.watch.act())
-            if time.monotonic() > end or not any(row.state in ACTIONABLE for row in rows.values()):
+            # By the ledger, not by what has ended: what waits for calmer hours has not begun.
+            left = self.ledger.moves.rows(database=self.watch.database.name, states=ACTIONABLE)
+            if time.monotonic() > end or not left:
                 return tuple(rows.values())
             time.sleep(0.2)
 
@@ -102,6 +106,7 @@ def watching(
     ssd_bytes: int | None = None,
     connection: str = "",
     sample_seconds: float = SAMPLE_EVERY_SECONDS,
+    of_database: str = "",
 ) -> Iterator[Hotplace]:
     """An agent of its own ledger that samples from now on.
 
@@ -112,9 +117,12 @@ def watching(
         ssd_bytes: the room that the configuration names, where it is another than the SSD has.
         connection: further settings of the connection, such as ``lock_timeout: 500ms``.
         sample_seconds: its beat.
+        of_database: further lines of the database's part.
     """
     clock = SystemClock()
-    path = write_config(rig, name, policy, ssd_bytes, connection, sample_seconds=sample_seconds)
+    path = write_config(
+        rig, name, policy, ssd_bytes, connection, sample_seconds=sample_seconds, of_database=of_database
+    )
     config = load(path)
     with Ledger.open(config.ledger.path, clock) as ledger:
         events: list[tuple[float, str]] = []
@@ -144,6 +152,7 @@ def write_config(
     sample_seconds: float = SAMPLE_EVERY_SECONDS,
     plan_seconds: float | None = None,
     retries: int = 5,
+    of_database: str = "",
 ) -> Path:
     """The configuration file of an agent on this rig; ``more`` stands above the databases.
 
@@ -170,6 +179,7 @@ databases:
     plan_every: {plan_seconds or sample_seconds:g}s
     retries: {retries}
     settle: 5s
+    {of_database}
     policy: {{{policy}}}
 """,
         encoding="utf-8",
