@@ -51,5 +51,5 @@ def test_every_kind_of_fault_is_drawn() -> None:
 
 def test_other_processes_find_what_they_are_to_run() -> None:
     """With --jobs: what belongs to a package's __main__ is not found by a process that is started for it."""
-    assert pickle.loads(pickle.dumps(program.run_seed)) is run_seed
+    assert pickle.loads(pickle.dumps(vars(program)["run_seed"])) is run_seed
     assert run_seed.__module__ == "tests.fault_simulation.runs"
