@@ -19,7 +19,6 @@ _CORE_SIDE = 1500  # of many items: so many by margin, and so many by importance
 _NEAR = 1e-3  # of the bound: added to margins, so that among near ties size decides
 _TINY = 1e-12  # of the bound
 _SMALLEST = 1e-200  # least bound, in whatever unit; avoids a division by 0
-_LARGE = 0.3  # weight of size against margin in the second order
 
 
 def order_by_importance(offers: Offers, dual: Prices, floor: float) -> I64:
@@ -32,22 +31,6 @@ def order_by_importance(offers: Offers, dual: Prices, floor: float) -> I64:
     # Stable, so that ties keep the canonical order: numpy's default sort leaves them in an order that depends on the
     # processor's instructions, and the same situation would give another plan on another machine.
     return items[np.argsort(-_importance(weight, margin, dual), kind="stable")]
-
-
-def order_by_margin(offers: Offers, dual: Prices, floor: float) -> I64:
-    """The same items in another order: large and uncertain ones first, then small ones of the least margin.
-
-    A second search in another order finds what the first one dropped for its width.
-    """
-    items, weight, margin = _open(offers, dual, floor)
-    # Margin alone would fill the core with small items: they are near the threshold in great number, and greedy filling
-    # decides them well without a search.
-    rank = np.argsort(margin / weight - _LARGE * np.log(weight), kind="stable")
-    cheap, rest = rank[: SIZE // 2], rank[SIZE // 2 :]
-    small = rest[np.argsort(margin[rest], kind="stable")]
-    mixed = np.concatenate((cheap, small[: SIZE - len(cheap)]))
-    mixed = mixed[np.argsort(-weight[mixed], kind="stable")]
-    return items[np.concatenate((mixed, small[SIZE - len(cheap) :]))]
 
 
 def select_core(offers: Offers, dual: Prices) -> I64:

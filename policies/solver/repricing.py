@@ -34,7 +34,7 @@ def reprice(offers: Offers, residual: F64, start: F64, close: float) -> F64:
     """
     # Not the prices of the root for all states: after the large items one state may have spent a resource that
     # another still has in plenty, and one set of prices then bounds neither well.
-    evaluator, residual = _drop_steady_items(offers, residual, start)
+    evaluator = DualEvaluator(offers)
     centre, best, lowest_value = start, start.copy(), np.full(len(start), np.inf)
     radius = _REACH * np.maximum(start, np.maximum(_LEAST * start.max(axis=0), 1e-300))
     axes = radius[:, :, np.newaxis] * np.eye(start.shape[1])
@@ -119,18 +119,6 @@ def importance(offers: Offers, price: F64) -> F64:
     return np.asarray(
         ((evaluator.weight(price) + _TINY * stake) / (margin + _NEAR * stake)).max(axis=0), dtype=np.float64
     )
-
-
-def _drop_steady_items(offers: Offers, residual: F64, start: F64) -> tuple[DualEvaluator, F64]:
-    """The items that may change their option near the starting prices, and the capacity that the others leave."""
-    evaluator = DualEvaluator(offers)
-    choice, _, margin = evaluator.rank_options(start)
-    # Steady by assumption and not by proof, which is allowed here: a wrong guess makes the prices less good, but the
-    # bound is computed again from all items at whatever prices are found.
-    steady = (choice == choice[0]).all(axis=0) & (margin.min(axis=0) > _STEADY * evaluator.weight(start).max(axis=0))
-    kept = np.flatnonzero(steady & (choice[0] != STAY))
-    residual = residual - offers.consumption[:, choice[0, kept], kept].sum(axis=1)[:, np.newaxis]
-    return DualEvaluator(offers.only(~steady)), residual
 
 
 def _cut(centre: F64, axes: F64, direction: F64, depth: F64) -> tuple[F64, F64]:

@@ -28,7 +28,7 @@ import numpy as np
 from policies.model.plan import Plan, PolicySettings, Situation
 from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, swaps, transit_capacity
 from policies.placement.balancer import make_plan
-from policies.solver import core, cutting, placement, prices, repricing, rounding, scarcity, search, sifting, solving
+from policies.solver import core, placement, prices, repricing, rounding, scarcity, search, sifting, solving
 from tests.bench.policy_instances import TAILS, instance
 from tests.property.test_spaces import NO_LIMITS, few, many
 from tests.unit.policies.situations import MIB, Site, Unit
@@ -119,24 +119,6 @@ def _saved(plan: Plan) -> float:
     return plan.wait_saved_per_hour
 
 
-def _targets_only(solver: Any) -> None:
-    """``_Improver.solve_thoroughly`` with its first searches alone."""
-    _thoroughly(solver)
-
-
-def _thoroughly(solver: Any, *, again: bool = False, all_again: bool = False, neighbours: bool = False) -> None:
-    close = max(solving._CLOSE, solver.effort.missed)
-    solver.search_for_targets(solving._TARGET_GAPS, close)
-    solver.among = solving._BEST
-    if again and solver.gap_exceeds(close):
-        solver.look(core.order_by_margin(solver.offers, solver.dual, solver.gained)[: core.SIZE], solver.gained)
-    if all_again and solver.gap_exceeds(max(solving._FAR, close)):
-        solver.search_and_bound(core.order_by_margin(solver.offers, solver.dual, solver.gained), solver.gained)
-    for every in solving._AROUND if neighbours else ():
-        if solver.best is not None and solver.gap_exceeds(solving._FAR):
-            solver.search_neighbourhood(solver.best, every)
-
-
 def _as_it_was(*given: Any, **_named: Any) -> Any:
     return given[1]
 
@@ -155,12 +137,8 @@ def _unsettled(_search: Any, states: Any, offers: Any, _relaxation: Any, _most: 
     return states, offers.only(np.arange(item, len(offers)))
 
 
-def _best_prices(dual: Any, _among: Any) -> Any:
+def _best_prices(dual: Any) -> Any:
     return dual.tried[:1]
-
-
-def _every_item(offers: Any, residual: Any, _start: Any) -> Any:
-    return repricing.DualEvaluator(offers), residual
 
 
 def _without_detours(state: Any, targets: Any) -> Any:
@@ -174,39 +152,10 @@ def _chosen_only(groups: Any, begin: Any, seconds: float) -> Any:
 
 _SKETCHES = balancer._sketches
 MECHANISMS = (
-    _mechanism("settling items in the dual", cutting, "_FEW", 10**9, cutting._Open.settle),
     _mechanism("sifting", prices, "MANY", 10**9, sifting.sift_prices, sifting._solve_restricted, sifting.SiftedItems),
     _mechanism("core of many items", placement, "MANY", 10**9, placement._solve_core, core.select_core),
     _mechanism("dropping sacrifices", rounding, "_drop_sacrifices", _as_it_was, rounding._drop_sacrifices),
     _mechanism("filling free room", rounding, "_fill", lambda _offers, choice, _price: choice, rounding._fill),
-    _mechanism("few targets", solving, "_TARGET_GAPS", (5e-5, 5e-3, 1e9)),
-    _mechanism("one target", solving, "_TARGET_GAPS", (1e9,)),
-    _mechanism(
-        "second order of items",
-        solving._Improver,
-        "solve_thoroughly",
-        partial(_thoroughly, all_again=True, neighbours=True),
-        core.order_by_margin,
-    ),
-    _mechanism(
-        "second search of all", solving._Improver, "solve_thoroughly", partial(_thoroughly, again=True, neighbours=True)
-    ),
-    _mechanism(
-        "neighbourhoods",
-        solving._Improver,
-        "solve_thoroughly",
-        partial(_thoroughly, again=True, all_again=True),
-        solving._Improver.search_neighbourhood,
-    ),
-    _mechanism(
-        "all three",
-        solving._Improver,
-        "solve_thoroughly",
-        _targets_only,
-        core.order_by_margin,
-        solving._Improver.search_neighbourhood,
-    ),
-    _mechanism("haste in long searches", solving, "_AT_LENGTH", 10**9),
     _mechanism("several prices for states", solving, "_select_prices", _best_prices, solving._select_prices),
     _mechanism(
         "repricing",
@@ -215,9 +164,7 @@ MECHANISMS = (
         lambda _offers, _residual, start, _close: start,
         repricing.reprice,
         repricing._cut,
-        repricing._drop_steady_items,
     ),
-    _mechanism("dropping steady items", repricing, "_drop_steady_items", _every_item, repricing._drop_steady_items),
     _mechanism(
         "reordering items", search, "importance", lambda offers, _price: -np.arange(len(offers)), repricing.importance
     ),

@@ -32,13 +32,12 @@ def swaps(items: int, seed: int, sigma: float = 1.5) -> Offers:
 
 @settings(deadline=None)
 @given(st.integers(20, 400), st.integers(0, 10**6), st.floats(0, 0.5))
-def test_both_orders_are_of_the_same_items_and_a_higher_floor_leaves_fewer(items: int, seed: int, share: float) -> None:
-    """Whoever would lose more by another choice than is still to be won is settled."""
+def test_a_higher_floor_leaves_fewer_items(items: int, seed: int, share: float) -> None:
+    """An item that would lose more by another choice than is still to be won is settled."""
     of, _, _ = reduce_to_scarce(swaps(items, seed))
     found = prices(of)
     low, high = found.bound * (1 - 2 * share), found.bound * (1 - share)
     asked = core.order_by_importance(of, found, low)
-    assert sorted(asked) == sorted(core.order_by_margin(of, found, low))
     assert set(core.order_by_importance(of, found, high)) <= set(asked)
     assert len(set(asked)) == len(asked)
 
