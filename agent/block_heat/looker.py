@@ -102,7 +102,7 @@ class BlockLooker:
         key = {unit.physical_id: unit.key for unit in chosen}
         before = {each.physical_id: each for each in first.units}
         at_hour, seconds = self._clock.now().timestamp() / 3600, second.monotonic_seconds - first.monotonic_seconds
-        found, turnovers = dict(self._known()), list[Turnover]()
+        found, turnovers = dict(self._heat_known()), list[Turnover]()
         for each in second.units:
             # A table that was rewritten between the looks has lost all its blocks from the pool, and its counters.
             if each.physical_id not in before or not each.blocks or seconds <= 0:
@@ -121,13 +121,13 @@ class BlockLooker:
         if self._clock.monotonic() >= self._save_at:
             self._save()
 
-    def _known(self) -> Mapping[str, RangeHeat]:
+    def _heat_known(self) -> Mapping[str, RangeHeat]:
         if self._found is None:
             self._found = load_block_heat(self._ledger, self._name)
         return self._found
 
     def _save(self) -> None:
-        save_block_heat(self._ledger, self._name, self._clock.now(), self._known())
+        save_block_heat(self._ledger, self._name, self._clock.now(), self._heat_known())
         self._save_at = self._clock.monotonic() + SAVE_EVERY_SECONDS
 
 

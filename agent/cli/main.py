@@ -35,7 +35,7 @@ def _run() -> None:
     """Everything but completed values, which a person waits for at each press of a key."""
     from agent.cli.app import app
     from agent.cli.garbage import collect_no_more, collect_seldom
-    from connectors.interruptible import left_behind
+    from connectors.sessions.interruptible import left_behind
 
     collect_seldom()
     for stream in (sys.stdout, sys.stderr):

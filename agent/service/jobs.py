@@ -21,7 +21,7 @@ from agent.service.schedule import young_plans
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from connectors.base import Clock, HotplaceError
-from connectors.interruptible import interruptible
+from connectors.sessions.interruptible import interruptible
 
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held

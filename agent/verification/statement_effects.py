@@ -124,9 +124,9 @@ def compare_statements(
             continue
         compared += 1
         if pair.plain >= LEAST_CHANGE:
-            slower.append(_judged(id_, pair, seed))
+            slower.append(_judge(id_, pair, seed))
         elif pair.plain <= -LEAST_CHANGE:
-            faster.append(_judged(id_, pairs["asked"] or pair, seed))
+            faster.append(_judge(id_, pairs["asked"] or pair, seed))
     worse = [each for each in _sure(slower, compared) if each.change.change >= LEAST_CHANGE]
     better = [each for each in _sure(faster, compared) if each.change.change <= -LEAST_CHANGE]
     return ComparedStatements(
@@ -195,7 +195,7 @@ def _runs_of(id_: str, intervals: Sequence[StatementInterval], loads: F64 | None
     return _Runs(evidence=evidence, **dict(zip(names, sums, strict=True)))
 
 
-def _judged(id_: str, pair: _Pair, seed: int) -> _Judged | None:
+def _judge(id_: str, pair: _Pair, seed: int) -> _Judged | None:
     """What the effect on its waits means for its time; None where it was waited for in too few intervals."""
     was, now = pair.was, pair.now
     effect = estimate(was.evidence, now.evidence, seed)

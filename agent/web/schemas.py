@@ -98,16 +98,16 @@ def _components(schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Schemas by name, and the parts that they share: a part of one name is the same in each file."""
     found: dict[str, Any] = {}
     for name, schema in schemas.items():
-        found |= {f"part-{part}": _moved(inner) for part, inner in schema.get("$defs", {}).items()}
-        found[name] = _moved({key: value for key, value in schema.items() if key not in {"$schema", "$defs"}})
+        found |= {f"part-{part}": _relink(inner) for part, inner in schema.get("$defs", {}).items()}
+        found[name] = _relink({key: value for key, value in schema.items() if key not in {"$schema", "$defs"}})
     return dict(sorted(found.items()))
 
 
-def _moved(value: Any) -> Any:  # noqa: ANN401 (whatever a schema holds)
+def _relink(value: Any) -> Any:  # noqa: ANN401 (whatever a schema holds)
     """A part of a schema with its references led to the components."""
     if isinstance(value, dict):
         return {
-            key: str(inner).replace("#/$defs/", "#/components/schemas/part-") if key == "$ref" else _moved(inner)
+            key: str(inner).replace("#/$defs/", "#/components/schemas/part-") if key == "$ref" else _relink(inner)
             for key, inner in value.items()
         }
-    return [_moved(inner) for inner in value] if isinstance(value, list) else value
+    return [_relink(inner) for inner in value] if isinstance(value, list) else value

@@ -22,13 +22,13 @@ from agent.planning.planner import Planning
 from agent.service.watch import Watch
 from agent.what_if.recorded_settings import NotRecordable
 from connectors.base import Clock, ConnectorError
-from connectors.interruptible import interrupts_noted
 from connectors.recording.clock import moment_of, wall_time
 from connectors.recording.columns import table_of
 from connectors.recording.events import Work
 from connectors.recording.names import Names
 from connectors.recording.taps import RecordingTap, Tally
 from connectors.recording.writing import Writer
+from connectors.sessions.interruptible import interrupts_noted
 
 SHORTEST_SECONDS = 0.05  # between two samples
 NAP_SECONDS = 0.25  # between looks at the progress bar

@@ -26,9 +26,9 @@ class RealNames:
         >>> RealNames({"n0123456789abcdef": "Order Lines"}).restore("shop.n0123456789abcdef")
         'shop."Order Lines"'
         """
-        return _PSEUDONYM.sub(self._named, text)
+        return _PSEUDONYM.sub(self._with_names, text)
 
-    def _named(self, found: re.Match[str]) -> str:
+    def _with_names(self, found: re.Match[str]) -> str:
         before, token, after = found["before"], found["token"], found["after"]
         name = self._known.get(token)
         if name is None:

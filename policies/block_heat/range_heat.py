@@ -101,17 +101,17 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
 
 def _with_ranges(heat: RangeHeat, width: int, ranges: int) -> RangeHeat:
     """The same in wider ranges and in more or fewer of them."""
-    reads, by_hour = (_resized(_merged(each, width // heat.width), ranges) for each in (heat.reads, heat.by_hour))
+    reads, by_hour = (_resize(_merge_ranges(each, width // heat.width), ranges) for each in (heat.reads, heat.by_hour))
     return replace(heat, width=width, reads=reads, by_hour=by_hour)
 
 
-def _merged(columns: F64, times: int) -> F64:
+def _merge_ranges(columns: F64, times: int) -> F64:
     """Ranges added up so many at a time, shape ``(rows, ranges)``."""
-    full = _resized(columns, -(-columns.shape[1] // times) * times)
+    full = _resize(columns, -(-columns.shape[1] // times) * times)
     return np.asarray(full.reshape(len(full), full.shape[1] // times, times).sum(axis=2), dtype=np.float64)
 
 
-def _resized(columns: F64, ranges: int) -> F64:
+def _resize(columns: F64, ranges: int) -> F64:
     """Zeros behind, or cut: a range that the unit no longer has is read no more."""
     more = max(0, ranges - columns.shape[1])
     return np.pad(columns, ((0, 0), (0, more)))[:, :ranges]

@@ -21,11 +21,11 @@ def inside_sentences(heat: RangeHeat, found: Concentration, saves_per_hour: floa
     return _SAID[found.shape](heat, found, saves_per_hour, fastest)
 
 
-def _newest(heat: RangeHeat, found: Concentration, saves_per_hour: float, fastest: str) -> tuple[str, ...]:
+def _say_newest(heat: RangeHeat, found: Concentration, saves_per_hour: float, fastest: str) -> tuple[str, ...]:
     return (f"its newest {_part(heat, found)}", _split(heat, found, saves_per_hour, fastest))
 
 
-def _range(heat: RangeHeat, found: Concentration, saves_per_hour: float, fastest: str) -> tuple[str, ...]:
+def _say_range(heat: RangeHeat, found: Concentration, saves_per_hour: float, fastest: str) -> tuple[str, ...]:
     assert found.part is not None, "this shape has one"
     at = format_bytes(found.part.first_block * heat.block_bytes)
     return (
@@ -34,7 +34,7 @@ def _range(heat: RangeHeat, found: Concentration, saves_per_hour: float, fastest
     )
 
 
-def _scattered(_heat: RangeHeat, found: Concentration, _saves: float, fastest: str) -> tuple[str, ...]:
+def _say_scattered(_heat: RangeHeat, found: Concentration, _saves: float, fastest: str) -> tuple[str, ...]:
     tenth = found.hottest[1]
     hottest = (
         f"the hottest {format_ratio(tenth.of_blocks)} of its blocks take {format_ratio(tenth.of_reads)} of its reads "
@@ -46,7 +46,7 @@ def _scattered(_heat: RangeHeat, found: Concentration, _saves: float, fastest: s
     )
 
 
-def _even(_heat: RangeHeat, found: Concentration, _saves: float, fastest: str) -> tuple[str, ...]:
+def _say_even(_heat: RangeHeat, found: Concentration, _saves: float, fastest: str) -> tuple[str, ...]:
     quarter = found.hottest[-1]
     hottest = f"the hottest {format_ratio(quarter.of_blocks)} of its blocks take {format_ratio(quarter.of_reads)}"
     return (
@@ -55,7 +55,7 @@ def _even(_heat: RangeHeat, found: Concentration, _saves: float, fastest: str) -
     )
 
 
-def _unknown(heat: RangeHeat, _found: Concentration, _saves: float, _fastest: str) -> tuple[str, ...]:
+def _say_unknown(heat: RangeHeat, _found: Concentration, _saves: float, _fastest: str) -> tuple[str, ...]:
     return (
         f"too few of its blocks were seen to come in to say where its reads go: {heat.seen:,.0f} of {LEAST_SEEN:,.0f}",
     )
@@ -82,9 +82,9 @@ def _split(heat: RangeHeat, found: Concentration, saves_per_hour: float, fastest
 
 
 _SAID: dict[Shape, Callable[[RangeHeat, Concentration, float, str], tuple[str, ...]]] = {
-    Shape.NEWEST: _newest,
-    Shape.RANGE: _range,
-    Shape.SCATTERED: _scattered,
-    Shape.EVEN: _even,
-    Shape.UNKNOWN: _unknown,
+    Shape.NEWEST: _say_newest,
+    Shape.RANGE: _say_range,
+    Shape.SCATTERED: _say_scattered,
+    Shape.EVEN: _say_even,
+    Shape.UNKNOWN: _say_unknown,
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from connectors.base import LeaseHeld, PrivilegeMissing
-from connectors.leases import take_lease
+from connectors.sessions.leases import take_lease
 
 
 def take(try_take: Callable[[str], bool], holder: str, closed: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from connectors.base import CannotConnect, ConnectorError, StatementFailed
-from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.sessions.retrying_session import BrokenConnection, RetryingSession
 
 
 class Broken(Exception):

@@ -83,7 +83,7 @@ def values_of(kind: Kind, begins: str, *, config: str = "", database: str = "") 
     try:
         with closing(_open(_ledger(path, values))) as ledger:
             for name in names:
-                found += _stored(ledger, kind, name, begins)
+                found += _read_stored(ledger, kind, name, begins)
     except (sqlite3.Error, OSError, ValueError):
         pass  # there is no ledger yet, or it cannot be read: what the configuration says is left
     unique = dict(pair for pair in reversed(found) if pair[0].isprintable() and pair[0])
@@ -151,7 +151,7 @@ def _open(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=BUSY_SECONDS)
 
 
-def _stored(ledger: sqlite3.Connection, kind: Kind, database: str, begins: str) -> list[tuple[str, str]]:
+def _read_stored(ledger: sqlite3.Connection, kind: Kind, database: str, begins: str) -> list[tuple[str, str]]:
     if kind is Kind.SPACES:
         return list(_sampled_spaces(ledger, database))
     states = json.dumps(STATES.get(kind, ()))

@@ -204,7 +204,7 @@ def _proposals(picture: Picture, listing: Listing, part: Part, view: View, width
     cells = [_proposal_cells(picture, row) for row in rows]
     choices = [Choice(Kind.PROPOSAL, str(row.id)) for row in rows]
     lines = _table(PROPOSAL_COLUMNS, cells, choices, listing, view, width)
-    return _counted(lines, part, len(listing.proposals), width)
+    return _count_text(lines, part, len(listing.proposals), width)
 
 
 def _proposal_cells(picture: Picture, row: ProposalRow) -> tuple[str, ...]:
@@ -228,7 +228,7 @@ def _moves(picture: Picture, listing: Listing, part: Part, view: View, width: in
     rows = listing.moves[part.first : part.first + part.shown]
     cells = [_move_cells(picture, row) for row in rows]
     choices = [Choice(Kind.MOVE, str(row.id)) for row in rows]
-    return _counted(_table(MOVE_COLUMNS, cells, choices, listing, view, width), part, len(listing.moves), width)
+    return _count_text(_table(MOVE_COLUMNS, cells, choices, listing, view, width), part, len(listing.moves), width)
 
 
 def _move_cells(picture: Picture, row: MoveRow) -> tuple[str, ...]:
@@ -246,7 +246,7 @@ def _units(picture: Picture, listing: Listing, part: Part, view: View, width: in
     cells = [_unit_cells(picture, ranking, row, blocks=blocks) for row in rows]
     choices = [Choice(Kind.UNIT, ranking.key[row]) for row in rows]
     lines = _table(UNIT_COLUMNS, cells, choices, listing, view, width, always=True)
-    return _counted(lines, part, len(listing.units), width)
+    return _count_text(lines, part, len(listing.units), width)
 
 
 def _unit_cells(picture: Picture, ranking: Ranking, row: int, *, blocks: bool) -> tuple[str, ...]:
@@ -263,13 +263,13 @@ def _unit_cells(picture: Picture, ranking: Ranking, row: int, *, blocks: bool) -
 def _detail(picture: Picture, listing: Listing, view: View, width: int, height: int) -> list[Line]:
     """What there is to say about the chosen row, in a few lines: said once, and not in every row."""
     most = 2 if height < HIGH else 4
-    said = wrap(printable(_said(picture, listing, view.chosen)), width)
+    said = wrap(printable(_say(picture, listing, view.chosen)), width)
     if len(said) > most:
         said = [*said[: most - 1], said[most - 1][: width - len(DOTS)] + DOTS]
     return [Line(line) for line in (*said, *[""] * (most - len(said)))]
 
 
-def _said(picture: Picture, listing: Listing, chosen: Choice | None) -> str:
+def _say(picture: Picture, listing: Listing, chosen: Choice | None) -> str:
     if not len(listing):
         return ""
     chosen = listing.at(listing.place_of(chosen))
@@ -339,7 +339,7 @@ def _table(
     ]
 
 
-def _counted(lines: list[Line], part: Part, count: int, width: int) -> list[Line]:
+def _count_text(lines: list[Line], part: Part, count: int, width: int) -> list[Line]:
     """The lines with which rows they are in the first one, where not all of them are there and there is room."""
     if not lines or part.shown >= count:
         return lines

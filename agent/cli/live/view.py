@@ -177,7 +177,7 @@ def press(view: View, key: str, listing: Listing, last_top: int = 0) -> tuple[Vi
     if view.seeking:
         return _seek(view, key), None
     place = listing.place_of(view.chosen)
-    moved = _moved(place, key, len(listing) - 1)
+    moved = _move_cursor(place, key, len(listing) - 1)
     if moved is not None:
         return replace(view, chosen=listing.at(moved) if len(listing) else None), None
     chosen = listing.at(place) if len(listing) else None
@@ -198,7 +198,7 @@ def press(view: View, key: str, listing: Listing, last_top: int = 0) -> tuple[Vi
     return _press_on_row(view, key, listing, chosen)
 
 
-def _moved(place: int, key: str, last: int) -> int | None:
+def _move_cursor(place: int, key: str, last: int) -> int | None:
     """The place to which a key goes from another one; None: it is no such key."""
     steps = {"up": -1, "k": -1, "down": 1, "j": 1, "page up": -PAGE, "page down": PAGE, " ": PAGE}
     if key in steps:
@@ -269,7 +269,7 @@ def _seek(view: View, key: str) -> View:
 
 
 def _press_on_page(view: View, page: Page, key: str, last_top: int) -> tuple[View, Act | None]:
-    top = _moved(page.top, key, last_top)
+    top = _move_cursor(page.top, key, last_top)
     if page.question is not None and key not in {"up", "down", "page up", "page down", "home", "end"}:
         return _answer(view, page, page.question, key)
     if top is not None:

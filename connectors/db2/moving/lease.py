@@ -7,7 +7,7 @@ from connectors.db2.session.errors import diagnose, translate
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import Connection, DriverError, close_quietly, fetch, open_connection, send
 from connectors.db2.settings import Db2Settings
-from connectors.leases import take_lease
+from connectors.sessions.leases import take_lease
 
 TABLE = "HOTPLACE.LEASE"
 MAKE_IT = (

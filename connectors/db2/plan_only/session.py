@@ -15,7 +15,7 @@ from connectors.db2.session.errors import diagnose, translate
 from connectors.db2.session.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
 from connectors.installing import install_command
-from connectors.interruptible import abandonable
+from connectors.sessions.interruptible import abandonable
 
 PACKAGE = "connectors.db2.plan_only"
 Row = tuple[Any, ...]

@@ -35,8 +35,8 @@ class ForeignKey:
     def definition(self) -> str:
         """What follows its name in ALTER TABLE ... ADD CONSTRAINT."""
         return (
-            f"FOREIGN KEY ({_listed(self.columns)}) "
-            f"REFERENCES {_qualified(self.parent)} ({_listed(self.parent_columns)})"
+            f"FOREIGN KEY ({_list_names(self.columns)}) "
+            f"REFERENCES {_qualify(self.parent)} ({_list_names(self.parent_columns)})"
             f"{ON_DELETE.get(self.on_delete, '')}{ON_UPDATE.get(self.on_update, '')}"
             f" {'ENFORCED' if self.enforced else 'NOT ENFORCED'}"
             f" {'ENABLE' if self.optimized else 'DISABLE'} QUERY OPTIMIZATION"
@@ -45,12 +45,12 @@ class ForeignKey:
     @property
     def drop(self) -> str:
         """The statement that drops it."""
-        return f"ALTER TABLE {_qualified(self.child)} DROP CONSTRAINT {identifier(self.name)}"
+        return f"ALTER TABLE {_qualify(self.child)} DROP CONSTRAINT {identifier(self.name)}"
 
     @property
     def add(self) -> str:
         """The statement that adds it again: every row of the child is checked where it is enforced."""
-        return f"ALTER TABLE {_qualified(self.child)} ADD CONSTRAINT {identifier(self.name)} {self.definition}"
+        return f"ALTER TABLE {_qualify(self.child)} ADD CONSTRAINT {identifier(self.name)} {self.definition}"
 
 
 def read_keys(session: ReadSession, table: Name, doing: str) -> tuple[ForeignKey, ...]:
@@ -82,9 +82,9 @@ def _columns(session: ReadSession, key: tuple[object, object, object], doing: st
     return tuple(str(row[0]) for row in session.rows("key_columns", key, doing=doing))
 
 
-def _qualified(table: Name) -> str:
+def _qualify(table: Name) -> str:
     return f"{identifier(table[0])}.{identifier(table[1])}"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     return ", ".join(map(identifier, names))

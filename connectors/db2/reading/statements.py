@@ -24,7 +24,7 @@ def read_statements(session: ReadSession, clock: Clock, most: int) -> StatementC
     taken_at, began = clock.now(), clock.monotonic()
     rows = session.rows("statements", doing="reading statements")
     return sum_by_id(
-        _counted(rows), most, taken_at=taken_at, epoch="", seconds_per_unit=MILLISECONDS,
+        _count_of(rows), most, taken_at=taken_at, epoch="", seconds_per_unit=MILLISECONDS,
         server_seconds=clock.monotonic() - began,
     )  # fmt: skip
 
@@ -57,7 +57,7 @@ def findings_on(session: ReadSession, version: tuple[int, ...]) -> tuple[Finding
     return (Finding.ok("statements", "outcomes can say which statements became slower or faster"),)
 
 
-def _counted(rows: list[Row]) -> Iterator[tuple[object, ...]]:
+def _count_of(rows: list[Row]) -> Iterator[tuple[object, ...]]:
     """Rows for ``sum_by_id``; a wait that a version does not tell is none."""
     for number, executions, took, pool, direct, prefetch, data, index in rows:
         waited = sum(int(each or 0) for each in (pool, direct, prefetch))

@@ -201,7 +201,7 @@ def _route(
         prologue=(lock_timeout(settings),),
         steps=words.steps(),
         undo_steps=() if source.system_managed else words.undo_steps(),
-        tidy_steps=words.tidy(cancel, clean_up, *_added(table)),
+        tidy_steps=words.tidy(cancel, clean_up, *_add_step(table)),
         tidy_locks="exclusive on the table for the moment in which its triggers are dropped",
         online=way.locked is Locked.BRIEFLY,
         locks=way.locks,
@@ -246,16 +246,16 @@ def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[Sta
 
 def _without_keys(table: TableFacts, phases: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """The phases with its foreign keys dropped before them and added after them."""
-    return (*_dropped(table), *phases, *_added(table))
+    return (*_drop_step(table), *phases, *_add_step(table))
 
 
-def _dropped(table: TableFacts) -> Iterator[Statement]:
+def _drop_step(table: TableFacts) -> Iterator[Statement]:
     for key in table.foreign_keys:
         change = KeyChange(*key.child, key.name, adds=False)
         yield Statement(key.drop, f"drop foreign key {key}", change.as_operation())
 
 
-def _added(table: TableFacts) -> Iterator[Statement]:
+def _add_step(table: TableFacts) -> Iterator[Statement]:
     for key in table.foreign_keys:
         change = KeyChange(*key.child, key.name, adds=True)
         yield Statement(key.add, f"add foreign key {key} again, checked", change.as_operation())

@@ -20,9 +20,9 @@ from connectors.db2.session.errors import MISSING_CODES, cannot_connect, diagnos
 from connectors.db2.session.queries import Query, fit, query
 from connectors.db2.session.routines import NO_ROUTINE, execute_missing, function_of
 from connectors.db2.settings import Db2Settings
-from connectors.interruptible import abandonable
 from connectors.recording.tap import Tap
-from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.sessions.interruptible import abandonable
+from connectors.sessions.retrying_session import BrokenConnection, RetryingSession
 from connectors.settings import answer_seconds
 
 log = logging.getLogger(__name__)

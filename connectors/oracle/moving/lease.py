@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 from connectors.base import PrivilegeMissing
-from connectors.leases import take_lease
 from connectors.oracle.session.driver import Connection, Driver, code_of, words_of
 from connectors.oracle.session.errors import translate
 from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import Row, end, open_connection
 from connectors.oracle.settings import OracleSettings
+from connectors.sessions.leases import take_lease
 
 LEASE_ID = 0x1B6F7470  # below 1073741824, as DBMS_LOCK asks of ids that applications choose
 TAKEN = "ORA-20054"  # what sql/lease_take.sql raises

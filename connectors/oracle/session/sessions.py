@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from connectors.base import ConnectorError, StatementFailed
-from connectors.interruptible import TakesTooLong, abandonable
 from connectors.oracle.session.driver import Connection, Driver, code_of
 from connectors.oracle.session.errors import cannot_connect, connection_broke, no_answer, translate
 from connectors.oracle.session.queries import name_of
 from connectors.oracle.settings import OracleSettings
 from connectors.recording.tap import Tap
-from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.sessions.interruptible import TakesTooLong, abandonable
+from connectors.sessions.retrying_session import BrokenConnection, RetryingSession
 from connectors.settings import answer_seconds
 
 Row = tuple[Any, ...]

@@ -6,11 +6,11 @@ from contextlib import suppress
 
 import psycopg
 
-from connectors.leases import take_lease
 from connectors.postgresql.session.errors import translate
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import OF_QUERIES, Row, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.sessions.leases import take_lease
 
 LEASE_KEY = 0x686F74706C616365  # "hotplace" in ASCII: a key unlikely to be used by others
 NAME_BYTES = 63

@@ -16,14 +16,14 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from connectors.base import CannotConnect, ConnectorError
-from connectors.interruptible import abandonable
 from connectors.postgresql.session.copy_format import from_copy, to_copy
 from connectors.postgresql.session.errors import cannot_connect, connection_broke, translate
 from connectors.postgresql.session.patience import LimitedConnection, ServerSilent
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.recording.tap import Tap
-from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.sessions.interruptible import abandonable
+from connectors.sessions.retrying_session import BrokenConnection, RetryingSession
 from connectors.settings import answer_seconds
 
 Row = tuple[Any, ...]

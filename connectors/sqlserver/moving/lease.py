@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyodbc
 
-from connectors.leases import take_lease
+from connectors.sessions.leases import take_lease
 from connectors.sqlserver.session.errors import diagnose, translate
 from connectors.sqlserver.session.queries import query
 from connectors.sqlserver.session.sessions import close_quietly, fetch, open_connection

@@ -10,9 +10,9 @@ from typing import Any
 import pyodbc
 
 from connectors.base import CannotConnect, ConnectorError, StatementFailed
-from connectors.interruptible import abandonable
 from connectors.recording.tap import Tap
-from connectors.retrying_session import BrokenConnection, RetryingSession
+from connectors.sessions.interruptible import abandonable
+from connectors.sessions.retrying_session import BrokenConnection, RetryingSession
 from connectors.sqlserver.session.drivers import connection_string, is_that_driver, kind_of
 from connectors.sqlserver.session.errors import cannot_connect, connection_broke, diagnose, translate
 from connectors.sqlserver.session.queries import NEWEST, query, query_names

@@ -12,8 +12,8 @@ from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 from connectors.base import CannotConnect, ConnectorError
-from connectors.interruptible import AGAIN_SECONDS, interruptible
 from connectors.recording.tap import Row, Tap, Values
+from connectors.sessions.interruptible import AGAIN_SECONDS, interruptible
 
 Connection = TypeVar("Connection")
 DriverError = TypeVar("DriverError", bound=Exception)
