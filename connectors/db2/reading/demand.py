@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.db2.reading.attribution import KindOfPages, divide, session_reads, spread_seconds, sums
+from connectors.db2.reading.backups import USUAL, space_key
 from connectors.db2.reading.catalog import Homes
-from connectors.db2.reading.sampler import BACKUPS, DISTURBED_ALL, UNCOUNTED, space_key
+from connectors.db2.reading.sampler import BACKUPS, DISTURBED_ALL, UNCOUNTED
 from connectors.db2.reading.space_counters import KINDS
 from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Demand, Interval, Signal
@@ -158,7 +159,9 @@ def direct_seconds(places: InSpaces) -> F64:
     by_requests = divide(of_requests, np.maximum(of_requests, np.nan_to_num(places.figure("direct_requests"))))
     by_sectors = divide(of_sectors, np.maximum(of_sectors, np.nan_to_num(places.figure("direct_sectors"))))
     known = np.where(of_sectors > 0, np.minimum(by_requests, by_sectors), by_requests)
-    return spread_seconds(known * places.figure("direct_seconds"), requests, of_requests, places.at)
+    seconds = known * places.figure("direct_seconds")
+    # Under a backup the time of all requests is mostly its own, see ``backups``; else this is no less than the above.
+    return spread_seconds(np.fmin(seconds, by_requests * places.figure(USUAL)), requests, of_requests, places.at)
 
 
 def _database(interval: Interval, direct: F64) -> DatabaseDemand:

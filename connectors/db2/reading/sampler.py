@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from connectors.base import Clock
+from connectors.db2.reading.backups import UsualDirectReads, space_key
 from connectors.db2.reading.counters import COUNTERS, by_unit, of_indexes, of_tables
 from connectors.db2.reading.roles import log_figures, temporary_figures
 from connectors.db2.reading.space_counters import MILLISECONDS, columns_of, reads_by_kind, space_totals
@@ -43,6 +44,8 @@ class MonitorSampler:
         self._before: set[tuple[str, str]] = set()
         self._disturbed_all, self._all_before = 0, False
         self._backups, self._backup_before = 0, False
+        self._last_backup: str | None = None  # None: not asked yet; "": none was ever taken
+        self._usual = UsualDirectReads()
         self._uncounted = 0
 
     def sample(self, *, objects: bool = True) -> Sample:
@@ -55,6 +58,7 @@ class MonitorSampler:
             ConnectorError: a subclass that says what may be done.
         """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        backups_before = self._backups
         # First: a utility that ends during the queries is still noted for the interval that it disturbed.
         self._watch_utilities()
         tables = self._session.parts("sample_tables", partial(of_tables, disturbed=self._seen), doing="sampling tables")
@@ -66,6 +70,8 @@ class MonitorSampler:
         ids, columns = by_unit(tables + indexes)
         figures, database, temporary = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
+        self._watch_backups(members)
+        database |= self._usual.totals(database, backup=self._backups > backups_before)
         # A rising counter instead of a flag: intervals are differences, and a flag that stays on would have none.
         self._uncounted += not objects
         database[DISTURBED_ALL], database[UNCOUNTED] = float(self._disturbed_all), float(self._uncounted)
@@ -81,6 +87,12 @@ class MonitorSampler:
             spaces=figures,
             roles=(*log_figures(members), *temporary),
         )
+
+    def _watch_backups(self, members: Sequence[Row]) -> None:
+        """Count a backup that began and ended between two samples: no utility shows it, its time of day does."""
+        last = max((str(row[6] or "") for row in members if len(row) > 6), default="")
+        self._backups += self._last_backup is not None and last > self._last_backup
+        self._last_backup = last
 
     def _watch_utilities(self) -> None:
         """Count, for each table and for all at once, the samples that had a utility at their begin or end."""
@@ -167,11 +179,6 @@ def space_figures(
     )
     words = [[row[at[column]] for row in rows] for column in ("TBSP_NAME", "TBSP_CONTENT_TYPE")]
     return figures, database, temporary_figures(words[0], words[1], totals, c)
-
-
-def space_key(word: str, number: int) -> str:
-    """Under which name a figure of the table space with that number is kept in ``Sample.database``."""
-    return f"{word} of table space {number}"
 
 
 def _accumulate(sums: list[float], row: int, *columns: F64) -> None:

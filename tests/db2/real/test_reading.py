@@ -119,7 +119,6 @@ def test_emulated_server_rule_14_lobs_of_a_distinct_type_have_a_place(db2: Db2, 
     assert len(found[0]) == 3
 
 
-@pytest.mark.xfail(strict=True, reason="a finished backup counts as demand")
 def test_emulated_server_rule_11_a_backup_that_came_and_went_is_no_demand(db2: Db2, connect: Connect) -> None:
     """It began and ended between two looks: what sessions waited for LOBs is measured, or told to be less certain."""
     db2.lab.create_table("APP", "DOCS", "DOCS_PK", "TS_SLOW", 64, 64_000)
