@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from connectors.base import Clock, Lease, Mover
+from connectors.base import Clock, Crowding, Lease, Mover
 from connectors.containers import ByHand
 from connectors.db2.doctor import findings
 from connectors.db2.moving import lease
 from connectors.db2.moving.inspection import inspect
 from connectors.db2.moving.mover import Db2Mover
+from connectors.db2.moving.queues import find_crowding
 from connectors.db2.reading import demand, statements
 from connectors.db2.reading.catalog import Homes, known_homes, read_catalog
 from connectors.db2.reading.names import parse_key, whole_of
@@ -118,6 +119,10 @@ class Db2Connector:
         server = read_server(self._session)
         found = findings.examine(self._session, self._settings, server, shared=self._is_pure_scale())
         return (*found, *statements.findings_on(self._session, server.version))
+
+    def crowding(self) -> Crowding:
+        """See ``queues``."""
+        return find_crowding(self._session, self._settings)
 
     def open_mover(self) -> Mover:
         """Writing sessions of this connector's account."""

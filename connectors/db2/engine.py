@@ -30,6 +30,8 @@ move_by: both               # tables and whole table spaces between storage grou
                             # or table: single tables between table spaces, which are then what the tiers name
 # landing: {SSD_GROUP: TS_FAST}           # with both: where single tables go; else the first table space that fits
 # folders: {SSD_FILES: /db2/ssd}          # not with table: where files of DMS table spaces may be; name them in tiers
+# replica_queue_mib: 1024   # no move begins or goes on while an HADR standby is further behind
+# log_used_percent: 80      # nor while the active log is fuller
 foreign_keys: refuse        # or drop_and_add: their keys are dropped before such a table is copied and added after it
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
 # load_copy_to: /db2/copies # column-organised tables are loaded: COPY YES there; a standby must see the same folder

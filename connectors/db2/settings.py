@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from connectors.base import CannotConnect
+from connectors.crowding import insist_on_order
 from connectors.settings import Duration, SecretSource
 
 
@@ -50,6 +51,16 @@ class Db2Settings(BaseModel):
     load_copy_to: Annotated[str, StringConstraints(pattern=r"^[^\s\"',;]*$")] = (
         ""  # folder of the server for copies of what COPY_USE_LOAD loads (COPY YES); "": none, it is not recoverable
     )
+
+    replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins, or goes on, while a standby is further behind
+    replica_queue_abort_mib: int = Field(default=8192, ge=1)  # above it a statement that runs is given up
+    log_used_percent: int = Field(default=80, ge=1, le=100)  # of the active log; above it no move begins, or goes on
+    log_used_abort_percent: int = Field(default=95, ge=1, le=100)  # above it a statement that runs is given up
+
+    @model_validator(mode="after")
+    def _second_limits_are_not_below(self) -> Db2Settings:
+        insist_on_order(self)
+        return self
 
     @property
     def by_group(self) -> bool:

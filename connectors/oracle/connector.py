@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from connectors.base import Clock, Lease, Mover
+from connectors.base import Clock, Crowding, Lease, Mover
 from connectors.containers import ByHand
 from connectors.findings import Capability, Finding
 from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
 from connectors.oracle.doctor import findings
 from connectors.oracle.moving import inspection, lease
 from connectors.oracle.moving.mover import OracleMover
+from connectors.oracle.moving.queues import find_crowding
 from connectors.oracle.reading import demand, statements
 from connectors.oracle.reading.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
 from connectors.oracle.reading.facts import Facts, find_facts
@@ -115,6 +116,10 @@ class OracleConnector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         return findings.examine(self._session, read_server(self._session), self._settings)
+
+    def crowding(self) -> Crowding:
+        """See ``queues``."""
+        return find_crowding(self._session, self._settings)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account.

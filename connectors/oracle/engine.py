@@ -29,6 +29,8 @@ online_lock_timeout: 30s    # an online move waits for open transactions that lo
 #                           # ADO policies are looked for; diagnostics_pack: AWR's history of a segment is shown
 # strong_login: false       # true: act although the login is SYS or SYSTEM, or has the DBA role
 # parallel: 1               # of index rebuilds; the degree that the index had is restored
+# replica_queue_mib: 1024   # no move begins or goes on while a standby is further behind
+# log_used_percent: 80      # nor while the recovery area is fuller
 # move_by: object           # tablespace: whole ones, by their data files; tiers then name disk groups and folders
 # places: []                # folders without a data file yet that they may go to
 """

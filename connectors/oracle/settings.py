@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from connectors.crowding import insist_on_order
 from connectors.settings import Duration, SecretSource, SecretUnavailable
 
 Licence = Literal["advanced_compression", "diagnostics_pack"]
@@ -49,6 +50,16 @@ class OracleSettings(BaseModel):
     parallel: int = Field(
         default=1, ge=1, le=64
     )  # of index rebuilds, Enterprise Edition; the stored degree is restored
+
+    replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins, or goes on, while a standby is further behind
+    replica_queue_abort_mib: int = Field(default=8192, ge=1)  # above it a statement that runs is given up
+    log_used_percent: int = Field(default=80, ge=1, le=100)  # of the recovery area; above it no move begins, or goes on
+    log_used_abort_percent: int = Field(default=95, ge=1, le=100)  # above it a statement that runs is given up
+
+    @model_validator(mode="after")
+    def _second_limits_are_not_below(self) -> OracleSettings:
+        insist_on_order(self)
+        return self
 
     @model_validator(mode="after")
     def _one_address(self) -> OracleSettings:

@@ -22,6 +22,9 @@ GRANT SELECT ON SYS.V_$PARAMETER TO &login;
 GRANT SELECT ON SYS.V_$STATISTICS_LEVEL TO &login;
 GRANT SELECT ON SYS.V_$ARCHIVE_DEST TO &login;
 GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO &login;
+-- How far standbys are behind while a move runs; may be left out.
+GRANT SELECT ON SYS.V_$ARCHIVE_DEST_STATUS TO &login;
+GRANT SELECT ON SYS.V_$LOG TO &login;
 GRANT SELECT ON SYS.V_$ASM_DISKGROUP_STAT TO &login;
 
 -- Counters, of every instance of a cluster.

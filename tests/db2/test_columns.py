@@ -22,7 +22,11 @@ LATER = {
     (11, 1): re.compile(r"^STMTID$"),
     (12, 1): re.compile(r"^CACHING_TIER$"),
 }
-SINCE = {"statements": (11, 1), "statement_texts": (11, 1)}  # queries that older versions are not asked
+SINCE = {
+    "statements": (11, 1),
+    "statement_texts": (11, 1),
+    "log_room": (10, 5),
+}  # queries that older versions are not asked
 VERSIONS = ((10, 1), (10, 5), (11, 1), (11, 5), (12, 1))
 KNOWN = json.loads((HERE / "columns.json").read_text(encoding="utf-8"))
 

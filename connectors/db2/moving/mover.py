@@ -10,6 +10,7 @@ from connectors.base import (
     Clock,
     Closing,
     ConnectorError,
+    Crowding,
     Interrupted,
     LockNotObtained,
     OutcomeUnknown,
@@ -18,6 +19,7 @@ from connectors.base import (
 )
 from connectors.db2.moving.inspection import differences, move_runs, read_rebalance, tidy_for
 from connectors.db2.moving.progress import progress_of
+from connectors.db2.moving.queues import find_crowding
 from connectors.db2.moving.rebalancing import Signals, SpaceChanger
 from connectors.db2.reading.sizes import part_sizes
 from connectors.db2.reading.storage import read_storage
@@ -154,6 +156,11 @@ class Db2Mover(Closing):
                 return progress_of(self._asked, route, step)
         except ConnectorError:  # a move must not fail because its progress cannot be read
             return None
+
+    def crowding(self) -> Crowding:
+        """See ``queues``; over the session that reads progress."""
+        with self._asking:
+            return find_crowding(self._asked, self._settings)
 
     def interrupt(self) -> None:
         """Ask the running step to step back.

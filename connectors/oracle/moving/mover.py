@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from connectors.base import Clock, Closing, ConnectorError, Interrupted, LockNotObtained, TimedOut, Unpausable
+from connectors.base import Clock, Closing, ConnectorError, Crowding, Interrupted, LockNotObtained, TimedOut, Unpausable
 from connectors.formatting import format_seconds
 from connectors.model import Progress, Route, Step
 from connectors.oracle.moving.index_check import is_first_move, refuse_changed_indexes
+from connectors.oracle.moving.queues import find_crowding
 from connectors.oracle.moving.watcher import Verdict, Watcher
 from connectors.oracle.reading.catalog import find_entries
 from connectors.oracle.reading.facts import find_indexes, table_of
@@ -99,6 +100,11 @@ class OracleMover(Closing, Unpausable):
             total_bytes=size,
             sentence=f"{name}: {route.bundle.key} to {route.to_space}",
         )
+
+    def crowding(self) -> Crowding:
+        """See ``queues``; over the second session."""
+        with self._watching:
+            return find_crowding(self._watch, self._settings)
 
     def interrupt(self) -> None:
         """Cancel the running step; the watcher repeats the break until the statement has ended."""

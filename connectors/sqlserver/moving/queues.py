@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from connectors.base import Crowding, PrivilegeMissing
-from connectors.formatting import format_bytes
+from connectors.crowding import of_followers
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 
-MIB, KIB = 1024 * 1024, 1024
+KIB = 1024
 
 
 def find_crowding(session: ReadSession, settings: SqlserverSettings) -> Crowding:
@@ -23,9 +23,6 @@ def find_crowding(session: ReadSession, settings: SqlserverSettings) -> Crowding
     behind = max(
         (max(sending or 0, redoing or 0) * KIB for local, _, sending, redoing, _ in rows if not local), default=0
     )
-    hold, abort = settings.replica_queue_mib, settings.replica_queue_abort_mib
-    said = f"a replica of this database is {format_bytes(behind)} of log behind"
-    return Crowding(
-        hold=f"{said} (replica_queue_mib: {hold})" if behind > hold * MIB else "",
-        abort=f"{said} (replica_queue_abort_mib: {abort})" if behind > abort * MIB else "",
+    return of_followers(
+        "a replica of this database", behind, settings.replica_queue_mib, settings.replica_queue_abort_mib
     )
