@@ -285,7 +285,7 @@ class Daemon:
             (self._jobs.sample, database.sample_seconds, sample),
             (self._jobs.plan, database.plan_seconds, plan),
             (self._jobs.act, ACT_EVERY_SECONDS, soon + later(ACT_EVERY_SECONDS)),
-            (self._jobs.look, LOOK_INSIDE_EVERY_SECONDS, plan + timedelta(seconds=LOOK_INSIDE_EVERY_SECONDS)),
+            (self._jobs.look, LOOK_INSIDE_EVERY_SECONDS, soon + timedelta(seconds=LOOK_INSIDE_EVERY_SECONDS)),
         )
 
     def _reschedule_after_clock_change(self) -> None:

@@ -73,7 +73,7 @@ class Shop:
 
     def space_of(self, relation: str) -> str:
         """Tablespace of a relation, from the catalog itself."""
-        with psycopg.connect(self.server.conninfo) as session:
+        with psycopg.connect(self.server.conninfo, options="-c statement_timeout=60s") as session:
             row = session.execute(
                 "SELECT coalesce(t.spcname, 'pg_default') FROM pg_class c"
                 " LEFT JOIN pg_tablespace t ON t.oid = c.reltablespace WHERE c.oid = %s::regclass",

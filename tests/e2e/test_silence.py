@@ -32,10 +32,14 @@ def processes_of(server: PrivateServer) -> list[int]:
 
 
 def mover_of(server: PrivateServer) -> list[int]:
-    """The backend that carries out a statement of a move, if one does."""
+    """The backend that carries out a statement of a move, if one does.
+
+    Not one that looks something up: stopped while it reads a page of the catalog, it would stop who needs that page.
+    """
     with psycopg.connect(server.conninfo) as session:
         rows = session.execute(
             "SELECT pid FROM pg_stat_activity WHERE application_name = 'hotplace move' AND state = 'active'"
+            " AND query LIKE '/* hotplace move %' AND clock_timestamp() - query_start > interval '300 ms'"
         ).fetchall()
     return [pid for (pid,) in rows]
 

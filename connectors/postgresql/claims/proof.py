@@ -12,6 +12,7 @@ from connectors.postgresql.reading.roles import query_for
 from connectors.proving.files import read_all_questions, read_cases
 from connectors.proving.proof import Case, Scratch
 
+OF_EXTENSIONS = frozenset({"blocks", "statements", "statements_17", "statement_texts"})
 PACKAGE = "connectors.postgresql.claims"
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
 PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -29,10 +30,15 @@ def questions(scratch: Scratch) -> Mapping[str, str]:
 
 
 def queries() -> Mapping[str, str]:
-    """Each query of the connector as one that gives no row and so does nothing, but names every column and function."""
+    """Each query of the connector as one that gives no row and so does nothing, but names every column and function.
+
+    Not those of extensions, which a server may lack and whose schema the proving session does not look in: the doctor
+    says whether they are there.
+    """
     folder = files("connectors.postgresql") / "sql"
     names = sorted(each.name.removesuffix(".sql") for each in folder.iterdir() if each.name.endswith(".sql"))
-    return {name: describing((folder / f"{name}.sql").read_text(encoding="utf-8")) for name in names}
+    own = (name for name in names if name not in OF_EXTENSIONS)
+    return {name: describing((folder / f"{name}.sql").read_text(encoding="utf-8")) for name in own}
 
 
 def of_other_versions(version: tuple[int, ...]) -> frozenset[str]:
