@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from connectors.db2.reading.backups import space_key
 from connectors.db2.reading.catalog import Homes
 from connectors.db2.reading.counters import COUNTERS
 from connectors.db2.reading.demand import ESTIMATED, classify
@@ -19,7 +20,6 @@ from connectors.db2.reading.sampler import (
     disturbed_tables,
     epoch_of,
     space_figures,
-    space_key,
 )
 from connectors.db2.reading.space_counters import KINDS
 from connectors.db2.session.sessions import Row
