@@ -1,0 +1,58 @@
+"""The types of a split: along which column, at which value, and what it would bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueBorder:
+    """The hot part of a unit as a range of one of its columns: ``least`` <= column < ``below``.
+
+    Values are user data: they may be shown to who asks and stand in a proposal, and never in metrics, logs, recordings
+    or bundles for support.
+    """
+
+    column: str  # not quoted
+    type_name: str  # as the engine writes it, for example "bigint" or "timestamp with time zone"
+    least: str | None  # as text that the engine reads back as this type; None: the part begins with the first row
+    below: str | None  # None: it goes on to the newest row, and to those still to come
+    fit: float  # of the reads that the hot blocks take beyond their share, how much rows in this range take, 0 to 1
+    of_rows: float  # share of the unit's blocks that rows in this range fill
+    of_reads: float  # share of the unit's reads from storage that go to them
+
+    @property
+    def rolls(self) -> bool:
+        """Whether the part is the newest rows: those to come are born in it."""
+        return self.below is None and self.least is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """What splitting off the hot part of a unit would bring: it on the fastest tier, the rest where it is.
+
+    Seconds of session wait per hour at today's latencies, as plans have them.
+    """
+
+    key: str  # of the unit
+    physical_id: int
+    border: ValueBorder | None  # None: the part is known by its blocks only
+    hot_bytes: int
+    whole_bytes: int
+    of_reads: float  # share of the unit's reads from storage that go to the hot part
+    low_of_reads: float  # 90 of 100 such shares lie between these two
+    high_of_reads: float
+    saves_per_hour: float  # expected, what gives way to it already taken off
+    saves_low_per_hour: float
+    saves_high_per_hour: float
+    fits: bool  # the hot part fits on the fastest tier, if need be by what is worth less giving way
+    whole_saves_per_hour: float  # all of it on the fastest tier, were there room
+    whole_fits: bool  # whether there is
+    memory_saves_per_hour: float  # at most, of as much more buffer pool as the hot part has bytes
+
+    @property
+    def whole_bytes_alike(self) -> float:
+        """Bytes of the unit that save as much as the hot part does, were all its bytes alike."""
+        if self.whole_saves_per_hour <= 0:
+            return 0.0
+        return self.whole_bytes * min(1.0, self.saves_per_hour / self.whole_saves_per_hour)
