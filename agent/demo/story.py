@@ -106,7 +106,7 @@ class Story:
         self._observe()
         planning, ranking, proposal = self._plan()
         decoys = self._decoys(ranking)
-        self._print_plan(ranking, proposal, decoys)
+        self._print_plan(proposal, decoys)
         before, homes_before = self._load_figures(OBSERVE_SECONDS), self._homes()
         number = self._company.watch.propose(planning)
         assert number is not None, "the demo's level is propose"
@@ -145,10 +145,13 @@ class Story:
     def _plan(self) -> tuple[Planning, Ranking, Proposal]:
         watch = self._company.watch
         planning = self._plan_when_sure()
-        proposal = watch.proposal(planning)
+        proposal, ranking = watch.proposal(planning), ranking_of(planning)
+        self._print_ranking(ranking)
         if proposal is None:
+            for sentence in ranking.sentence[:SHOWN_UNITS]:
+                self._out.line(sentence)
             raise NothingToMove("nothing is worth moving", advice="The ranking above says why, unit by unit.")
-        return planning, ranking_of(planning), proposal
+        return planning, ranking, proposal
 
     def _plan_when_sure(self) -> Planning:
         """Plan; as long as a move waits for evidence, watch on. A slow machine's load proves its moves later."""
@@ -289,10 +292,13 @@ class Story:
 
     # -- print ---------------------------------------------------------------------------------------------------
 
-    def _print_plan(self, ranking: Ranking, proposal: Proposal, decoys: tuple[Decoy, ...]) -> None:
+    def _print_ranking(self, ranking: Ranking) -> None:
+        self._out.heading("ranking, by the waiting sessions that fast storage would save")
+        rows = range(min(SHOWN_UNITS, len(ranking)))
+        self._out.table(_RANKING_COLUMNS, [_ranking_cells(ranking, row) for row in rows])
+
+    def _print_plan(self, proposal: Proposal, decoys: tuple[Decoy, ...]) -> None:
         out = self._out
-        out.heading("ranking, by the waiting sessions that fast storage would save")
-        out.table(_RANKING_COLUMNS, [_ranking_cells(ranking, row) for row in range(min(SHOWN_UNITS, len(ranking)))])
         out.heading("the plan")
         print_value(out, proposal)
         print_moves(out, proposal.moves)

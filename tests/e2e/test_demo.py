@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.demo import story
 from agent.demo.slow_disk import available
+from agent.demo.stage import company, stage
+from agent.terminal.output import Output
 from tests.e2e.program import PROGRAM, wait_until
 
 KEYS = {"engine", "units", "plan", "statements", "placements", "decoys", "outcomes", "scrape", "seconds"}
@@ -48,6 +51,18 @@ def test_the_demo_does_the_main_job() -> None:
         assert outcome["verdict"] == "helped"
         before, now = (outcome[f"load_{when}"]["transactions_per_second"] for when in ("before", "after"))
         assert now > before
+
+
+def test_without_a_slow_disk_the_counters_predict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no compiler is, the plan still moves the hot units; a person who says no ends it."""
+    monkeypatch.setattr(story, "OBSERVE_SECONDS", 8.0)
+    output = Output(as_json=True, no_color=True)
+    with stage(slow_disk=False) as built, company(built, lambda _event: None) as players:
+        told = story.Story(built, players, output, approve=lambda _question: False, who="test")
+        ending = told.tell()
+    moved = {move["unit"]: move["to_space"] for move in ending.document["plan"]["moves"]}
+    assert {moved.get(unit) for unit in (built.schema.hot, built.schema.hot_index)} == {"ssd_space"}, moved
+    assert not ending.approved
 
 
 def test_without_an_answer_nothing_is_started() -> None:
