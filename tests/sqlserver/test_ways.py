@@ -21,7 +21,6 @@ from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.lab import FIRST_PAGES_SOON, Lab, wait_until
 from tests.labs.sqlserver.statements_kept import Run
-from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver
 
@@ -397,8 +396,8 @@ def test_all_partitions_of_an_index_move_together(lab: Lab, connector: Connector
 def test_pitfall_7_what_is_in_memory_is_told_on_demand_only(lab: Lab, connector: Connector) -> None:
     """Pitfall 7: 250 of 1000 pages are a quarter; not unless wanted, and not of a pool larger than allowed."""
     table = add_table(lab.shop, "orders", pages=1000)
-    table.base.partitions[0].units[IN_ROW].cached = 250
     lab.instance.pool_pages = 2 * 131072  # 2 GiB
+    lab.instance.read_randomly(lab.shop, table.base.partitions[0], 250)
     for allowed, told in ((0.0, False), (1.9, False), (2.0, True)):
         change_settings(connector, residency_up_to_gib=allowed)
         _, (route, *_) = routes_of(connector, "[dbo].[orders]")

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from uuid import UUID
 
-from tests.labs.sqlserver.objects import Index, Partition, PartitionFunction, PartitionScheme, Table
+from tests.labs.sqlserver.objects import (
+    HEAP,
+    Index,
+    Partition,
+    PartitionFunction,
+    PartitionScheme,
+    Table,
+)
+from tests.labs.sqlserver.pool import Pool
 from tests.labs.sqlserver.statements_kept import Run, Statements
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, FileCounters, Filegroup, Storage, Volume
 
@@ -178,7 +188,10 @@ class Instance:
         self.resumable_with_drop_existing = False
         self.pool_extension_kib = 0  # of the buffer-pool extension's file; 0: there is none
         self.query_profiles: list[dict[str, int]] = []  # columns of operators of running queries
-        self.pool_pages = 1_000_000  # of all databases
+        self.pool_pages = 1_000_000  # of all databases: as many buffers has the pool
+        self.pool = Pool(lambda: self.pool_pages)
+        self.buffer_microseconds = 0.07  # that a walk over the pool takes for each of its buffers
+        self.pool_walks = 0  # queries of sys.dm_os_buffer_descriptors that were run
         self.page_life_seconds = 4200
         self.batches = 0  # that clients have sent, parameterised ones included
         self.rows_moved = 0  # from one partition to another, by SPLIT and MERGE
@@ -195,6 +208,7 @@ class Instance:
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
         self.transactions: dict[int, float] = {}  # session that is not over the wire -> seconds since it began one
         self._ids = count(5)
+        self._random = random.Random(1)
 
     @property
     def version(self) -> tuple[int, int, int]:
@@ -211,13 +225,16 @@ class Instance:
     def read_randomly(self, database: Database, partition: Partition, reads: int, *, by: str = "") -> None:
         """Look-ups that miss the buffer pool: each waits for one page of one file, as long as its disk takes.
 
+        Their pages are in the pool then; those that were there have left it between.
         ``by`` is the text of the statement that does one in each execution; "": nothing remembers it.
         """
         with self.lock:
             if not partition.pages:
                 return  # a move has put another in its place while the reader was on its way
-            file = _file_of(database, partition)
+            unit, file = _rows_of(partition), _file_of(database, partition)
             waited = round(reads * file.volume.random_read_ms)
+            for position in self._random.sample(range(unit.total), min(reads, unit.total)):
+                self.pool.read(unit, position, microseconds=round(file.volume.random_read_ms * 1000))
             partition.counters.update(
                 singleton_lookup_count=reads, page_io_latch_wait_count=reads, page_io_latch_wait_in_ms=waited
             )
@@ -231,10 +248,40 @@ class Instance:
                     operations=reads, logical=reads * 3, rows=reads,
                 ))  # fmt: skip
 
+    def look_up(
+        self, database: Database, index: Index, partition: Partition, positions: Iterable[int], *, write: bool = False
+    ) -> int:
+        """Look-ups of rows on these pages, by position; how many waited for a read.
+
+        In an index each goes over its root and the page above the leaf, which are in the pool most of the time.
+        """
+        with self.lock:
+            unit, file = _rows_of(partition), _file_of(database, partition)
+            microseconds = round(file.volume.random_read_ms * 1000)
+            looked, missed, above = 0, 0, 0
+            for position in positions:
+                for parent in parents(index, unit, position):
+                    above += self.pool.touch(unit, parent, microseconds=microseconds)
+                missed += self.pool.touch(unit, position, microseconds=microseconds, write=write)
+                looked += 1
+            waits = {"page_io_latch_wait": missed + above, "tree_page_io_latch_wait": above}
+            for name, waited in waits.items():
+                partition.counters.update({
+                    f"{name}_count": waited, f"{name}_in_ms": waited * microseconds // 1000
+                })  # fmt: skip
+            partition.counters.update(singleton_lookup_count=looked, leaf_update_count=looked * write)
+            reads = missed + above
+            file.counters.read(reads, reads, reads * microseconds // 1000)
+            self.performance.update({"Page lookups/sec": looked * 3, "Page reads/sec": reads})
+            database.transactions += looked
+            return reads
+
     def scan(self, database: Database, partition: Partition, *, by: str = "") -> None:
         """Read it all in order, 64 pages ahead: nobody waits but for the first page; ``by``: the statement's text."""
         with self.lock:
             pages, file = partition.pages, _file_of(database, partition)
+            for position in range(_rows_of(partition).total):
+                self.pool.touch(_rows_of(partition), position, microseconds=round(file.volume.scan_read_ms * 1000))
             pieces = -(-pages // READ_AHEAD_PAGES)
             partition.counters.update(range_scan_count=1, page_io_latch_wait_count=1, page_io_latch_wait_in_ms=1)
             file.counters.read(pieces, pieces * READ_AHEAD_PAGES, round(pieces * file.volume.scan_read_ms))
@@ -293,6 +340,7 @@ class Instance:
         with self.lock:
             self.started = self.started.replace(minute=(self.started.minute + 1) % 60)
             self.performance.clear()
+            self.pool = Pool(lambda: self.pool_pages)
             self.waits.clear()
             self.tempdb = FileCounters()
             for database in self.databases.values():
@@ -322,6 +370,29 @@ def _replica(database: Database, number: int) -> dict[str, object]:
 def all_indexes(database: Database) -> list[Index]:
     """Heaps and indexes of every table."""
     return [index for table in database.tables.values() for index in table.indexes.values()]
+
+
+IAM, ROOT = 0, 1  # positions of the page that maps an allocation unit's extents, and of an index's root
+FAN_OUT = 200  # pages below one
+
+
+def level_of(index: Index, position: int) -> int:
+    """Of a page in its index: 0 is a leaf. Pages above the leaves lie among those, as an index grows."""
+    if index.index_id == HEAP or position == IAM:
+        return 0
+    return 2 if position == ROOT else int(position % FAN_OUT == ROOT + 1)
+
+
+def parents(index: Index, unit: AllocationUnit, position: int) -> tuple[int, ...]:
+    """Positions of the pages that a look-up goes over on its way to a leaf."""
+    if index.index_id == HEAP or unit.total <= ROOT + 1:
+        return ()
+    return ROOT, (position - ROOT - 1) // FAN_OUT * FAN_OUT + ROOT + 1
+
+
+def _rows_of(partition: Partition) -> AllocationUnit:
+    """The allocation unit of a partition's rows."""
+    return next(iter(partition.units.values()))
 
 
 def _file_of(database: Database, partition: Partition) -> DataFile:

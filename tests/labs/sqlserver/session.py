@@ -82,6 +82,7 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     RefuseIfDifferent: partitions.refuse_if_different,
     Switch: switch,
 }
+WALKS_THE_POOL = "dm_os_buffer_descriptors"
 _KILL = re.compile(r"KILL\s+(\d+)", re.I)
 
 
@@ -152,12 +153,19 @@ class SqlserverSession:
             instance.stopped.set()
             self._work.pause(POLL_SECONDS)
 
+    def _select(self, sql: str, variables: Mapping[str, Value]) -> Rows:
+        found = select(self._viewer, sql, variables)
+        if WALKS_THE_POOL in sql.lower():
+            self._instance.pool_walks += 1
+            self._work.pause(self._instance.pool_pages * self._instance.buffer_microseconds / 1e6)
+        return found
+
     def _statement(self, sql: str, variables: dict[str, Value]) -> Result:
         parser = Parser(sql)
         if parser.peek("SELECT") and (asked := read_rows(sql)) is not None:
             return rows.read_rows(self._work, asked)
         if parser.peek("SELECT", "WITH"):
-            return select(self._viewer, sql, variables)
+            return self._select(sql, variables)
         if parser.take("EXEC", "SYS", ".", "SP_DESCRIBE_FIRST_RESULT_SET"):
             return self._describe(dict(_arguments(parser)))
         if parser.take("SET"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -66,6 +68,8 @@ class DataFile:
     used: int = 0
     percent_growth: bool = False
     closed: bool = False  # emptied: takes nothing new
+    end: int = EXTENT  # page number behind the last extent; those of the first describe the file
+    holes: list[tuple[int, int]] = field(default_factory=list)  # first page and pages of extents that were given back
     counters: FileCounters = field(default_factory=FileCounters)
 
     def room(self) -> int:
@@ -81,6 +85,17 @@ class DataFile:
         """Use that many more, growing as needed."""
         self.used += pages
         self.size = max(self.size, self.used)
+
+    def new_extents(self, pages: int) -> tuple[int, int]:
+        """First page and pages of extents for so many pages or fewer: the lowest hole first."""
+        wanted = -(-pages // EXTENT) * EXTENT
+        if not self.holes:
+            self.end += wanted
+            return self.end - wanted, wanted
+        first, free = self.holes.pop(0)
+        if free > wanted:
+            self.holes.insert(0, (first + wanted, free - wanted))
+        return first, min(free, wanted)
 
 
 @dataclass(slots=True)
@@ -101,12 +116,82 @@ class AllocationUnit:
     kind: int
     filegroup: int
     pages: dict[int, int] = field(default_factory=dict)
-    cached: int = 0  # of them, in memory
+    runs: list[Run] = field(default_factory=list)  # where they are, in the order in which they were allocated
+    slack: dict[int, tuple[int, int]] = field(default_factory=dict)  # file -> the rest of its last extent there
 
     @property
     def total(self) -> int:
         """Pages in all files."""
         return sum(self.pages.values())
+
+    def allocate(self, file: DataFile, pages: int) -> None:
+        """Pages of a file: the rest of the last extent, then extents of its own."""
+        while pages > 0:
+            first, room = self.slack.pop(file.file_id, None) or file.new_extents(pages)
+            taken = min(room, pages)
+            if room > taken:
+                self.slack[file.file_id] = (first + taken, room - taken)
+            last = self.runs[-1] if self.runs else None
+            if last is not None and (last.file_id, last.first + last.pages) == (file.file_id, first):
+                last.pages += taken
+            else:
+                self.runs.append(Run(file.file_id, first, taken))
+            pages -= taken
+
+    def leave(self, file: DataFile, pages: int) -> None:
+        """Give so many pages of a file back, the last ones first, and the extents that are empty then."""
+        held = self._extents(file)
+        self.slack.pop(file.file_id, None)
+        for run in [run for run in reversed(self.runs) if run.file_id == file.file_id]:
+            gone = min(run.pages, pages)
+            run.pages, pages = run.pages - gone, pages - gone
+        self.runs = [run for run in self.runs if run.pages]
+        file.holes = sorted([*file.holes, *_in_rows(sorted(held - self._extents(file)))])
+
+    def _extents(self, file: DataFile) -> set[int]:
+        return {
+            page // EXTENT for run in self.runs if run.file_id == file.file_id
+            for page in range(run.first // EXTENT * EXTENT, run.first + run.pages, EXTENT)
+        }  # fmt: skip
+
+    def places(self) -> Places:
+        """To look up where its pages are."""
+        starts = [0]
+        for run in self.runs:
+            starts.append(starts[-1] + run.pages)
+        return Places(self.runs, starts)
+
+
+@dataclass(slots=True)
+class Run:
+    """Pages in a row of one file."""
+
+    file_id: int
+    first: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the pages of an allocation unit are; ``starts``: position of each run's first page."""
+
+    runs: list[Run]
+    starts: list[int]
+
+    def of(self, position: int) -> tuple[int, int]:
+        """File and number of the page at a position, in the order in which pages were allocated."""
+        at = bisect_right(self.starts, position) - 1
+        run = self.runs[at]
+        return run.file_id, run.first + position - self.starts[at]
+
+
+def _in_rows(extents: list[int]) -> Iterator[tuple[int, int]]:
+    """First page and pages of extents in a row."""
+    begin = 0
+    for at, extent in enumerate(extents):
+        if at + 1 == len(extents) or extents[at + 1] != extent + 1:
+            yield extents[begin] * EXTENT, (at + 1 - begin) * EXTENT
+            begin = at + 1
 
 
 class Storage:
@@ -153,10 +238,12 @@ class Storage:
             share = min(left, file.room(), -(-pages * file.room() // room))
             file.take(share)
             unit.pages[file.file_id] = unit.pages.get(file.file_id, 0) + share
+            unit.allocate(file, share)
             left -= share
 
     def free(self, unit: AllocationUnit) -> None:
         """Give all its pages back."""
         for file_id, pages in unit.pages.items():
             self.files[file_id].used -= pages
+            unit.leave(self.files[file_id], pages)
         unit.pages.clear()

@@ -191,8 +191,10 @@ def _move_out(work: Work, file: DataFile) -> None:
                 work.database.storage.grow(unit, step)
                 unit.pages[file.file_id] -= step
                 file.used -= step
+                unit.leave(file, step)
                 if not unit.pages[file.file_id]:
                     del unit.pages[file.file_id]
+                work.instance.pool.forget(unit)
             moved += step
             if work.connected.request is not None:
                 work.connected.request.percent = 100.0 * moved / total

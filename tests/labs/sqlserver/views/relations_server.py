@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from tests.labs.sqlserver.changes.log import volume_of_log
 from tests.labs.sqlserver.documented import documented
-from tests.labs.sqlserver.instance import Connected
+from tests.labs.sqlserver.instance import IAM, Connected, Database, all_indexes, level_of
+from tests.labs.sqlserver.objects import CLUSTERED, HEAP, Index, Partition
+from tests.labs.sqlserver.pool import Buffer
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
-from tests.labs.sqlserver.storage import EXTENT, PAGE, FileCounters, Volume
+from tests.labs.sqlserver.storage import EXTENT, IN_ROW, PAGE, AllocationUnit, FileCounters, Volume
 from tests.labs.sqlserver.views.relations import CREATED, STORAGE, Row, Viewer
 from tests.labs.sqlserver.views.relations_partitions import PARTITIONING
 from tests.labs.sqlserver.views.relations_statements import STATEMENTS, texts_of_handles
@@ -17,6 +20,7 @@ from tests.labs.sqlserver.views.relations_statements import STATEMENTS, texts_of
 CUMULATIVE, GAUGE = 272696576, 65792
 PADDED = 128  # object, counter and instance are nchar(128)
 PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Extension page reads/sec")
+FREE_BYTES = 96  # of a page
 LOG_FILE = 2
 MASTER = 1
 TEMPDB, TEMPDB_PAGES = 2, 1024
@@ -203,17 +207,48 @@ def _counter(kind: str, name: str, of: str, value: int, counter_type: int) -> Ro
 
 
 def buffer_descriptors(viewer: Viewer) -> Iterator[Row]:
-    """sys.dm_os_buffer_descriptors: a row for each cached page."""
-    for table in viewer.database.tables.values():
-        for unit in (u for i in table.indexes.values() for p in i.partitions for u in p.units.values()):
-            for page in range(unit.cached):
-                row = {
-                    "database_id": viewer.database.database_id,
-                    "file_id": 1,
-                    "page_id": page,
-                    "page_type": "DATA_PAGE",
-                }
-                yield {**row, "allocation_unit_id": unit.unit_id}
+    """sys.dm_os_buffer_descriptors: a row for each page in memory, of all databases."""
+    held = defaultdict[int, list[Buffer]](list)
+    for buffer in viewer.instance.pool:
+        held[buffer.unit_id].append(buffer)
+    for database in viewer.instance.databases.values():
+        for index in all_indexes(database):
+            for partition in index.partitions:
+                for unit in partition.units.values():
+                    yield from _pages_of(database, index, partition, unit, held.get(unit.unit_id, []))
+
+
+def _pages_of(
+    database: Database, index: Index, partition: Partition, unit: AllocationUnit, held: list[Buffer]
+) -> Iterator[Row]:
+    places = unit.places()
+    for buffer in held:
+        file_id, page = places.of(buffer.position)
+        level, kind = level_of(index, buffer.position), _page_type(index, unit, buffer.position)
+        rows = partition.rows // max(1, unit.total) if kind == "DATA_PAGE" else 0
+        yield {
+            "database_id": database.database_id,
+            "file_id": file_id,
+            "page_id": page,
+            "page_level": level,
+            "allocation_unit_id": unit.unit_id,
+            "page_type": kind,
+            "row_count": rows,
+            "free_space_in_bytes": FREE_BYTES,
+            "is_modified": buffer.modified,
+            "numa_node": 0,
+            "read_microsec": buffer.microseconds,
+            "is_in_bpool_extension": False,
+        }
+
+
+def _page_type(index: Index, unit: AllocationUnit, position: int) -> str:
+    if position == IAM:
+        return "IAM_PAGE"
+    if unit.kind != IN_ROW:
+        return "TEXT_MIX_PAGE"
+    leaf_of_rows = index.type in (HEAP, CLUSTERED) and not level_of(index, position)
+    return "DATA_PAGE" if leaf_of_rows else "INDEX_PAGE"
 
 
 def sys_info(viewer: Viewer) -> Iterator[Row]:
