@@ -10,20 +10,16 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
-import platform
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 
 from tests.bench.lab.__main__ import EXPERIMENTS, MINUTES
 from tests.bench.lab.pace import FULL, ROUND
 from tests.bench.measurement import Measurement
+from tests.bench.published import page_of, write_rows
 
-HERE = Path(__file__).parent
 LAB = tuple(f"lab.{name}" for name in EXPERIMENTS)
 COST = (
     "history",
@@ -84,7 +80,7 @@ def main() -> int:
 
 
 def _run(names: Sequence[str], *, quick: bool) -> int:
-    results = {} if quick else {line["name"]: line for line in _read()}
+    results: list[Measurement] = []
     failed: list[str] = []
     for name in names:
         started = time.monotonic()
@@ -95,12 +91,9 @@ def _run(names: Sequence[str], *, quick: bool) -> int:
         if done.returncode:
             failed.append(name)
         else:
-            results.update({line["name"]: line for line in json.loads(done.stdout.strip().splitlines()[-1])})
+            results += json.loads(done.stdout.strip().splitlines()[-1])
         print(f"{name} took {time.monotonic() - started:.0f} s", file=sys.stderr)
-        page = _page(lines := sorted(results.values(), key=lambda line: line["name"]))
-        if not quick:
-            (HERE / "results.json").write_text(json.dumps(lines, indent=2) + "\n", encoding="utf-8")
-            (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
+        page = page_of(sorted(results, key=lambda line: line["name"])) if quick else write_rows(results)
     print(page)
     if failed:
         print(f"failed, their figures are as they were: {', '.join(failed)}", file=sys.stderr)
@@ -122,30 +115,6 @@ def _measured(name: str, *, quick: bool) -> list[Measurement]:
     else:
         lines = module.measurements()
     return lines
-
-
-def _read() -> list[Measurement]:
-    path = HERE / "results.json"
-    lines: list[Measurement] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    return lines
-
-
-def _page(lines: list[Measurement]) -> str:
-    """The figures as a page for people."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    head = (
-        "# What was measured\n\n"
-        f"`make bench` on {os.cpu_count()} cores, {memory:.0f} GiB of memory, Python {platform.python_version()}, "
-        f"{platform.system()}; {datetime.now(UTC):%Y-%m-%d}. Medians; machines differ and are noisy, so compare "
-        "figures of one run with each other.\n\n"
-        "| figure | value | unit | better | spread | command | note |\n|---|---:|---|---|---|---|---|\n"
-    )
-    rows = (
-        f"| {line['name']} | {line['value']:.4g} | {line['unit']} | {line['better']} | {line.get('spread', '')} "
-        f"| `{line['command']}` | {line.get('note', '')} |\n"
-        for line in lines
-    )
-    return head + "".join(rows)
 
 
 if __name__ == "__main__":

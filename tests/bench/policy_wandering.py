@@ -8,8 +8,9 @@ the rules act at once.
 other settings (keys of the configuration file), ``--samples N`` with N samples an hour. ``--at-once`` leaves out the
 play with the delay, ``--quick`` plays four days with one seed. ``--table`` prints a page for people and each play when
 it ends. ``--keep FOLDER`` keeps each play in a file and does not repeat those that are there: the table may be played
-in parts, by ``--workers N`` at a time. ``--days FILE`` writes the gains by day, from which
-``tests.bench.policies.wandering.figure`` draws the picture of the documentation.
+in parts, by ``--workers N`` at a time. ``--write`` publishes what was played, with the command that plays it again:
+the rows, and the gains from which ``tests.bench.policies.wandering.figure`` draws the picture of the documentation and
+``tests.docs.reference`` its table; ``--days FILE`` writes only the gains, to a file.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.rules import play_lru_of_equal_pages, play_rules
 from tests.bench.policies.wandering.shapes import world
 from tests.bench.policies.wandering.stage import Stage, by_day
-from tests.bench.policies.wandering.table import Play, figures, page
+from tests.bench.policies.wandering.table import COMMAND, Play, figures, is_row, page
+from tests.bench.published import write_rows
 
 WORKERS = 2  # the figures do not depend on it
 LONGEST_SECONDS = 3600.0
@@ -113,22 +115,45 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--workers", type=int, default=WORKERS, metavar="N")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     parser.add_argument("--days", type=Path, metavar="FILE")
-    for flag in ("--at-once", "--quick", "--table"):
+    for flag in ("--at-once", "--quick", "--table", "--write"):
         parser.add_argument(flag, action="store_true")
     given = parser.parse_args(arguments)
     names = (*frozen.SHAPES, *frozen.HELD_OUT)
     unknown = sorted(set(given.shapes.split(",")) - set(names))
     if unknown:
         parser.error(f"no shape is named {', '.join(unknown)}; there are {', '.join(names)}")
+    if given.write and given.quick:
+        parser.error("four days are not published: --write goes without --quick")
     played = []
     for one in plays(tasks_of(given), given.keep, given.workers):
         played.append(one)
         if given.table:
             print(one.sentence, file=sys.stderr, flush=True)
-    if given.days:
-        days.write(days.days_of(played), given.days)
+    if given.write:
+        write_rows(figures(played, command_of(given)), outdated=is_row)
+    if given.days or given.write:
+        days.write(days.days_of(played), given.days or days.PATH)
     print(page(played) if given.table else json.dumps(figures(played)))
     return 0
+
+
+def command_of(given: argparse.Namespace) -> str:
+    """What plays the same again: whatever is not as it would be by default."""
+    options = [
+        *(["--at-once"] if given.at_once else []),
+        *(f"--{name} {value}" for name, value, usual in _asked(given) if value != usual),
+    ]
+    return " ".join([COMMAND, *options])
+
+
+def _asked(given: argparse.Namespace) -> list[tuple[str, str, str]]:
+    """Options that change figures, as they were given and as they are when they are not."""
+    return [
+        ("shapes", given.shapes, ",".join(frozen.SHAPES)),
+        ("seeds", given.seeds, ",".join(map(str, frozen.SEEDS))),
+        ("policy", f"'{given.policy}'", "'{}'"),
+        ("samples", str(given.samples), "1"),
+    ]
 
 
 if __name__ == "__main__":

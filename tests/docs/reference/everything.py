@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.docs.reference import alerts, claims, commands, events, http, keys, metrics, words
+from tests.docs.reference import alerts, claims, commands, events, http, keys, metrics, wandering, words
 
 
 def all_blocks() -> dict[str, str]:
@@ -16,4 +16,5 @@ def all_blocks() -> dict[str, str]:
         **claims.blocks(),
         **http.blocks(),
         **events.blocks(),
+        **wandering.blocks(),
     }

@@ -1,4 +1,4 @@
-"""Gains by day, means of a shape's seeds: what the figure of the documentation is drawn from."""
+"""Gains by day, means of a shape's seeds, and of each seed in all: what the documentation's figure and table show."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tests.bench.policies.wandering.stage import Score
 from tests.bench.policies.wandering.table import Play, by_shape
 
 PATH = Path(__file__).parents[2] / "wandering_days.json"
+MOST = "most"  # its name among the totals
 
 
 class Days(TypedDict):
@@ -21,6 +22,7 @@ class Days(TypedDict):
     seeds: list[int]
     most: list[int]  # that no placement of units can exceed
     gains: dict[str, list[int]]  # by contestant
+    totals: dict[str, list[int | None]]  # by contestant, of each seed over all days; None: not played with it
 
 
 def days_of(played: Sequence[Play]) -> dict[str, Days]:
@@ -29,14 +31,17 @@ def days_of(played: Sequence[Play]) -> dict[str, Days]:
 
 
 def _days(plays: Sequence[Play]) -> Days:
-    gains: dict[str, list[tuple[float, ...]]] = {}
-    for play in plays:
-        for name, score in _contestants(play):
-            gains.setdefault(name, []).append(score.days)
+    plays = sorted(plays, key=lambda play: play.seed)
+    by_seed = [dict(_contestants(play)) for play in plays]
+    names = dict.fromkeys(name for contestants in by_seed for name in contestants)
     return Days(
-        seeds=sorted(play.seed for play in plays),
+        seeds=[play.seed for play in plays],
         most=_means([play.most for play in plays]),
-        gains={name: _means(days) for name, days in gains.items()},
+        gains={name: _means([scores[name].days for scores in by_seed if name in scores]) for name in names},
+        totals={
+            MOST: [round(sum(play.most)) for play in plays],
+            **{name: [round(scores[name].gain) if name in scores else None for scores in by_seed] for name in names},
+        },
     )
 
 
@@ -57,8 +62,12 @@ def write(days: dict[str, Days], path: Path) -> None:
 
 
 def _lines(days: Days) -> str:
-    gains = ",\n".join(f"  {json.dumps(name)}: {json.dumps(gain)}" for name, gain in days["gains"].items())
-    return f'{{"seeds": {days["seeds"]}, "most": {days["most"]}, "gains": {{\n{gains}\n}}}}'
+    gains, totals = (
+        ",\n".join(f"  {json.dumps(name)}: {json.dumps(values)}" for name, values in of.items())
+        for of in (days["gains"], days["totals"])
+    )
+    head = f'{{"seeds": {days["seeds"]}, "most": {days["most"]}'
+    return f'{head}, "gains": {{\n{gains}\n}}, "totals": {{\n{totals}\n}}}}'
 
 
 def read(path: Path) -> dict[str, Days]:

@@ -13,6 +13,7 @@ from tests.bench.policies.wandering.frozen import DELAY_HOURS
 from tests.bench.policies.wandering.stage import Score
 
 COMMAND = "python -m tests.bench.policy_wandering"
+ROWS = "policy.wandering"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +58,18 @@ class Play:
         return score.gain / self.fixed.gain
 
 
-def figures(played: Sequence[Play]) -> list[Measurement]:
-    """All rows."""
-    return [
+def figures(played: Sequence[Play], command: str = COMMAND) -> list[Measurement]:
+    """All rows, with the command that measures them again."""
+    rows = [
         *_against_rules(played), *_against_hindsight(played), *_costs(played), *_taken_back(played), *_caches(played),
         *_by_shape(played),
     ]  # fmt: skip
+    return [Measurement(**{**row, "command": command}) for row in rows]
+
+
+def is_row(name: str) -> bool:
+    """Whether a published row of that name is one of these."""
+    return name.startswith((f"{ROWS}.", "policy.copy_cost_share_"))
 
 
 def _against_rules(played: Sequence[Play]) -> Iterator[Measurement]:
