@@ -35,7 +35,7 @@ class StoredSession(ReadSession):
         self.export = export
         self.missing = {}
 
-    def rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row]:  # noqa: ARG002
+    def rows(self, name: str, values: Sequence[object] = (), *, doing: str) -> list[Row]:  # noqa: ARG002 (as the live one)
         """The result of that query, CHAR columns without their padding."""
         found = self.export.rows(name)
         return [tuple(value.rstrip() if isinstance(value, str) else value for value in row) for row in found]

@@ -47,9 +47,9 @@ class StoredSession(ReadSession):
     def rows(
         self,
         statement: bytes,
-        values: Mapping[str, object] | None = None,  # noqa: ARG002  # as the session that it stands for
+        values: Mapping[str, object] | None = None,  # noqa: ARG002 (as the live one)  # as the session that it stands for
         *,
-        doing: str,  # noqa: ARG002
+        doing: str,  # noqa: ARG002 (as the live one)
         name: str = "",
     ) -> list[Row]:
         """The result of that query; of roles, which a person is not asked for, none."""

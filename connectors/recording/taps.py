@@ -139,7 +139,14 @@ class ReplayTap:
             self._now = {}
             raise
 
-    def answer(self, name: str, values: Values, ask: Callable[[], list[Row]], *, doing: str) -> list[Row]:  # noqa: ARG002
+    def answer(
+        self,
+        name: str,
+        values: Values,
+        ask: Callable[[], list[Row]],  # noqa: ARG002 (as every tap)
+        *,
+        doing: str,
+    ) -> list[Row]:
         """As once.
 
         Raises:

@@ -30,8 +30,8 @@ def main() -> int:
                 failed += 1
                 _explain(report)
             if asked.progress and total.seeds % asked.progress == 0:
-                print(f"{total.seeds} seeds, {failed} failed", file=sys.stderr)  # noqa: T201
-    print(json.dumps(total.figures(failed, time.perf_counter() - started), indent=2))  # noqa: T201
+                print(f"{total.seeds} seeds, {failed} failed", file=sys.stderr)
+    print(json.dumps(total.figures(failed, time.perf_counter() - started), indent=2))
     return int(failed > 0)
 
 
@@ -51,15 +51,15 @@ def _one(seed: int, keep: str | None) -> int:
     if keep is not None:
         script = script.keep([] if keep == "none" else [int(number) for number in keep.split(",")])
     report = run(script)
-    print(script.site, *report.story, *report.violations, sep="\n")  # noqa: T201
+    print(script.site, *report.story, *report.violations, sep="\n")
     return int(bool(report.violations))
 
 
 def _explain(report: Report) -> None:
     numbers, smallest = shrunk(report)
     for each in smallest.violations:
-        print(f"seed {report.script.seed}: {each.oracle}: {each.sentence}")  # noqa: T201
-    print(f"  repeat it: {repeat_command(report.script.seed, numbers)}", flush=True)  # noqa: T201
+        print(f"seed {report.script.seed}: {each.oracle}: {each.sentence}")
+    print(f"  repeat it: {repeat_command(report.script.seed, numbers)}", flush=True)
 
 
 class _Total:

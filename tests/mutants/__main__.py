@@ -59,7 +59,7 @@ def _run_named() -> int:
     for each in NAMED:
         verdict = run(each.path, each.text(), each.tests, each.limit_seconds)
         survived += verdict.outcome not in DEAD
-        print(f"{verdict.outcome:10} {each.what}: {verdict.by} ({verdict.seconds} s)", flush=True)  # noqa: T201
+        print(f"{verdict.outcome:10} {each.what}: {verdict.by} ({verdict.seconds} s)", flush=True)
     return survived
 
 
@@ -84,14 +84,14 @@ def _run_drawn(mutants: list[Mutant], covered: dict[str, dict[str, Any]], most_s
             known[mutant.name] = {"name": mutant.name, "sentence": mutant.sentence, **asdict(verdict)}
             with results.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(known[mutant.name]) + "\n")
-            print(f"{verdict.outcome:11} {mutant.sentence}  {verdict.by} ({verdict.seconds} s)", flush=True)  # noqa: T201
+            print(f"{verdict.outcome:11} {mutant.sentence}  {verdict.by} ({verdict.seconds} s)", flush=True)
     found = [known[mutant.name] for mutant in mutants]
     outcomes = Counter(each["outcome"] for each in found)
     for each in found:
         if each["outcome"] not in DEAD:
-            print(f"{each['outcome']}: {each['sentence']}")  # noqa: T201
+            print(f"{each['outcome']}: {each['sentence']}")
     dead = sum(outcomes[outcome] for outcome in DEAD)
-    print(f"{dead} of {len(found)} noticed ({100 * dead / max(1, len(found)):.1f} %): {dict(outcomes)}")  # noqa: T201
+    print(f"{dead} of {len(found)} noticed ({100 * dead / max(1, len(found)):.1f} %): {dict(outcomes)}")
 
 
 def _known(results: Path) -> dict[str, dict[str, Any]]:

@@ -60,7 +60,7 @@ def make(engine: str) -> None:
         connector.close()
         for table in (read, quiet):
             harness.drop(table)
-    print(f"{path.name}: {recorded.bytes:,} bytes, {recorded.last.samples} samples, of {name}")  # noqa: T201
+    print(f"{path.name}: {recorded.bytes:,} bytes, {recorded.last.samples} samples, of {name}")  # noqa: T201 (for who runs it)
 
 
 def expect(engine: str) -> None:

@@ -147,7 +147,7 @@ def test_another_file_is_no_recording(tmp_path: Path, content: bytes) -> None:
     "value",
     [
         *(None, True, 3, 2**70, 1.5, float("inf"), "ü\udc80", Decimal("1.50"), [1, None, ["a"]]),
-        *(datetime(2026, 1, 1, 12, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 0, 5), date(2026, 1, 1)),  # noqa: DTZ001
+        *(datetime(2026, 1, 1, 12, tzinfo=UTC), datetime(2026, 1, 1, 0, 0, 0, 5), date(2026, 1, 1)),  # noqa: DTZ001 (on purpose)
         timedelta(days=-1, microseconds=3),
     ],
 )

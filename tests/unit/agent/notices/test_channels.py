@@ -120,7 +120,7 @@ class _Mailbox:
         self.answer = answer
         self.messages: list[Any] = []
 
-    async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802 (aiosmtpd calls it so)
         """Keep the message."""
         self.messages.append(envelope)
         return self.answer
