@@ -238,6 +238,7 @@ class Quirks:
 
     edition: str = "EE"  # or "SE2"
     instances: int = 1
+    buffers: int = 2048  # of the cache of each instance
     container: str = "ORCLPDB1"  # "" before 12.1
     statistics_level: str = "TYPICAL"
     role: str = "PRIMARY"

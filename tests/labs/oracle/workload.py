@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
+
+from connectors.model import I64
+from tests.labs.oracle.cache.buffers import block_keys
+from tests.labs.oracle.cached_work import CachedWork
 from tests.labs.oracle.model import BEHIND, STARTED, Quirks, Segment, Tablespace
 from tests.labs.oracle.redo import Destination, Redo
 from tests.labs.oracle.statements import Statement
@@ -18,10 +22,11 @@ LOOKUP_MICROSECONDS = 50  # of a processor, for a look-up
 SWITCH_MICROSECONDS = 50  # from the end of a log write until its session runs again
 
 
-class Workload:
+class Workload(CachedWork):
     """The counters of all instances. Guarded by ``lock``: sessions are threads."""
 
     def __init__(self, quirks: Quirks) -> None:
+        super().__init__(quirks)
         self.quirks = quirks
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
@@ -38,10 +43,6 @@ class Workload:
 
         self.redo = Redo(destinations=[Destination(2 + number) for number in range(quirks.standbys)])
         self.remembered: list[dict[str, Statement]] = [{} for _ in range(quirks.instances)]  # V$SQLSTATS, by text
-
-    def segments(self) -> Iterator[Segment]:
-        """All segments there are."""
-        raise NotImplementedError
 
     def touch(self) -> None:
         """Say that something changed. The lock is held."""
@@ -62,9 +63,8 @@ class Workload:
     ) -> None:
         """Single-block reads that sessions waited for; ``by``: the statement that does one in each execution."""
         with self.changed:
-            self.count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
-            self.count(segment, instance, {"physical read requests": reads})
-            self._wait(segment, instance, "db file sequential read", reads, reads, reads * microseconds)
+            self.bring_in_any(segment, reads, instance)
+            self._count_reads(segment, reads, instance, microseconds)
             if by:
                 waited, work = reads * microseconds, reads * LOOKUP_MICROSECONDS
                 self._remember(by, segment.owner, instance, {
@@ -72,6 +72,44 @@ class Workload:
                     "DISK_READS": reads, "BUFFER_GETS": 3 * reads, "ROWS_PROCESSED": reads,
                     "PHYSICAL_READ_REQUESTS": reads,
                 })  # fmt: skip
+            self.touch()
+
+    def _count_reads(self, segment: Segment, reads: int, instance: int, microseconds: int) -> None:
+        self.count(segment, instance, {"logical reads": 3 * reads, "physical reads": reads})
+        self.count(segment, instance, {"physical read requests": reads})
+        self._wait(segment, instance, "db file sequential read", reads, reads, reads * microseconds)
+
+    def look_up(self, segment: Segment, blocks: I64, *, instance: int = 1, microseconds: int = 5000) -> int:
+        """Rows in these blocks, one after the other (numbers within the segment); how many blocks had to be read."""
+        with self.changed:
+            missed = self.bring_in(segment, blocks, instance)
+            hits = len(blocks) - missed
+            self._count_reads(segment, missed, instance, microseconds)
+            self.count(segment, instance, {"logical reads": hits})
+            self.statistics[instance - 1]["session logical reads"] += hits
+            self.touch()
+        return missed
+
+    def change_blocks(self, segment: Segment, blocks: I64, *, instance: int = 1) -> None:
+        """Rows in these blocks are changed; the database writer comes later."""
+        with self.changed:
+            self.look_up(segment, blocks, instance=instance)
+            held = set(self.caches[instance - 1].contents()[3].tolist())
+            changed = set(block_keys(segment.data_object_id, blocks).tolist())
+            self.caches[instance - 1].dirty |= changed & held
+            self.count(segment, instance, {"db block changes": len(blocks)})
+
+    def make_copies(self, segment: Segment, blocks: I64, *, instance: int = 1) -> None:
+        """Older versions of blocks in the cache, for queries that began before a change."""
+        with self.changed:
+            self.caches[instance - 1].copy(block_keys(segment.data_object_id, np.unique(blocks)).tolist())
+            self.touch()
+
+    def checkpoint(self) -> None:
+        """ALTER SYSTEM CHECKPOINT: no block is dirty; what is written is counted by ``write``."""
+        with self.changed:
+            for cache in self.caches:
+                cache.dirty.clear()
             self.touch()
 
     def run(self, text: str, counted: dict[str, int], *, owner: str = "APP", plan: int = 1, instance: int = 1) -> None:
@@ -148,6 +186,8 @@ class Workload:
             self.count(segment, instance, {**counts, "segment scans": 1})
             event = "direct path read" if direct else "db file scattered read"
             self._wait(segment, instance, event, requests, blocks, requests * microseconds)
+            if not direct:
+                self.bring_in_scan(segment, SCAN_BLOCKS, instance)
             self.touch()
 
     def write(self, segment: Segment, blocks: int, *, instance: int = 1) -> None:
@@ -228,6 +268,7 @@ class Workload:
         with self.changed:
             at, micro = instance - 1, reads * microseconds
             self._held_up(at, "db file sequential read", reads, micro)
+            self.bring_in_undo(reads, instance)
             undo = next(space for space in self.tablespaces.values() if space.contents == "UNDO")
             file = undo.files[0].counters[at]
             file.update({"PHYRDS": reads, "PHYBLKRD": reads, "READTIM": micro // 10_000})
@@ -248,6 +289,7 @@ class Workload:
             self.events[at].clear()
             self.sorted[at].clear()
             self.remembered[at].clear()
+            self.caches[at].clear()
             for segment in self.segments():
                 segment.counters[at].clear()
             for space in self.tablespaces.values():

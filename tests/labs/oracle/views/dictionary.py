@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.labs.oracle.model import BLOCK, Index, Lob, Segment, Table
-from tests.labs.oracle.views import accounts, licensed, structure
+from tests.labs.oracle.views import accounts, cached, licensed, structure
 
 if TYPE_CHECKING:
     from tests.labs.oracle.database import EmulatedDatabase
@@ -405,6 +405,7 @@ DICTIONARY: dict[str, Callable[[EmulatedDatabase], Rows]] = {
     "DBA_DATA_FILES": data_files,
     "DBA_TABLESPACE_USAGE_METRICS": usage,
     "DBA_FREE_SPACE": free_space,
+    "DBA_EXTENTS": cached.extents,
     "DBA_TABLES": tables,
     "DBA_TAB_COLUMNS": columns,
     "DBA_TAB_PARTITIONS": table_partitions,

@@ -133,6 +133,16 @@ def tempstat(db: EmulatedDatabase, instance: int) -> Rows:
     yield {**{name: counted[name] for name in names}, "FILE#": 1, "CON_ID": container_id(db)}
 
 
+def buffer_pool(db: EmulatedDatabase, instance: int) -> Rows:
+    """V$BUFFER_POOL of the one pool."""
+    held = db.caches[instance - 1].buffers
+    size = held * BLOCK >> 20
+    yield {
+        "ID": 3, "NAME": "DEFAULT", "BLOCK_SIZE": BLOCK, "RESIZE_STATE": "STATIC", "CURRENT_SIZE": size,
+        "BUFFERS": held, "TARGET_SIZE": size, "TARGET_BUFFERS": held, "PREV_SIZE": 0, "PREV_BUFFERS": 0, "CON_ID": 0,
+    }  # fmt: skip
+
+
 def buffer_pools(db: EmulatedDatabase, instance: int) -> Rows:
     """V$BUFFER_POOL_STATISTICS of the one pool."""
     counted = db.statistics[instance - 1]
@@ -337,6 +347,7 @@ PERFORMANCE: dict[str, Callable[[EmulatedDatabase, int], Rows]] = {
     "V$CON_SYSSTAT": con_sysstat,
     "V$SYSTEM_EVENT": system_event,
     "V$CON_SYSTEM_EVENT": con_system_event,
+    "V$BUFFER_POOL": buffer_pool,
     "V$BUFFER_POOL_STATISTICS": buffer_pools,
     "V$STATISTICS_LEVEL": statistics_level,
     "V$PARAMETER": parameters,

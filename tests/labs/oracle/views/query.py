@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tests.labs.oracle.documented import View, view
 from tests.labs.oracle.rows import Rows
+from tests.labs.oracle.views.cached import buffers
 from tests.labs.oracle.views.dictionary import DICTIONARY
 from tests.labs.oracle.views.performance import PERFORMANCE, product, segstat
 from tests.labs.oracle.views.rewrite import ERRORS, Prepared, prepare, refuse
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 EVERYONE = frozenset(("DUAL", "SESSION_PRIVS", "SESSION_ROLES", "PRODUCT_COMPONENT_VERSION"))
 VOLATILE = frozenset(("V$SESSION", "V$SESSION_LONGOPS", "V$LOCK", "V$LOCKED_OBJECT", "V$TRANSACTION"))
+BY_COLUMNS = {"V$SEGSTAT": segstat, "V$BH": buffers}
 COUNTED = " row"  # no query can name it
 _FRACTIONS = frozenset(("USED_PERCENT", "PERCENT_SPACE_USED", "PERCENT_SPACE_RECLAIMABLE"))
 
@@ -57,6 +59,8 @@ class Engine:
         if len(prepared.binds) > len(binds):
             raise OracleError(1008, "not all variables bound")
         values = {f"b{at}": _bound(bind.values[0]) for at, bind in enumerate(binds)}
+        if {"V$BH", "GV$BH"} & set(prepared.views):
+            session.pause(self._database.quirks.buffers * self._database.seconds_per_buffer)
         with self._lock:
             for name in prepared.views:
                 if "." in name:
@@ -125,8 +129,9 @@ class Engine:
         return _stacked(parts, wanted)
 
     def _instance(self, base: str, number: int, shown: View, wanted: frozenset[str]) -> Columns:
-        if base == "V$SEGSTAT":
-            return segstat(self._database, number)
+        if base in BY_COLUMNS:
+            made = BY_COLUMNS[base](self._database, number)
+            return {**made, COUNTED: np.arange(len(next(iter(made.values()))))}
         rows = PERFORMANCE.get(base)
         if rows is None:
             raise refuse(f"view {base}")

@@ -1,0 +1,1 @@
+"""The buffer cache of the emulated server: which blocks it holds, and where they lie in files."""
