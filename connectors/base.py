@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # the errors are wanted where there are no arrays
         Step,
     )
     from connectors.move_effects import CopyHabits
+    from connectors.templates import StatementTemplate, TemplateKind
 
 
 class Retry(StrEnum):
@@ -316,6 +317,26 @@ class TakesOut(Protocol):
         """The route that takes ``Bundle.container`` out of its space; its undo puts it back. Or why there is none.
 
         ``ByHand``: a person has to run the statements. Changes nothing.
+        """
+        ...
+
+
+@runtime_checkable
+class FillsTemplates(Protocol):
+    """Optional in a connector: making the next partitions of a table and moving aged ones, by signed templates."""
+
+    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+        """The template of such statements for a table as it is now, or why there is none. Changes nothing.
+
+        ``seconds``: from now, how far ahead partitions are made; or how long ago the last row of an aged one came.
+        """
+        ...
+
+    def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
+        """What is due under a template, in order: routes with their ``arguments``; () for nothing. Changes nothing.
+
+        Asked for proposals, and again before the statements of each are sent: one that is not among the answers then
+        is not sent.
         """
         ...
 

@@ -70,6 +70,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """The value of one parameter of a template (``connectors.templates``)."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One way to move a bundle to a space, with what it costs and blocks."""
 
@@ -101,6 +109,7 @@ class Route:
     drains: int = 0  # times that it waits until every transaction has ended that was there before
     drains_users: int = 0  # times that it waits until each of those has ended that uses what the move locks
     copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
+    arguments: tuple[Argument, ...] = ()  # of the template that its statements are made of; (): of none
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:

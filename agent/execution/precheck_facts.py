@@ -56,10 +56,11 @@ class FactReader:
         fingerprint = self._connector.identify().fingerprint
         conditions = self._ledger.proposals.conditions(rows[0].proposal_id)
         siblings = self._ledger.moves.rows(proposal_id=rows[0].proposal_id)
-        against = self._rule_against(rows, siblings)
+        against, now = self._rule_against(rows, siblings), self._clock.now()
+        template = self._ledger.rules.template_of(rows[0].proposal_id) if against == "" else None
         return [
             Facts(
-                now=self._clock.now(),
+                now=now,
                 fingerprint=fingerprint,
                 inspection=self._connector.inspect(row.move.route),
                 table_ids={
@@ -71,7 +72,7 @@ class FactReader:
                 head_room_ratio=self._database.policy_settings().head_room_ratio,
                 conditions=conditions,
                 rule_against=against or "",
-                underivable=against == "" and not derives(self._connector, row.move.route),
+                underivable=against == "" and not derives(self._connector, row.move.route, template, now),
                 carried_bytes=sum(each.move.size_bytes for each in siblings if each.state in CARRIED_OUT),
                 gain_per_hour=self._gain(siblings) if conditions.least_gain_per_hour is not None else None,
                 closed=not row.move.route.bundle.container and row.move.to_space in closed,

@@ -31,6 +31,7 @@ from agent.ledger.stored import load_moves, load_proposal
 from agent.model.standing_rules import StandingRule
 from agent.model.states import MoveState, ProposalState
 from connectors.base import Clock
+from connectors.templates import StatementTemplate
 
 if TYPE_CHECKING:
     from agent.ledger.file.transaction import Transaction
@@ -189,6 +190,12 @@ class Rules:
             if not self.approval.automatic:
                 return "it was approved under a standing rule, and the level is no longer auto"
             return _find(reading, found[1][UNDER]).why_not_now(self._clock.now())
+
+    def template_of(self, proposal: int) -> StatementTemplate | None:
+        """The template of the rule under which a proposal was approved; None: it has none, or a person approved it."""
+        with self._database.read() as reading:
+            found = rule_of_approval(reading, proposal)
+            return None if found is None else _find(reading, found[1][UNDER]).rule.template
 
     def _why_not(self, reading: Reading, standing: Standing, row: ProposalRow) -> str:
         moves = load_moves(reading, where("moves.proposal_id = ?", row.id))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent.model.proposals import BALANCE
 
 if TYPE_CHECKING:
+    from connectors.templates import StatementTemplate
     from policies.modes.dispatch import Mode
 
 _UNDO = "undo "
@@ -62,6 +63,11 @@ def purpose_of_container(space: str, container: str) -> str:
 def purpose_of_undo(moves: Iterable[int]) -> str:
     """Those moves back."""
     return f"{_UNDO}{', '.join(str(number) for number in sorted(moves))}"
+
+
+def purpose_of_template(template: StatementTemplate) -> str:
+    """What is due under a template."""
+    return f"rolling {template.name}"
 
 
 def takes_back(purpose: str) -> bool:

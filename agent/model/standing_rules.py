@@ -1,11 +1,13 @@
 """A standing rule: within which limits proposals of one database are approved without asking a person each time.
 
 A person signs a rule once; at level ``auto`` the agent approves what it covers, and names it. What a rule covers is
-judged by the proposal alone, so that the judgement can be repeated before each statement.
+judged by the proposal alone, so that the judgement can be repeated before each statement. A rule with a template says
+more than limits: its statements, letter by letter but for named parameters, and how many times a day.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,15 +16,18 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Self
 
 from agent.model.conditions import Conditions
-from agent.model.purposes import in_words
+from agent.model.purposes import in_words, purpose_of_template
+from agent.model.stored_dataclasses import StoredDataclass
 from agent.model.units_of_measure import format_when
 from connectors.formatting import format_bytes, format_seconds, format_wait
 from connectors.move_effects import Locked
+from connectors.templates import StatementTemplate
 
 if TYPE_CHECKING:
     from agent.model.proposals import Proposal, ProposedMove
 
 MODES = ("hsm", "usage", "capacity", "preference")  # first word of a purpose that a rule may be for
+_STORED_TEMPLATE = StoredDataclass(StatementTemplate)
 
 
 class LockClass(StrEnum):
@@ -55,24 +60,34 @@ class StandingRule:
     locks: LockClass
     most_stall_seconds: float  # that one move may hold up others, as predicted
     least_gain_per_hour: float  # seconds of wait: lower end of the predicted interval of a proposal
-    most_a_day: int  # proposals in any 24 hours
+    most_a_day: int  # proposals in any 24 hours; of a template: moves
     expires_at: datetime
     windows: tuple[str, ...] = ()  # in which its moves begin and are predicted to end; (): those of the database
     time_zone: str = "UTC"  # of these windows
+    template: StatementTemplate | None = None  # of all that it covers; None: what the connector makes within the limits
 
     def __post_init__(self) -> None:
-        if self.mode.partition(" ")[0] not in MODES:
+        if self.template is not None:
+            self._check_template(self.template)
+        elif self.mode.partition(" ")[0] not in MODES:
             raise ValueError(f"a standing rule is for one of the modes {', '.join(MODES)}, not for {self.mode!r}")
         if not self.units or not all(pattern.strip() for pattern in self.units):
             raise ValueError("a standing rule says which units it is for; '*' stands for all")
         if self.most_bytes <= 0 or self.most_a_day <= 0:
             raise ValueError("a standing rule that covers no byte or no proposal a day covers nothing")
 
+    def _check_template(self, template: StatementTemplate) -> None:
+        if self.mode != purpose_of_template(template):
+            raise ValueError(f"a rule for the {template.name} is for the mode {purpose_of_template(template)!r}")
+        if self.least_gain_per_hour:
+            raise ValueError("a rule over a template asks for no gain: its statements come by the calendar")
+
     @property
     def conditions(self) -> Conditions:
         """What must still hold at the first statement of each group that it has approved."""
         return Conditions(
-            most_bytes=self.most_bytes, not_after=self.expires_at, least_gain_per_hour=self.least_gain_per_hour,
+            most_bytes=self.most_bytes, not_after=self.expires_at,
+            least_gain_per_hour=self.least_gain_per_hour if self.template is None else None,
             windows=self.windows, time_zone=self.time_zone if self.windows else "",
         )  # fmt: skip
 
@@ -86,10 +101,13 @@ class StandingRule:
             "locks": self.locks.value,
             "stall": f"at most {self.most_stall_seconds!r} s of one move ({format_seconds(self.most_stall_seconds)})",
             "gain": f"at least {self.least_gain_per_hour!r} s of wait an hour, by the lower end of what is predicted "
-            f"({format_wait(self.least_gain_per_hour)})",
+            f"({format_wait(self.least_gain_per_hour)})"
+            if self.template is None
+            else "none is asked for",
             "windows": f"{'; '.join(self.windows)} in {self.time_zone}" if self.windows else "those of the database",
-            "a day": f"at most {self.most_a_day}",
+            "a day": f"at most {self.most_a_day}{'' if self.template is None else ' times the statements below'}",
             "expires": format_when(self.expires_at),
+            **({} if self.template is None else _template_words(self.template)),
         }
 
     @property
@@ -99,25 +117,41 @@ class StandingRule:
                  "most_a_day", "time_zone")  # fmt: skip
         plain: dict[str, Any] = {name: getattr(self, name) for name in names}
         lists = {"units": list(self.units), "windows": list(self.windows)}
-        return {**plain, **lists, "locks": self.locks.value, "expires_at": self.expires_at.isoformat()}
+        others = {"locks": self.locks.value, "expires_at": self.expires_at.isoformat()}
+        template = {} if self.template is None else {"template": _STORED_TEMPLATE.plain(self.template)}
+        return {**plain, **lists, **others, **template}
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Self:
         """Inverse of ``facts``."""
+        template = facts.get("template")
         return cls(
             **{
                 **facts, "units": tuple(facts["units"]), "windows": tuple(facts["windows"]),
                 "locks": LockClass(facts["locks"]), "expires_at": datetime.fromisoformat(facts["expires_at"]),
+                "template": template and _STORED_TEMPLATE.of_text(json.dumps(template)),
             }
         )  # fmt: skip
 
+    def counted(self, moves: int) -> int:
+        """What a proposal of so many moves takes of ``most_a_day``."""
+        return 1 if self.template is None else moves
 
-def find_refusal(rule: StandingRule, proposal: Proposal, struck: int = 0) -> str:
+
+def _template_words(template: StatementTemplate) -> dict[str, str]:
+    """Every text of a template and the bounds of every parameter, each by a name of its own."""
+    texts = {f"statement {n} ({text.role})": text.sql for n, text in enumerate(template.texts, start=1)}
+    parameters = {f"parameter {{{each.name}}}": each.words for each in template.parameters}
+    return {"template": template.name, **texts, **parameters}
+
+
+def find_refusal(rule: StandingRule, proposal: Proposal, at: datetime, struck: int = 0) -> str:
     """Why a rule does not cover a proposal, apart from time and count; "" where it does.
 
     Args:
         rule: the limits.
         proposal: as it is stored.
+        at: the instant of the approval, from which a template counts times.
         struck: how many of its moves are not to be carried out.
     """
     if (proposal.database, proposal.fingerprint) != (rule.database, rule.fingerprint):
@@ -128,15 +162,23 @@ def find_refusal(rule: StandingRule, proposal: Proposal, struck: int = 0) -> str
         return "a move was struck, so that the predicted gain is that of other moves"
     if proposal.bytes_moved > rule.most_bytes:
         return f"{format_bytes(proposal.bytes_moved)} would be moved, it allows {format_bytes(rule.most_bytes)}"
+    if rule.template is None and (why := _gain_refusal(rule, proposal)):
+        return why
+    return next(filter(None, (_refusal_of(rule, move, at) for move in proposal.moves)), "")
+
+
+def _gain_refusal(rule: StandingRule, proposal: Proposal) -> str:
     gain = proposal.wait_saved_low_per_hour
-    if gain is None or not gain >= rule.least_gain_per_hour:
-        known = "is not known" if gain is None else f"is {format_wait(gain)}"
-        return f"the lower end of the gain {known}, it asks for {format_wait(rule.least_gain_per_hour)}"
-    return next(filter(None, (_refusal_of(rule, move) for move in proposal.moves)), "")
+    if gain is not None and gain >= rule.least_gain_per_hour:
+        return ""
+    known = "is not known" if gain is None else f"is {format_wait(gain)}"
+    return f"the lower end of the gain {known}, it asks for {format_wait(rule.least_gain_per_hour)}"
 
 
-def _refusal_of(rule: StandingRule, move: ProposedMove) -> str:
+def _refusal_of(rule: StandingRule, move: ProposedMove, at: datetime) -> str:
     """Why a rule does not cover one move."""
+    if rule.template is not None and (why := rule.template.find_refusal(move.route, at)):
+        return f"{move.what}: {why}"
     bundle = move.route.bundle
     for key in (move.key, *bundle.unit_keys):
         if not any(fnmatchcase(key, pattern) for pattern in rule.units):

@@ -56,6 +56,8 @@ def _waiting(ledger: Ledger, database: str) -> list[ProposalRow]:
 def _reason_it_left(move: ProposedMove, home_of: Mapping[str, str], catalog: Catalog) -> str | None:
     if move.route.bundle.container:
         return _lost_container(move, catalog)
+    if not move.route.bundle.unit_keys:  # a partition that is to be made: prechecks see whether it is there
+        return None
     homes = {home_of[key] for key in move.route.bundle.unit_keys if key in home_of}
     if move.from_space in homes:
         return None

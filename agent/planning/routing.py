@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from connectors.base import Connector, FollowsOn
+from connectors.base import Connector, FillsTemplates, FollowsOn
 from connectors.model import Bundle, NoRoute, Route, UnitKind, UnitTable
 from connectors.recording.tap import NotRecorded
+from connectors.templates import StatementTemplate
 from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
 from policies.placement.combining import combine_moves
 
@@ -144,21 +146,24 @@ def _take_turns(plan: Plan, routes: list[Route], refused: RouteRefusals, desk: _
         rewritten |= {route.rewrites} - {""}
 
 
-def derives(connector: Connector, route: Route) -> bool:
-    """Whether the connector makes just the statements of a route for its bundle and target, as things are now.
+def derives(connector: Connector, route: Route, template: StatementTemplate | None, now: datetime) -> bool:
+    """Whether the connector makes just the statements of a route as things are now.
+
+    For its bundle and target; of a route that was made of a template: as one of those that are due under it.
 
     Raises:
         ConnectorError: the engine did not answer.
     """
-    answer = connector.routes(route.bundle, route.to_space)
-    if isinstance(answer, NoRoute):
-        return False
-    return _statements(route) in map(_statements, answer)
+    if template is None:
+        answer = connector.routes(route.bundle, route.to_space)
+    else:
+        answer = connector.routes_due(template, now) if isinstance(connector, FillsTemplates) else ()
+    return not isinstance(answer, NoRoute) and _statements(route) in map(_statements, answer)
 
 
 def _statements(route: Route) -> tuple[object, ...]:
-    """All that a route may send."""
-    return route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps
+    """All that a route may send, and what a template was filled with."""
+    return route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps, route.arguments
 
 
 def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:

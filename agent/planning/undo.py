@@ -175,6 +175,11 @@ def _route_back(
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
     if row.move.route.bundle.container:
         return _container_back(row)
+    if not row.move.route.bundle.unit_keys:
+        raise CannotUndo(
+            f"move {row.id} made {row.move.key}, which is not taken away again: it may hold rows",
+            advice="Drop it yourself if it holds none.",
+        )
     answer = _ways_back(connector, row.move.route, _bundle_now(row, catalog), row.move.from_space, before)
     if isinstance(answer, NoRoute):
         raise CannotUndo(f"move {row.id} of {row.move.key} cannot be taken back: {answer.sentence}")

@@ -175,6 +175,7 @@ class Jobs:
             self._told[watch.database.name] = number
             log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),
                      wait_saved_per_hour=round(planning.plan.wait_saved_per_hour, 1))  # fmt: skip
+        watch.offer_due()
         for row in watch.approve_by_rules():
             log.info("approved", database=watch.database.name, id=row.id, by=row.decided_by)
         return True

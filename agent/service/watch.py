@@ -36,6 +36,7 @@ from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, UNFI
 from agent.planning.containers import TakingOut, take_out
 from agent.planning.obsolete_proposals import end_obsolete_proposals, requested_purposes
 from agent.planning.planner import Planning, make_planning, proposal_of
+from agent.planning.rolling import rolling_proposals
 from agent.planning.undo import settle_undos
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
 from agent.sampling.statements import StatementReader
@@ -248,6 +249,21 @@ class Watch:
             store_decision(self._ledger, self.database.name, planning, decision_of_proposal(number))
             archive_explanation(self._ledger, self.database.name, planning, number)
         return number
+
+    def offer_due(self) -> None:
+        """Store what is due under the templates of open standing rules, as proposals.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        rules = self._ledger.rules.rows(self.database.name)
+        with self._lock:
+            due = tuple(rolling_proposals(
+                rules, self.database, self.connector, self.sampler.catalog, self.identity.fingerprint,
+                self._clock.now(),
+            ))  # fmt: skip
+        for proposal in due:
+            self.offer(proposal)
 
     def approve_by_rules(self) -> tuple[ProposalRow, ...]:
         """Approve what waits and a standing rule covers; nothing below level ``auto`` or in a dry run."""

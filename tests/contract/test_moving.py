@@ -58,7 +58,7 @@ def test_the_same_statements_when_asked_again(harness: EngineHarness, connector:
     """For the bundle and target of a stored route: else nothing approved under a standing rule would ever begin."""
     for key in (table.key, table.index_key):
         for route in _routes(connector, key, harness.target_space):
-            assert derives(connector, route), route.name
+            assert derives(connector, route, None, harness.clock.now()), route.name
 
 
 def test_no_route_to_an_unknown_space(connector: Connector, table: PlayTable) -> None:

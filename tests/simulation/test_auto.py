@@ -157,7 +157,7 @@ def test_a_statement_that_the_connector_does_not_make_is_not_sent(site: Site, an
     with site.agent() as (watch, ledger):
         row = plan(site, watch, ledger)
         open_rule(watch, ledger, anna)
-        assert all(derives(watch.connector, move.route) for move in row.proposal.moves)
+        assert all(derives(watch.connector, move.route, None, site.clock.now()) for move in row.proposal.moves)
         forged = ledger.proposals.store(with_statement(row.proposal, "DROP TABLE orders"))
         assert [each.id for each in watch.approve_by_rules()] == [forged]
         watch.act()

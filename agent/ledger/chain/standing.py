@@ -53,7 +53,7 @@ class Standing:
     opened: bool = False
     closed_why: str = ""  # "" until it was closed for the first time
     signatures: list[RuleSignature] = field(default_factory=list)
-    approvals: list[tuple[int, datetime]] = field(default_factory=list)  # proposal and when, in order
+    approvals: list[tuple[int, datetime, int]] = field(default_factory=list)  # proposal, when, counted as; in order
 
     def close(self, row: Row, why: str) -> None:
         """Nothing is approved under it any more, until it is signed once more."""
@@ -71,8 +71,11 @@ class Standing:
         )  # fmt: skip
 
     def used(self, at: datetime) -> int:
-        """How many proposals were approved under it in the day before an instant, or after it by a clock set back."""
-        return sum(when > at - A_DAY for _, when in self.approvals)
+        """How many proposals (of a template: moves) were approved in the day before an instant.
+
+        What lies after it, by a clock set back, counts too.
+        """
+        return sum(count for _, when, count in self.approvals if when > at - A_DAY)
 
     def row(self, now: datetime) -> RuleRow:
         """The rule for callers."""
@@ -83,7 +86,7 @@ class Standing:
             number=self.number, rule=self.rule, state=state, reason=self.closed_why if not self.opened else "",
             proposed_by=self.proposed_by, proposed_at=self.proposed_at,
             signed_by=tuple(dict.fromkeys(each.who for each in self.signed_now())),
-            used_today=self.used(now), approved=tuple(proposal for proposal, _ in self.approvals),
+            used_today=self.used(now), approved=tuple(proposal for proposal, *_ in self.approvals),
         )  # fmt: skip
 
     def why_not_now(self, now: datetime) -> str:
@@ -120,8 +123,8 @@ def _apply(rules: dict[int, Standing], of_proposal: dict[int, int], row: Row, fa
             )
         case "proposal.approved" if facts.get(UNDER) in rules:
             proposal = number_of(row.subject)
-            of_proposal[proposal] = facts[UNDER]
-            rules[facts[UNDER]].approvals.append((proposal, row.at))
+            of_proposal[proposal], standing = facts[UNDER], rules[facts[UNDER]]
+            standing.approvals.append((proposal, row.at, standing.rule.counted(len(facts["moves"]))))
         case "outcome.recorded" if facts["verdict"] in CLOSING and facts["proposal"] in of_proposal:
             rule = rules[of_proposal[facts["proposal"]]]
             # By the outcome itself, not by a row of its own after it: an agent that dies in between would leave it
@@ -195,12 +198,17 @@ def rule_signature_fault(reading: Reading, approval: ApprovalRule, standing: Sta
 
 def why_not_covered(standing: Standing, proposal: Proposal, struck: int, now: datetime) -> str:
     """Why a rule does not approve a proposal at an instant; "" where it does."""
-    return standing.why_not_now(now) or _over_count(standing, now) or find_refusal(standing.rule, proposal, struck)
+    over = _over_count(standing, len(proposal.moves), now)
+    return standing.why_not_now(now) or over or find_refusal(standing.rule, proposal, now, struck)
 
 
-def _over_count(standing: Standing, at: datetime) -> str:
+def _over_count(standing: Standing, moves: int, at: datetime) -> str:
     used, most = standing.used(at), standing.rule.most_a_day
-    return f"{used} proposals were approved under it in 24 hours, it allows {most}" if used >= most else ""
+    if used + standing.rule.counted(moves) <= most:
+        return ""
+    if standing.rule.template is None:
+        return f"{used} proposals were approved under it in 24 hours, it allows {most}"
+    return f"{used} moves were approved under it in 24 hours and here are {moves}, it allows {most}"
 
 
 def open_rules(rules: Iterable[Standing], database: str) -> Iterator[Standing]:

@@ -14,6 +14,7 @@ from connectors.move_effects import Locked
 from tests.unit.samples import a_move, a_proposal
 
 MIB = 1 << 20
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RULE = StandingRule(
     database="shop", fingerprint="cluster 1 database 5", mode="hsm", units=("public.*", "audit.log"),
     most_bytes=64 * MIB, locks=LockClass.BRIEF, most_stall_seconds=0.5, least_gain_per_hour=700.0, most_a_day=2,
@@ -31,7 +32,7 @@ def locking(locked: Locked | None, key: str = "public.orders") -> dict[str, Any]
 
 def test_at_its_limits_it_is_covered() -> None:
     """Each limit is one that may be reached."""
-    assert find_refusal(RULE, PROPOSAL) == ""
+    assert find_refusal(RULE, PROPOSAL, NOW) == ""
 
 
 BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
@@ -58,18 +59,18 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 @pytest.mark.parametrize(("limits", "proposal", "why"), BEYOND, ids=[each[2] for each in BEYOND])
 def test_beyond_a_limit_it_is_not(limits: dict[str, Any], proposal: dict[str, Any], why: str) -> None:
     """One limit at a time; the reason names it."""
-    assert why in find_refusal(replace(RULE, **limits), replace(PROPOSAL, **proposal))
+    assert why in find_refusal(replace(RULE, **limits), replace(PROPOSAL, **proposal), NOW)
 
 
 def test_a_stall_is_a_limit_of_its_own() -> None:
     """A route that locks all is covered by a rule that allows so long a stall."""
     rule = replace(RULE, locks=LockClass.ANY, most_stall_seconds=MOVE.copy_seconds)
-    assert find_refusal(rule, replace(PROPOSAL, **locking(Locked.ALL))) == ""
+    assert find_refusal(rule, replace(PROPOSAL, **locking(Locked.ALL)), NOW) == ""
 
 
 def test_what_was_struck_from_is_not_covered() -> None:
     """The gain that was predicted is that of all moves."""
-    assert "a move was struck" in find_refusal(RULE, PROPOSAL, struck=1)
+    assert "a move was struck" in find_refusal(RULE, PROPOSAL, NOW, struck=1)
 
 
 def test_a_rule_that_is_none_is_refused() -> None:

@@ -1,0 +1,98 @@
+"""What is due under the templates that people have signed: next partitions and aged ones, as proposals.
+
+No policy is asked: the statements come by the calendar, within bounds that a person has signed. Their rule approves
+them at level ``auto``; else they wait for a decision like any other proposal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from agent.config import DatabaseConfig
+from agent.ledger.rows import RuleRow, RuleState
+from agent.model.proposals import ROLLING, Proposal, ProposedMove
+from agent.model.purposes import purpose_of_template
+from connectors.base import Connector, FillsTemplates
+from connectors.formatting import format_bytes
+from connectors.model import Catalog, Route
+from connectors.templates import StatementTemplate, TemplateKind
+
+
+def rolling_proposals(
+    rules: Iterable[RuleRow],
+    database: DatabaseConfig,
+    connector: Connector,
+    catalog: Catalog,
+    fingerprint: str,
+    now: datetime,
+) -> Iterator[Proposal]:
+    """A proposal for each open rule over a template under which something is due, and for no more than it allows today.
+
+    Args:
+        rules: those of the database.
+        database: its configuration.
+        connector: asked what is due; changes nothing.
+        catalog: as last read.
+        fingerprint: of the database that answers now.
+        now: the instant.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    for row in rules:
+        template, left = row.rule.template, row.rule.most_a_day - row.used_today
+        if template is None or row.state is not RuleState.OPEN or row.rule.fingerprint != fingerprint or left <= 0:
+            continue
+        routes = connector.routes_due(template, now)[:left] if isinstance(connector, FillsTemplates) else ()
+        if routes:
+            yield _proposal(row, template, routes, database, _tier_names(database, catalog), now)
+
+
+def _tier_names(database: DatabaseConfig, catalog: Catalog) -> dict[str, str]:
+    """The tier of each space that has one."""
+    storage = database.resolve_spaces(catalog)
+    tiers = zip(storage.spaces, storage.tier_of_space.tolist(), strict=True)
+    return {space.name: storage.tiers[tier].name for space, tier in tiers if tier >= 0}
+
+
+def _proposal(
+    row: RuleRow, template: StatementTemplate, routes: Iterable[Route], database: DatabaseConfig,
+    tiers: dict[str, str], now: datetime,
+) -> Proposal:  # fmt: skip
+    speed = database.policy_settings().copy_bytes_per_second
+    moves = (_move(number, route, template.kind, tiers, speed) for number, route in enumerate(routes, start=1))
+    return Proposal(
+        database=database.name,
+        fingerprint=row.rule.fingerprint,
+        created_at=now,
+        expires_at=min(row.rule.expires_at, now + timedelta(seconds=database.proposal_expires_seconds)),
+        wait_per_hour=0.0,
+        wait_saved_per_hour=0.0,
+        bound_per_hour=0.0,
+        gap_ratio=0.0,
+        ceiling_ratio=None,
+        moves=tuple(moves),
+        purpose=purpose_of_template(template),
+    )
+
+
+def _move(number: int, route: Route, kind: TemplateKind, tiers: dict[str, str], speed: float) -> ProposedMove:
+    bundle = route.bundle
+    done = f"is made in {route.to_space}" if kind is TemplateKind.NEXT_PARTITION else f"has aged: to {route.to_space}"
+    return ProposedMove(
+        ordinal=number,
+        key=bundle.key,
+        route=route,
+        from_space=bundle.space,
+        to_space=route.to_space,
+        from_tier=tiers.get(bundle.space, ""),
+        to_tier=tiers.get(route.to_space, ""),
+        reason=ROLLING,
+        size_bytes=bundle.size_bytes,
+        wait_saved_per_hour=0.0,
+        copy_seconds=bundle.size_bytes / speed,
+        payback_seconds=None,
+        sentence=f"{bundle.key} ({format_bytes(bundle.size_bytes)}) {done}.",
+        group=number,
+    )
