@@ -35,6 +35,11 @@ def read_questions(package: str, folder: str, names: Mapping[str, str]) -> Itera
             yield each.name.removesuffix(".sql"), fill_names(each.read_text(encoding="utf-8"), names).strip()
 
 
+def without_head(text: str) -> str:
+    """A question without its lines of comment."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
+
+
 def read_all_questions(
     package: str, names: Mapping[str, str], spaces: Mapping[str, str], trim: Callable[[str], str] = str
 ) -> Mapping[str, str]:

@@ -7,9 +7,11 @@ were sent. Where it cannot be told how a literal ends, the text ends before it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 LONGEST = 400  # characters that are kept
 CUT = "..."
+READING_TEXT = "reading the text of a statement"
 _TOKEN = re.compile(
     r"""
       (?P<comment>  --[^\n]*(?:\n|$) | /\*.*?(?:\*/|$) )
@@ -57,6 +59,22 @@ def without_literals(text: str, *, quoted_names: bool = True) -> str:
             kept.append(_in_place_of(kind or "", piece, quoted_names=quoted_names))
     plain = " ".join("".join(kept).split())
     return plain if len(plain) <= LONGEST else plain[:LONGEST] + CUT
+
+
+def read_all(
+    ids: Iterable[str], ask: Callable[[str], Sequence[Sequence[object]]], *, quoted_names: bool = True
+) -> Mapping[str, str]:
+    """Texts by id, without literals; what the server has forgotten has none.
+
+    Args:
+        ids: of statements.
+        ask: for the rows of one, the text in the first column of the first.
+        quoted_names: as ``without_literals`` takes it.
+    """
+    asked = ((id_, ask(id_)) for id_ in ids)
+    return {
+        id_: without_literals(str(rows[0][0]), quoted_names=quoted_names) for id_, rows in asked if rows and rows[0][0]
+    }
 
 
 def _in_place_of(kind: str, piece: str, *, quoted_names: bool) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.keys import Signers
 from agent.ledger import Ledger
+from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.unit.samples import a_move, a_proposal
 
@@ -17,6 +19,7 @@ DIGITS = 12
 
 
 Tamper = Callable[..., int]
+Two = tuple[Person, Person]
 
 
 @pytest.fixture
@@ -36,6 +39,21 @@ def ledger(path: Path, clock: StillClock) -> Iterator[Ledger]:
     """A new, open ledger."""
     with Ledger.open(path, clock, actor="test") as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Two:
+    """Anna and Bert, both allowed to sign."""
+    folder = tmp_path_factory.mktemp("people")
+    return Person.new(folder, "anna"), Person.new(folder, "bert")
+
+
+@pytest.fixture
+def signers(tmp_path: Path, people: Two) -> Signers:
+    """A file that allows both."""
+    path = tmp_path / "allowed_signers"
+    path.write_text("".join(person.line for person in people))
+    return Signers(path)
 
 
 @pytest.fixture

@@ -29,26 +29,10 @@ from agent.model.states import MoveState, ProposalState
 from connectors.move_effects import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper
+from tests.ledger.conftest import Tamper, Two
 from tests.unit.samples import a_move, a_proposal, an_outcome
 
 MIB = 1 << 20
-Two = tuple[Person, Person]
-
-
-@pytest.fixture(scope="module")
-def people(tmp_path_factory: pytest.TempPathFactory) -> Two:
-    """Anna and Bert, both allowed to sign."""
-    folder = tmp_path_factory.mktemp("people")
-    return Person.new(folder, "anna"), Person.new(folder, "bert")
-
-
-@pytest.fixture
-def signers(tmp_path: Path, people: Two) -> Signers:
-    """A file that allows both."""
-    path = tmp_path / "allowed_signers"
-    path.write_text("".join(person.line for person in people))
-    return Signers(path)
 
 
 @pytest.fixture

@@ -16,25 +16,8 @@ from agent.model.states import MoveState, ProposalState
 from connectors.model import Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper, approved, stored
+from tests.ledger.conftest import Tamper, Two, approved, stored
 from tests.unit.samples import a_move, a_proposal
-
-Two = tuple[Person, Person]
-
-
-@pytest.fixture(scope="module")
-def people(tmp_path_factory: pytest.TempPathFactory) -> Two:
-    """Anna and Bert, both allowed to sign."""
-    folder = tmp_path_factory.mktemp("people")
-    return Person.new(folder, "anna"), Person.new(folder, "bert")
-
-
-@pytest.fixture
-def signers(tmp_path: Path, people: Two) -> Signers:
-    """A file that allows both."""
-    path = tmp_path / "allowed_signers"
-    path.write_text("".join(person.line for person in people))
-    return Signers(path)
 
 
 @pytest.fixture

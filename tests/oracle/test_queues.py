@@ -20,14 +20,6 @@ def lab() -> Iterator[OracleHarness]:
         yield running
 
 
-@pytest.fixture
-def connector(lab: OracleHarness) -> Iterator[OracleConnector]:
-    """Of the agent."""
-    connected = lab.connector()
-    yield connected
-    connected.close()
-
-
 def test_a_standby_that_falls_behind_holds_moves_and_ends_them(lab: OracleHarness, connector: OracleConnector) -> None:
     """In whole logs: three of them are over the first limit, eighteen over the second; the mover tells the same."""
     assert connector.crowding() == Crowding()

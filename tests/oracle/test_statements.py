@@ -22,14 +22,6 @@ def lab() -> Iterator[OracleHarness]:
 
 
 @pytest.fixture
-def connector(lab: OracleHarness) -> Iterator[OracleConnector]:
-    """Of the agent."""
-    connected = lab.connector()
-    yield connected
-    connected.close()
-
-
-@pytest.fixture
 def orders(lab: OracleHarness) -> Segment:
     """Of a table that look-ups on both instances have read from storage, each for 5 ms."""
     segment = lab.database.add_table(OWNER, "ORDERS", "SLOW", 2**20).segments[0]

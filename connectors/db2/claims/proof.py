@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from connectors.db2.reading.names import literal, readable
 from connectors.db2.session.queries import query
-from connectors.proving.files import read_all_questions, read_cases
+from connectors.proving.files import read_all_questions, read_cases, without_head
 from connectors.proving.proof import Case, Scratch
 
 PACKAGE = "connectors.db2.claims"
@@ -59,11 +59,6 @@ def describing(name: str, version: Version) -> str:
     text = "\n".join(_fitted(line, version) for line in query(name).text.splitlines())
     named = _UNCOMMITTED.sub("", text).replace("CAST(? AS INTEGER)", "0").replace("?", NO_SUCH_NAME)
     return f"SELECT * FROM ({named}) AS Q WHERE 1 = 0"  # noqa: S608  # our own file
-
-
-def without_head(text: str) -> str:
-    """A question without its lines of comment."""
-    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
 
 
 def _fitted(line: str, version: Version) -> str:

@@ -9,7 +9,7 @@ from connectors.db2.session.sessions import ReadSession, Row
 from connectors.findings import Finding
 from connectors.statements.counters import StatementCounters
 from connectors.statements.summing import sum_by_id
-from connectors.statements.texts import without_literals
+from connectors.statements.texts import READING_TEXT, read_all
 
 MILLISECONDS = 1e-3
 SINCE = (11, 1)  # before, only sections have numbers, which change whenever a statement comes into the cache again
@@ -35,12 +35,7 @@ def read_texts(session: ReadSession, ids: Collection[str]) -> Mapping[str, str]:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    found: dict[str, str] = {}
-    for id_ in ids:
-        rows = session.rows("statement_texts", (int(id_),), doing="reading the text of a statement")
-        if rows and rows[0][0]:
-            found[id_] = without_literals(str(rows[0][0]))
-    return found
+    return read_all(ids, lambda id_: session.rows("statement_texts", (int(id_),), doing=READING_TEXT))
 
 
 def findings_on(session: ReadSession, version: tuple[int, ...]) -> tuple[Finding, ...]:

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from connectors.oracle.reading.names import plain
 from connectors.oracle.session.queries import probe
-from connectors.proving.files import read_all_questions, read_cases
+from connectors.proving.files import read_all_questions, read_cases, without_head
 from connectors.proving.proof import Case, Scratch
 
 PACKAGE = "connectors.oracle.claims"
@@ -56,11 +56,6 @@ def describing(query: str) -> str:
     "SELECT ':a' FROM T WHERE K = NULL"
     """
     return BIND.sub(lambda found: "NULL" if found[1] else found[0], query)
-
-
-def without_head(text: str) -> str:
-    """A question without its lines of comment."""
-    return "\n".join(line for line in text.splitlines() if not line.startswith("--"))
 
 
 def literal(text: str) -> str:

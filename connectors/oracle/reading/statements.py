@@ -10,7 +10,7 @@ from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession
 from connectors.statements.counters import StatementCounters
 from connectors.statements.summing import sum_by_id
-from connectors.statements.texts import without_literals
+from connectors.statements.texts import READING_TEXT, read_all
 
 MICROSECONDS = 1e-6
 
@@ -37,9 +37,4 @@ def read_texts(session: ReadSession, ids: Collection[str]) -> Mapping[str, str]:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    found: dict[str, str] = {}
-    for id_ in ids:
-        rows = session.rows(query("statement_texts"), {"id": id_}, doing="reading the text of a statement")
-        if rows and rows[0][0]:
-            found[id_] = without_literals(str(rows[0][0]))
-    return found
+    return read_all(ids, lambda id_: session.rows(query("statement_texts"), {"id": id_}, doing=READING_TEXT))

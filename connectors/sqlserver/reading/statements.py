@@ -13,7 +13,7 @@ from connectors.findings import Finding
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.statements.counters import StatementCounters
 from connectors.statements.summing import sum_by_id
-from connectors.statements.texts import without_literals
+from connectors.statements.texts import READING_TEXT, read_all
 
 SINCE, WAITS_SINCE = 13, 14  # versions
 KEEPS = frozenset({"READ_WRITE"})  # READ_ONLY: what it has stays, and nothing is added
@@ -56,12 +56,11 @@ def read_texts(session: ReadSession, ids: Collection[str]) -> Mapping[str, str]:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    found: dict[str, str] = {}
-    for id_ in ids if session.major >= SINCE else ():
-        rows = session.rows("statement_texts", bytes.fromhex(id_[2:]), doing="reading the text of a statement")
-        if rows and rows[0][0]:
-            found[id_] = without_literals(str(rows[0][0]), quoted_names=False)
-    return found
+    return read_all(
+        ids if session.major >= SINCE else (),
+        lambda id_: session.rows("statement_texts", bytes.fromhex(id_[2:]), doing=READING_TEXT),
+        quoted_names=False,
+    )
 
 
 def findings_on(session: ReadSession) -> tuple[Finding, ...]:
