@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from agent.block_heat.border_looker import BorderLooker
 from agent.block_heat.choice import LookedAt
 from agent.block_heat.stored import load_block_heat, save_block_heat
 from agent.ledger import Ledger
@@ -29,7 +30,16 @@ _MUCH, _LITTLE = 0.3, 0.1  # of the resident blocks replaced between two looks
 class BlockLooker:
     """Looks into the units of one database. Use from one thread at a time, ``choose`` from any."""
 
-    def __init__(self, name: str, share: float, connect: Callable[[], Connector], ledger: Ledger, clock: Clock) -> None:
+    def __init__(
+        self,
+        name: str,
+        share: float,
+        connect: Callable[[], Connector],
+        ledger: Ledger,
+        clock: Clock,
+        *,
+        may_read_values: bool = False,
+    ) -> None:
         """Begin with what the ledger knows.
 
         Args:
@@ -38,7 +48,9 @@ class BlockLooker:
             connect: gives the connector; called with the first look.
             ledger: the durable record.
             clock: time.
+            may_read_values: the least and the greatest of a column at borders of ranges, which are user data.
         """
+        self._borders = BorderLooker(name, ledger, clock, may_read=may_read_values)
         self._name, self._share, self._connect, self._ledger, self._clock = name, share, connect, ledger, clock
         self._chosen: tuple[LookedAt, ...] = ()
         self._found: dict[str, RangeHeat] | None = None  # not loaded yet
@@ -69,10 +81,9 @@ class BlockLooker:
         except PrivilegeMissing:
             self._due = self._clock.monotonic() + ASK_AGAIN_SECONDS
             raise
-        cost = first.server_seconds + second.server_seconds
-        self.server_seconds += cost
-        self._due = self._clock.monotonic() + max(REST_SECONDS, cost / self._share)
+        self._count(first.server_seconds + second.server_seconds)
         self._learn(chosen, first, second)
+        self._look_for_borders(chosen)
         return True
 
     def close(self, *, save: bool) -> None:
@@ -80,8 +91,23 @@ class BlockLooker:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+        self._borders.close()
         if save and self._found:
             self._save()
+
+    def _count(self, cost: float) -> None:
+        """Seconds that the server took; nothing is due before they are a small enough share of the time."""
+        self.server_seconds += cost
+        self._due = max(self._due, self._clock.monotonic() + max(REST_SECONDS, cost / self._share))
+
+    def _look_for_borders(self, chosen: tuple[LookedAt, ...]) -> None:
+        """Of the first unit that is due, so that one turn takes no longer."""
+        known = self._heat_known()
+        for unit in chosen:
+            heat = known.get(unit.key)
+            if heat is not None and (cost := self._borders.look(self._connect(), unit, heat)):
+                self._count(cost)
+                return
 
     def _open(self) -> BlockReader | None:
         if self._reader is None:

@@ -1,13 +1,18 @@
-"""What the ledger keeps of looks: the range heat of each unit that was looked into lately."""
+"""What the ledger keeps of looks: range heat and borders of each unit that was looked into lately."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 from agent.ledger import Ledger
-from agent.ledger.state_names import BLOCK_HEAT
+from agent.ledger.state_names import BLOCK_BORDERS, BLOCK_HEAT
+from connectors.border_values import CandidateColumn
 from connectors.string_column import StringColumn
+from policies.block_heat.border_history import BorderLook, history_document, history_from_document
 from policies.block_heat.range_heat import RangeHeat, heat_arrays, heat_from_arrays
 
 
@@ -33,3 +38,40 @@ def load_block_heat(ledger: Ledger, database: str) -> dict[str, RangeHeat]:
         own = {name.removeprefix(prefix): column for name, column in arrays.items() if name.startswith(prefix)}
         found[key] = heat_from_arrays(own)
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitBorders:
+    """What is known of the columns of one unit. Values among it are user data."""
+
+    columns: tuple[CandidateColumn, ...] = ()
+    looks: tuple[BorderLook, ...] = ()  # at values, oldest first; none where they may not be read
+    refused: str = ""  # why values could not be read at the last look, and what to grant
+
+
+def save_borders(ledger: Ledger, database: str, borders: Mapping[str, UnitBorders]) -> None:
+    """Store them by key of the unit; replaces what was stored."""
+    ledger.state.save_document(database, BLOCK_BORDERS, {key: _document(each) for key, each in borders.items()})
+
+
+def load_borders(ledger: Ledger, database: str) -> dict[str, UnitBorders]:
+    """By key of the unit; empty where nothing is stored."""
+    stored = ledger.state.load_document(database, BLOCK_BORDERS)
+    return {} if stored is None else {key: _borders(each) for key, each in stored[1].items()}
+
+
+def _document(borders: UnitBorders) -> dict[str, Any]:
+    columns = [asdict(each) for each in borders.columns]
+    for column in columns:
+        column["correlation"] = None if math.isnan(column["correlation"]) else column["correlation"]
+    return {"columns": columns, "looks": history_document(borders.looks), "refused": borders.refused}
+
+
+def _borders(document: Mapping[str, Any]) -> UnitBorders:
+    columns = (
+        CandidateColumn(**{**each, "correlation": math.nan if each["correlation"] is None else each["correlation"]})
+        for each in document["columns"]
+    )
+    return UnitBorders(
+        columns=tuple(columns), looks=history_from_document(document["looks"]), refused=document["refused"]
+    )

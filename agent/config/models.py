@@ -149,6 +149,7 @@ class DatabaseConfig(Part):
     window_copy_seconds: Seconds | None = Field(default=None, alias="window_copy_time", gt=0)
     copy_safety: float = Field(default=1.5, ge=1, le=100)  # a copy is reckoned to take that much longer than learnt
     block_looks_share: Ratio = Field(default=0.0005, alias="block_looks", ge=0, le=0.1)  # of one server session's time
+    border_values: bool = False  # reads user data: least and greatest value of a column at borders of block ranges
     statements: Statements = Statements.IDS  # what is read of them, for outcomes
     measured: tuple[Window, ...] = ()  # when demand counts, for example business hours; none: always
     not_measured: tuple[Days, ...] = ()  # days on which it does not

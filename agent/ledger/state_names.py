@@ -27,6 +27,7 @@ PROPOSAL_DECISIONS: Final = f"{DECISION} of proposal "  # how the names of the s
 
 # -- documents: what sampling has learned ---------------------------------------------------------------------------
 
+BLOCK_BORDERS: Final = "borders of hot parts"  # unit -> its columns, and user data: borders that looks found
 DATABASE_WORK: Final = "work of the database"  # rate -> mean over the half-life, unknown rates left out
 ROLES: Final = "logs, temporary and undo spaces"  # list of their mean rates
 ACTIVE_SESSIONS: Final = (

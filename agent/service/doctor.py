@@ -16,7 +16,8 @@ import numpy as np
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.keys import SignatureInvalid, Signers
-from connectors.base import AuthenticationFailed, Clock, DriverMissing, HotplaceError, PrivilegeMissing
+from connectors.base import AuthenticationFailed, Clock, Connector, DriverMissing, HotplaceError, PrivilegeMissing
+from connectors.border_values import SeesValues
 from connectors.findings import Finding
 from connectors.formatting import format_bytes, format_ratio
 from connectors.model import Catalog, Identity, Space
@@ -117,6 +118,26 @@ def policy_findings(database: DatabaseConfig) -> Iterator[Finding]:
         )
 
 
+def values_finding(database: DatabaseConfig, connector: Connector) -> Iterator[Finding]:
+    """What reading values of users means, where the configuration allows it; nothing where it does not."""
+    if not database.border_values:
+        return
+    if isinstance(connector, SeesValues):
+        yield Finding.info(
+            "border_values",
+            "border_values is on: of large hot tables the least and the greatest value of a column are read in single "
+            "blocks, and kept in the ledger",
+            "The watching login needs SELECT on the column (PostgreSQL: and on ctid); hotplace explain UNIT names a "
+            "grant that is missing.",
+        )
+    else:
+        yield Finding.warning(
+            "border_values",
+            f"border_values is on, but of {database.engine_record.title} no values can be read",
+            "Remove border_values from the configuration.",
+        )
+
+
 def storage_findings(storage: Storage, head_room_ratio: float, held_bytes: Sequence[int]) -> Iterator[Finding]:
     """Each space with its tier and the room left in it.
 
@@ -142,6 +163,7 @@ def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Findin
             findings, catalog = connector.doctor(), connector.catalog()
             findings = _without_foreign_spaces(findings, database, catalog)
             yield from (finding for finding in findings if moves_too or not finding.about_moving)
+            yield from values_finding(database, connector)
             yield from _storage(database, catalog)
     except HotplaceError as error:
         yield _error_finding(error, WATCHING)

@@ -99,7 +99,10 @@ class Watch:
         # Reentrant: verify and plan call other methods of the watch that take it too.
         self._lock = threading.RLock()
         self._connector = connector
-        self._looker = BlockLooker(database.name, database.block_looks_share, lambda: self.connector, ledger, clock)
+        self._looker = BlockLooker(
+            database.name, database.block_looks_share, lambda: self.connector, ledger, clock,
+            may_read_values=database.border_values,
+        )  # fmt: skip
         self._sampler: Sampler | None = None
         self._executor: Executor | None = None
         self._acting: Connector | None = None

@@ -24,7 +24,7 @@ FIGURES = frozenset(
     {
         *("sample_every", "plan_every", "settle", "proposal_expires", "retries", "windows", "time_zone"),
         *("excluded_days", "window_bytes", "window_copy_time", "copy_safety", "measured", "not_measured", "policy"),
-        *("block_looks", "read_time_limit", "read_time_abort"),
+        *("block_looks", "border_values", "read_time_limit", "read_time_abort"),
     }
 )
 

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 
 from connectors.base import Clock, ForegroundReads, Lease, Mover
 from connectors.blocks import BlockReader
+from connectors.border_values import ValueReader
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -29,6 +30,7 @@ from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.postgresql.moving.relation import find_relation
 from connectors.postgresql.reading import demand, statements
 from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
+from connectors.postgresql.reading.border_values import BorderValueReader
 from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
 from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import read_replication
@@ -146,6 +148,10 @@ class PostgresqlConnector:
     def read_blocks(self) -> BlockReader:
         """Looks through ``pg_buffercache``."""
         return PoolReader(self._settings, self._clock)
+
+    def read_values(self) -> ValueReader:
+        """Values at borders of block ranges, by TID range scans."""
+        return BorderValueReader(self._settings, self._clock)
 
     def open_mover(self) -> Mover:
         """A writing session of this connector's account."""

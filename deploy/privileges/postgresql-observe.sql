@@ -23,6 +23,10 @@ ALTER ROLE :"login" SET default_transaction_read_only = on;
 \echo 'To let hotplace look inside large tables (contrib modules of the server):'
 \echo '  CREATE EXTENSION IF NOT EXISTS pg_buffercache;'
 
+-- Where the hot part of such a table begins, by values of a column: user data, only with `border_values: true`.
+\echo 'With border_values on, for the columns that `hotplace explain` names:'
+\echo '  GRANT SELECT (ctid, COLUMN) ON SCHEMA.TABLE TO the login;'
+
 -- What sessions wait for the log, so that it can be judged. Two readings of the clock for each flush.
 \echo 'If `hotplace doctor` says that track_wal_io_timing is off:'
 \echo '  ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();'

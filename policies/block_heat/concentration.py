@@ -17,13 +17,11 @@ from policies.block_heat.range_heat import HALVES, RangeHeat
 
 SHARES = (0.05, 0.10, 0.25)  # of the blocks, of which is said how much they take
 LEAST_SEEN = 300.0  # blocks that came in, below which nothing is said
-_LEAST_OF_READS = 0.5  # that a part has to take to be worth a word
+LEAST_OF_READS = 0.5  # that a part has to take to be worth a word
 _EVEN = 0.45  # of the reads in the hottest quarter: no part is worth more than another
 _TOGETHER = 0.85  # of what the hottest ranges take, in as many that lie side by side: they are one part
-_AS_GOOD = (
-    0.97  # of the best excess: a part at the end of the file is taken for the newest rows, and is easier to split
-)
-_LARGEST_PART = 0.5  # of the blocks: a larger one is no part but the unit
+AS_GOOD = 0.97  # of the best excess: a part at the end of the file is taken for the newest rows, and is easier to split
+LARGEST_PART = 0.5  # of the blocks: a larger one is no part but the unit
 _Z = 1.6449  # of the normal distribution, for intervals of 90 %
 
 
@@ -70,7 +68,7 @@ def concentrate(heat: RangeHeat) -> Concentration:
     """Work it out."""
     if heat.seen < LEAST_SEEN or not heat.reads.sum(axis=1).all():
         return Concentration(shape=Shape.UNKNOWN, hottest=(), part=None, coverage=heat.coverage)
-    hottest = tuple(_share(heat, share, _hottest_reads(heat, share)) for share in SHARES)
+    hottest = tuple(share_with_interval(heat, share, hottest_reads(heat, share)) for share in SHARES)
     if hottest[-1].of_reads < _EVEN:
         return Concentration(shape=Shape.EVEN, hottest=hottest, part=None, coverage=heat.coverage)
     part = densest_part(heat)
@@ -85,24 +83,26 @@ def concentrate(heat: RangeHeat) -> Concentration:
 def densest_part(heat: RangeHeat) -> Part | None:
     """The part that lies together and takes most reads beyond its share of the blocks; at the end of the file if near.
 
-    None where that part is more than ``_LARGEST_PART`` of the unit or takes less than ``_LEAST_OF_READS``, or where as
+    None where that part is more than ``LARGEST_PART`` of the unit or takes less than ``LEAST_OF_READS``, or where as
     many blocks picked from all over the unit take much more: then its heat does not lie together.
     """
     reads, held = heat.reads.sum(axis=0), heat.range_blocks
     excess = reads / reads.sum() - held / heat.blocks
-    first, end = _greatest_sum(excess)
+    first, end = greatest_sum(excess)
     from_end = np.cumsum(excess[::-1])
     newest = len(excess) - 1 - int(from_end.argmax())
-    if from_end.max() >= _AS_GOOD * excess[first:end].sum():
+    if from_end.max() >= AS_GOOD * excess[first:end].sum():
         first, end = newest, len(excess)
     blocks = float(held[first:end].sum())
     of_blocks, of_reads = blocks / heat.blocks, float(reads[first:end].sum() / reads.sum())
-    if of_blocks > _LARGEST_PART or of_reads < max(_LEAST_OF_READS, _TOGETHER * _hottest_reads(heat, of_blocks)):
+    if of_blocks > LARGEST_PART or of_reads < max(LEAST_OF_READS, _TOGETHER * hottest_reads(heat, of_blocks)):
         return None
-    return Part(first_block=first * heat.width, blocks=round(blocks), share=_share(heat, of_blocks, of_reads))
+    return Part(
+        first_block=first * heat.width, blocks=round(blocks), share=share_with_interval(heat, of_blocks, of_reads)
+    )
 
 
-def _greatest_sum(values: F64) -> tuple[int, int]:
+def greatest_sum(values: F64) -> tuple[int, int]:
     """First element, and the one behind the last, of the run with the greatest sum (Kadane); the first such run."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     lowest = np.minimum.accumulate(sums)
@@ -110,7 +110,7 @@ def _greatest_sum(values: F64) -> tuple[int, int]:
     return int(sums[:end].argmin()), end
 
 
-def _hottest_reads(heat: RangeHeat, of_blocks: float) -> float:
+def hottest_reads(heat: RangeHeat, of_blocks: float) -> float:
     """Share of the reads in the hottest ranges that hold so many of the blocks, the last of them in part."""
     held = heat.range_blocks
     found = []
@@ -123,7 +123,7 @@ def _hottest_reads(heat: RangeHeat, of_blocks: float) -> float:
     return float(np.mean(found))
 
 
-def _share(heat: RangeHeat, of_blocks: float, of_reads: float) -> Share:
+def share_with_interval(heat: RangeHeat, of_blocks: float, of_reads: float) -> Share:
     """With the interval of a share of ``heat.seen`` blocks (Wilson, 1927)."""
     seen = heat.seen
     middle = (of_reads + _Z**2 / (2 * seen)) / (1 + _Z**2 / seen)

@@ -56,3 +56,16 @@ class Split:
         if self.whole_saves_per_hour <= 0:
             return 0.0
         return self.whole_bytes * min(1.0, self.saves_per_hour / self.whole_saves_per_hour)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsplit:
+    """A unit that was looked into and that no split helps, and what would help. Seconds of wait per hour."""
+
+    key: str
+    scattered: bool  # its heat is in few blocks all over it; False: in all of them alike
+    whole_bytes: int
+    whole_saves_per_hour: float  # all of it on the fastest tier, were there room
+    whole_fits: bool
+    memory_bytes: int  # of its hottest tenth
+    memory_saves_per_hour: float  # at most, of so much more buffer pool

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from agent.block_heat.stored import save_block_heat
+from agent.block_heat.stored import UnitBorders, save_block_heat, save_borders
 from agent.ledger import Ledger
 from agent.model.clock import SystemClock
-from policies.block_heat.range_heat import with_turnover
+from connectors.border_values import CandidateColumn
+from policies.block_heat.border_history import BorderLook
+from policies.block_heat.borders import FoundBorder
+from policies.block_heat.range_heat import RangeHeat, with_turnover
+from policies.block_heat.splits import ValueBorder
 from policies.block_heat.turnover import compare_looks
 from tests.cli.site import Site
 
@@ -17,16 +21,9 @@ BLOCKS, KEY = 12_800, '"shop"."orders"'
 def test_explain_shows_where_the_reads_of_a_large_table_go(site: Site) -> None:
     """Sentence, what a split would save, shares and a picture; the same as JSON, and nothing for other units."""
     site.good("plan")
-    heat, clock, random = None, SystemClock(), np.random.default_rng(1)
-    hour = clock.now().timestamp() / 3600
-    for pair in range(6):
-        hot = random.choice(np.arange(BLOCKS * 9 // 10, BLOCKS), 400, replace=False)
-        resident = np.unique(np.concatenate((hot, random.choice(BLOCKS, 150, replace=False))))
-        found = compare_looks(np.arange(0), resident.astype(np.int64), blocks=BLOCKS, block_bytes=8192, seconds=1.0)
-        heat = with_turnover(heat, found, float(len(resident)), hour - 6 + pair)
-    assert heat is not None
+    clock = SystemClock()
     with Ledger.open(site.ledger_path, clock) as ledger:
-        save_block_heat(ledger, "shop", clock.now(), {KEY: heat})
+        save_block_heat(ledger, "shop", clock.now(), {KEY: newest()})
     shown = site.good("explain", "shop.orders").out
     assert "its newest 10.0 MiB (10% of it) take 7" in shown
     assert "split off and on ssd, that part would save" in shown
@@ -36,4 +33,56 @@ def test_explain_shows_where_the_reads_of_a_large_table_go(site: Site) -> None:
     assert inside["part"]["of_reads"] > 0.7
     assert len(inside["hours"]) == 6
     assert inside["sentences"][0] in shown
+    assert (inside["columns"], inside["border"]) == ([], None)
     assert site.good("explain", "shop.products", "--json").document["inside"] is None
+
+
+def test_explain_shows_the_border_and_what_is_missing_for_it(site: Site) -> None:
+    """The condition and how it wanders; without values the column that may be it; a refusal with its grant."""
+    site.good("plan")
+    clock = SystemClock()
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        save_block_heat(ledger, "shop", clock.now(), {KEY: newest()})
+        save_borders(ledger, "shop", {KEY: UnitBorders(columns=(ID, DAY))})
+    assert "may be a range of id, day; with border_values on" in site.good("explain", "shop.orders").out
+    looks = tuple(BorderLook(at_hour=hour, found=border(hour)) for hour in (0.0, 12.0, 24.0))
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        save_borders(ledger, "shop", {KEY: UnitBorders(columns=(ID,), looks=looks)})
+    shown = site.good("explain", "shop.orders").out
+    assert "the rows with id >= 9240" in shown
+    assert "its border moves by +240 a day" in shown
+    found = site.good("explain", "shop.orders", "--json").document["inside"]["border"]
+    assert (found["least"], found["below"], found["per_day"], found["low_distance"]) == ("9240", None, 240.0, 1000.0)
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        save_borders(ledger, "shop", {KEY: UnitBorders(columns=(ID,), refused="GRANT it")})
+    assert "by which values was not seen: GRANT it" in site.good("explain", "shop.orders").out
+
+
+ID = CandidateColumn(
+    name="id", type_name="bigint", is_time=False, is_key=True, nullable=False, correlation=1.0, readable=True
+)
+DAY = CandidateColumn(
+    name="day", type_name="date", is_time=True, is_key=False, nullable=True, correlation=float("nan"), readable=True
+)
+
+
+def border(hour: float) -> FoundBorder:
+    """One that rises by ten an hour."""
+    least = 9000.0 + 10 * hour
+    found = ValueBorder(
+        column="id", type_name="bigint", least=str(int(least)), below=None, fit=0.95, of_rows=0.1, of_reads=0.8
+    )
+    return FoundBorder(border=found, is_time=False, least=least, below=None, newest=least + 1000.0)
+
+
+def newest() -> RangeHeat:
+    """Four fifths of the reads in the newest tenth."""
+    heat, random = None, np.random.default_rng(1)
+    hour = SystemClock().now().timestamp() / 3600
+    for pair in range(6):
+        hot = random.choice(np.arange(BLOCKS * 9 // 10, BLOCKS), 400, replace=False)
+        resident = np.unique(np.concatenate((hot, random.choice(BLOCKS, 150, replace=False))))
+        found = compare_looks(np.arange(0), resident.astype(np.int64), blocks=BLOCKS, block_bytes=8192, seconds=1.0)
+        heat = with_turnover(heat, found, float(len(resident)), hour - 6 + pair)
+    assert heat is not None
+    return heat

@@ -123,6 +123,12 @@ def test_a_share_of_earlier_versions_that_counts_twice_is_a_warning(
     assert found == [(Severity.WARNING, "prefetched_wait_share")] * twice
 
 
+def test_a_key_that_allows_reading_values_is_told(tmp_path: Path) -> None:
+    """Off by default and then not a word; on, the doctor says what is read, or that this engine tells nothing."""
+    assert "border_values" not in examined(tmp_path)
+    assert examined(tmp_path, border_values=True)["border_values"].severity is Severity.WARNING
+
+
 def test_the_moving_account_is_examined_too(tmp_path: Path) -> None:
     """Its findings say whose they are; one that reaches another database is an error."""
     found = examined(tmp_path, move_connection={"scenario": "oltp"})

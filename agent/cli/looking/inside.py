@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
-from agent.block_heat.stored import load_block_heat
+from agent.block_heat.stored import UnitBorders, load_block_heat, load_borders
 from agent.cli.session import Session
 from agent.model.units_of_measure import format_when
 from agent.terminal.heat_map import heat_map
 from connectors.formatting import format_ratio
+from policies.block_heat.border_history import wandering
+from policies.block_heat.borders import columns_to_read
 from policies.block_heat.concentration import Concentration, Share, concentrate
 from policies.block_heat.range_heat import RangeHeat
+from policies.explanation.border import border_sentences
 from policies.explanation.inside import inside_sentences
 
 
@@ -29,7 +32,11 @@ def show_inside(session: Session, key: str, saves_per_hour: float) -> dict[str, 
     if heat is None:
         return None
     found, fastest = concentrate(heat), session.database.tiers[0].name
-    sentences = inside_sentences(heat, found, saves_per_hour, fastest)
+    borders = load_borders(session.ledger, session.database.name).get(key, UnitBorders())
+    sentences = (
+        *inside_sentences(heat, found, saves_per_hour, fastest),
+        *border_sentences(borders.columns, borders.looks, borders.refused),
+    )
     session.out.line()
     session.out.line("inside", style="bold")
     for sentence in sentences:
@@ -38,7 +45,7 @@ def show_inside(session: Session, key: str, saves_per_hour: float) -> dict[str, 
     ends = [format_when(datetime.fromtimestamp(hour * 3600, UTC)) for hour in (heat.hour[0], heat.hour[-1])]
     for line in heat_map(heat.by_hour, ends, heat.blocks * heat.block_bytes, session.out.console.width):
         session.out.line(line)
-    return _document(heat, found, sentences)
+    return {**_document(heat, found, sentences), **_borders_document(borders)}
 
 
 def _show_shares(session: Session, heat: RangeHeat, found: Concentration) -> None:
@@ -70,3 +77,30 @@ def _document(heat: RangeHeat, found: Concentration, sentences: tuple[str, ...])
 
 def _part(heat: RangeHeat, first_block: int, blocks: int, share: Share) -> dict[str, Any]:
     return {"from_bytes": first_block * heat.block_bytes, "bytes": blocks * heat.block_bytes, **asdict(share)}
+
+
+def _borders_document(borders: UnitBorders) -> dict[str, Any]:
+    """Columns that may tell the hot part, and the border that values showed; None where none is known."""
+    latest = wandering(borders.looks)
+    border = None
+    if latest is not None:
+        found, wander = latest
+        border = {
+            **asdict(found.border),
+            "is_time": found.is_time,
+            "looks": wander.looks,
+            "of_looks": wander.of_looks,
+            **{
+                name: value if isfinite(value) else None
+                for name, value in (
+                    ("per_day", wander.per_day),
+                    ("low_distance", wander.low_distance),
+                    ("high_distance", wander.high_distance),
+                )
+            },
+        }
+    return {
+        "columns": [each.name for each in columns_to_read(borders.columns)],
+        "border": border,
+        "values_refused": borders.refused or None,
+    }

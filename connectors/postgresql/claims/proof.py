@@ -13,6 +13,7 @@ from connectors.proving.files import read_all_questions, read_cases
 from connectors.proving.proof import Case, Scratch
 
 OF_EXTENSIONS = frozenset({"blocks", "statements", "statements_17", "statement_texts"})
+OF_ANY_TABLE = frozenset({"border_values", "border_times"})  # whose table and column are put in when it is asked
 PACKAGE = "connectors.postgresql.claims"
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
 PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -33,11 +34,11 @@ def queries() -> Mapping[str, str]:
     """Each query of the connector as one that gives no row and so does nothing, but names every column and function.
 
     Not those of extensions, which a server may lack and whose schema the proving session does not look in: the doctor
-    says whether they are there.
+    says whether they are there. Nor those of a table that is not known before it is asked.
     """
     folder = files("connectors.postgresql") / "sql"
     names = sorted(each.name.removesuffix(".sql") for each in folder.iterdir() if each.name.endswith(".sql"))
-    own = (name for name in names if name not in OF_EXTENSIONS)
+    own = (name for name in names if name not in OF_EXTENSIONS | OF_ANY_TABLE)
     return {name: describing((folder / f"{name}.sql").read_text(encoding="utf-8")) for name in own}
 
 

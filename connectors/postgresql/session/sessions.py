@@ -140,10 +140,19 @@ def _room(path: str) -> tuple[int | None, int | None]:
 class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
     """A session that cannot write."""
 
-    def __init__(self, settings: PostgresqlSettings, *, name: str = "hotplace", tap: Tap | None = None) -> None:
+    def __init__(
+        self,
+        settings: PostgresqlSettings,
+        *,
+        name: str = "hotplace",
+        tap: Tap | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """``options``: server settings of this session, in place of those that reading sessions have."""
         super().__init__(settings.where(), psycopg.Error, tap)
         self._settings = settings
         self._name = name
+        self._own_options = dict(options or {})
 
     def rows(
         self, statement: bytes, values: Mapping[str, object] | None = None, *, doing: str, name: str = ""
@@ -221,6 +230,7 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
             "lock_timeout": milliseconds(self._settings.lock_timeout),
             "stats_fetch_consistency": "none",  # since 15: no copy of the statistics in our backend's memory
             "jit": "off",  # a large scan is no reason to compile
+            **self._own_options,
         }
 
     def _connect(self) -> psycopg.Connection:

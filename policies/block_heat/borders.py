@@ -1,0 +1,144 @@
+"""Whether the hot part of a unit is a range of one of its columns, and at which value that range begins.
+
+Known are the reads of each range of blocks, and the least and the greatest value in the blocks at its ends. The rows of
+a range are taken to lie evenly between these. So reads and blocks can be counted by value instead of by place, and the
+hot part is sought among values as ``concentration`` seeks it among blocks: the run that takes most beyond its share.
+A column whose values are scattered over the file has every value in every range; then no run takes more than its share,
+and the column is not the one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from connectors.border_values import BlockValues, CandidateColumn
+from connectors.model import F64, I64
+from policies.block_heat.concentration import AS_GOOD, LARGEST_PART, LEAST_OF_READS, greatest_sum, hottest_reads
+from policies.block_heat.range_heat import RangeHeat
+from policies.block_heat.splits import ValueBorder
+
+MOST_COLUMNS = 3  # of a unit whose values are read
+LEAST_FIT = 0.7  # of what the hottest blocks take beyond their share, that a range of values has to take too
+_IN_ORDER = 0.3  # correlation below which the values of a column are scattered over the file
+_ALIKE = 0.05  # two columns that fit so nearly as well fit alike: ids and dates of the same rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundBorder:
+    """A border with the numbers behind it, for comparing looks; user data like the border."""
+
+    border: ValueBorder
+    is_time: bool  # numbers are seconds since the epoch
+    least: float | None
+    below: float | None
+    newest: float  # greatest value that was seen
+
+
+def columns_to_read(columns: Sequence[CandidateColumn]) -> tuple[CandidateColumn, ...]:
+    """The columns whose values are worth reading: in the order of the file as far as is known, keys first, then times.
+
+    Without statistics only keys and times are: rows are often appended in their order.
+    """
+    known = [each for each in columns if abs(each.correlation) >= _IN_ORDER]
+    unknown = [each for each in columns if np.isnan(each.correlation) and (each.is_key or each.is_time)]
+    ordered = sorted([*known, *unknown], key=lambda each: (not each.is_key, not each.is_time, -_order(each)))
+    return tuple(ordered[:MOST_COLUMNS])
+
+
+def _order(column: CandidateColumn) -> float:
+    return 0.0 if np.isnan(column.correlation) else abs(column.correlation)
+
+
+def borders_to_look_at(heat: RangeHeat) -> I64:
+    """First blocks of all ranges and the one behind the last: where values are read."""
+    return np.minimum(np.arange(heat.ranges + 1, dtype=np.int64) * heat.width, heat.blocks)
+
+
+def find_border(heat: RangeHeat, column: CandidateColumn, values: Sequence[BlockValues]) -> FoundBorder | None:
+    """The range of values that is the hot part; None where no range of this column is.
+
+    Args:
+        heat: reads by range.
+        column: whose values were read.
+        values: in the blocks at the ends of ranges; ranges of which nothing was read are left out.
+    """
+    ranges, least, greatest = _by_range(heat, values)
+    if len(ranges) < 2 or not heat.reads[:, ranges].sum() > 0:
+        return None
+    points = np.unique(np.concatenate((least, greatest)))
+    shares = _shares(points, least, greatest)
+    reads, blocks = heat.reads.sum(axis=0)[ranges] @ shares, heat.range_blocks[ranges] @ shares
+    of_reads, of_blocks = reads / heat.reads.sum(), blocks / heat.blocks
+    first, end = _run(reads / reads.sum() - blocks / blocks.sum())
+    taken, filled = float(of_reads[first:end].sum()), float(of_blocks[first:end].sum())
+    whole = first == 0 and end == len(reads)
+    if whole or filled <= 0 or filled > LARGEST_PART or taken < LEAST_OF_READS:
+        return None
+    fit = _fit(heat, taken, filled)
+    if fit < LEAST_FIT:
+        return None
+    begin, beyond = (None if first == 0 else points[first]), (None if end == len(reads) else points[end])
+    text = {value.number: value.text for each in values for value in (each.least, each.greatest)}
+    return FoundBorder(
+        border=ValueBorder(
+            column=column.name, type_name=column.type_name,
+            least=None if begin is None else text[float(begin)], below=None if beyond is None else text[float(beyond)],
+            fit=fit, of_rows=filled, of_reads=taken,
+        ),
+        is_time=column.is_time,
+        least=None if begin is None else float(begin), below=None if beyond is None else float(beyond),
+        newest=float(points[-1]),
+    )  # fmt: skip
+
+
+def best_border(found: Sequence[tuple[CandidateColumn, FoundBorder]]) -> FoundBorder | None:
+    """The border that fits best; of those that fit alike a key, which may stay unique when split, then a time."""
+    if not found:
+        return None
+    best = max(each.border.fit for _, each in found)
+    alike = [pair for pair in found if pair[1].border.fit >= best - _ALIKE]
+    return min(alike, key=lambda pair: (not pair[0].is_key, pair[0].nullable, not pair[0].is_time, pair[0].name))[1]
+
+
+def _by_range(heat: RangeHeat, values: Sequence[BlockValues]) -> tuple[I64, F64, F64]:
+    """Ranges of which values were read, rising, with the least and the greatest of each."""
+    seen: dict[int, tuple[float, float]] = {}
+    for each in values:
+        row = each.block // heat.width
+        if row >= heat.ranges:
+            continue  # the unit has grown since
+        low, high = seen.get(row, (np.inf, -np.inf))
+        seen[row] = min(low, each.least.number), max(high, each.greatest.number)
+    ranges = sorted(seen)
+    ends = np.array([seen[row] for row in ranges], dtype=np.float64).reshape(-1, 2)
+    return np.array(ranges, dtype=np.int64), ends[:, 0], ends[:, 1]
+
+
+def _shares(points: F64, least: F64, greatest: F64) -> F64:
+    """Share of each range between two points, and beyond the last one. Shape ``(ranges, points)``, rows add up to 1.
+
+    The last column holds the rows at the greatest value: of ranges that have this value alone.
+    """
+    length = np.maximum(greatest - least, np.finfo(np.float64).tiny)
+    upto = np.clip((points[np.newaxis, :] - least[:, np.newaxis]) / length[:, np.newaxis], 0.0, 1.0)
+    # A range of one single value lies at it: none of it is below.
+    upto[(least == greatest)[:, np.newaxis] & (points[np.newaxis, :] <= least[:, np.newaxis])] = 0.0
+    return np.diff(np.concatenate((upto, np.ones((len(least), 1))), axis=1), axis=1)
+
+
+def _run(excess: F64) -> tuple[int, int]:
+    """The run of values with most excess; up to the newest value if that is as good, since such a border can roll."""
+    first, end = greatest_sum(excess)
+    from_end = np.cumsum(excess[::-1])
+    if from_end.max() >= AS_GOOD * excess[first:end].sum():
+        return len(excess) - 1 - int(from_end.argmax()), len(excess)
+    return first, end
+
+
+def _fit(heat: RangeHeat, taken: float, filled: float) -> float:
+    """What the rows take beyond their share over what as many of the hottest blocks do, 0 to 1."""
+    most = max(hottest_reads(heat, filled), taken) - filled
+    return max(0.0, (taken - filled) / most) if most > 0 else 0.0
