@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DAY_MINUTES = 24 * 60
@@ -138,11 +139,13 @@ class Calendar:
         """Every window that begins on these days, by its start."""
         day = first
         while day <= last:
-            if not self._is_excluded(day):
-                yield from sorted(self._of_day(day), key=lambda opening: opening.start)
+            yield from _openings_on(self, day)
             day += DAY
 
-    def _of_day(self, day: date) -> Iterator[Opening]:
+    def begin_on(self, day: date) -> Iterator[Opening]:
+        """Every window that begins on that day, in no order."""
+        if self._is_excluded(day):
+            return
         for window in self.windows or (WHOLE_WEEK,):
             if day.weekday() not in window.days:
                 continue
@@ -166,6 +169,12 @@ class Calendar:
         if first.astimezone(self.zone).replace(tzinfo=None) == wall:
             return first
         return _jump(self.zone, wall.replace(tzinfo=self.zone, fold=1).astimezone(UTC), first)
+
+
+# A daemon asks every few seconds whether a move may begin, until its window opens: for the same weeks each time.
+@lru_cache(maxsize=1024)
+def _openings_on(calendar: Calendar, day: date) -> tuple[Opening, ...]:
+    return tuple(sorted(calendar.begin_on(day), key=lambda opening: opening.start))
 
 
 def _jump(zone: tzinfo, before: datetime, after: datetime) -> datetime:

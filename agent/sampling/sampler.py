@@ -33,6 +33,7 @@ from connectors.base import Clock, Connector
 from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Catalog, Demand, Interval, Sample, Signal
 from connectors.storage_io import RoleFigures
+from policies.benefit.device import DeviceState
 from policies.benefit.foreground_wait import wait_weights
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import GrowthState
@@ -113,6 +114,7 @@ class Sampler:
         self._save_at = -float("inf")  # the first interval is saved at once: commands read it
         self._catalog: Catalog | None = None
         self._storage: Storage | None = None  # with the configured speeds
+        self._calibrated: tuple[Storage, DeviceState, Storage] | None = None  # the last, with what it was made from
         self._slots: I64 = np.empty(0, dtype=np.int64)  # of the units of the catalog
         self._catalog_at = -float("inf")  # from when on its age counts
         self._catalog_read_at = -float("inf")
@@ -217,7 +219,13 @@ class Sampler:
 
     def storage(self) -> Storage | None:
         """Spaces and tiers, the speeds calibrated by what was measured; None before the first sample."""
-        return None if self._storage is None else calibrated(self._storage, self._learned)
+        storage, devices = self._storage, self._learned.devices
+        if storage is None:
+            return None
+        last = self._calibrated  # a plan asks several times between two samples
+        if last is None or last[0] is not storage or last[1] is not devices:
+            last = self._calibrated = (storage, devices, calibrated(storage, self._learned))
+        return last[2]
 
     def roles(self) -> tuple[RoleFigures, ...]:
         """Logs, temporary and undo spaces, averaged over the half-life."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from tests.fault_simulation.oracles import Oracles
@@ -17,10 +19,15 @@ MEMORY = Path("/dev/shm")  # folders of our own in it; a ledger there is synchro
 def run(script: Script) -> Report:
     """One run in a folder of its own, which is removed."""
     folder = Path(tempfile.mkdtemp(prefix="hotplace-faults-", dir=MEMORY if MEMORY.is_dir() else None))
+    started = time.process_time()
+    gc.disable()  # what a run leaves behind goes at its end, all at once
     try:
-        return run_script(script, folder, Oracles)
+        report = run_script(script, folder, Oracles)
     finally:
+        gc.enable()
         shutil.rmtree(folder, ignore_errors=True)
+    report.seconds = time.process_time() - started
+    return report
 
 
 def run_seed(seed: int) -> Report:

@@ -22,8 +22,10 @@ from agent.service.daemon import _Asked
 from connectors.base import CannotConnect, OutcomeUnknown
 from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
+from policies.solver.prices import prices
 from tests.fault_simulation import worlds
 from tests.fault_simulation.agent_program import AgentProgram, VirtualScheduler
+from tests.fault_simulation.answers import kept
 from tests.fault_simulation.disk import Disk
 from tests.fault_simulation.others import OTHERS_DO, change_server
 from tests.fault_simulation.people import PEOPLE_DO, Person, verify
@@ -62,6 +64,7 @@ class Report:
     struck: Counter[Kind] = field(default_factory=Counter)
     checked: Counter[str] = field(default_factory=Counter)  # how often each oracle had something to say
     hours: float = 0.0
+    seconds: float = 0.0  # of one processor core
     story: list[str] = field(default_factory=list)
     moves: Counter[MoveState] = field(default_factory=Counter)
 
@@ -268,6 +271,9 @@ def virtual_time(site: FaultySite) -> Iterator[None]:
         "agent.keys.signers.Signers.verify": verify,
         "connectors.simulated.mover.SLICES": 20,
         "connectors.simulated.mover.LONGEST_SLICE": 5.0,
+        # The same answers sooner: many short lives over few ledgers, no memory to save.
+        "policies.solver.placement.prices": kept(prices),
+        "agent.ledger.file.database.CACHED_STATEMENTS": 100,
     }
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)

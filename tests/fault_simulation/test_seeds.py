@@ -29,6 +29,6 @@ def test_no_promise_is_broken(part: int) -> None:
 
 def test_a_seed_repeats_itself() -> None:
     """Word by word: the same faults at the same calls, the same statements at the same times."""
-    first, second = run_seed(6), run_seed(6)
+    first, second = run_seed(13), run_seed(13)
     assert len(first.story) > 10
     assert (first.story, first.moves, first.checked) == (second.story, second.moves, second.checked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import random
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +22,13 @@ class Mutant:
     path: str  # within the project
     change: Change
     text: str  # of the module as it is
+    number: int = 1  # among those of its module that read the same
 
     @property
     def name(self) -> str:
-        """Where and what, and of which text."""
-        return f"{self.path}:{self.change.line}:{self.change.start} {self.change.kind} [{_digest(self.text)}]"
+        """What it changes: the same whatever else of its module or of others becomes another text."""
+        before, after = (" ".join(each.split()) for each in (self.change.before, self.change.after))
+        return f"{self.path} {self.change.kind}: {before} -> {after} #{self.number}"
 
     @property
     def sentence(self) -> str:
@@ -36,9 +38,13 @@ class Mutant:
 
 
 def draw(count: int = DRAWN, seed: int = SEED, rooms: tuple[str, ...] = ROOMS) -> list[Mutant]:
-    """A sample in the order in which it was drawn: the first n of it are a sample too."""
-    every = [mutant for room in rooms for mutant in _of_room(room)]
-    return random.Random(seed).sample(every, min(count, len(every)))
+    """A sample in the order in which it was drawn: the first n of it are a sample too.
+
+    Each mistake has its place in the order by its name and the seed alone, so that what is edited elsewhere leaves it
+    in the sample, and what was said of it stays true.
+    """
+    every = (mutant for room in rooms for mutant in _of_room(room))
+    return sorted(every, key=lambda mutant: _digest(f"{seed} {mutant.name}"))[:count]
 
 
 def _of_room(room: str) -> list[Mutant]:
@@ -49,8 +55,14 @@ def _of_room(room: str) -> list[Mutant]:
 def mutants_of(path: str) -> list[Mutant]:
     """All mistakes of one module."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    return [Mutant(path, change, text) for change in changes(text)]
+    seen: Counter[tuple[str, str, str]] = Counter()
+    found = []
+    for change in changes(text):
+        alike = change.kind, change.before, change.after
+        seen[alike] += 1
+        found.append(Mutant(path, change, text, seen[alike]))
+    return found
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(text.encode()).hexdigest()

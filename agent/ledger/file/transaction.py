@@ -1,18 +1,20 @@
-"""Writing to the ledger: one transaction, by SQLAlchemy's Core over the tables of ``schema``."""
+"""Writing to the ledger: one transaction over the tables of ``schema``."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, delete, event, insert, update
-from sqlalchemy.dialects.sqlite import insert as insert_or_update
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from sqlalchemy.engine import ExceptionContext
 
 from agent.ledger.errors import translate_error
+from agent.ledger.file.instants import microseconds
 from agent.ledger.file.reading import Reading, in_parts, translated_errors
 from agent.ledger.file.schema import metadata
 
@@ -36,32 +38,75 @@ class Transaction(Reading):
 
     def insert(self, table: str, values: Values) -> int:
         """Insert one row and return the number it got."""
-        key = self.core.execute(insert(metadata.tables[table]), values).inserted_primary_key
-        assert key is not None, "one row was inserted"
-        return int(key[0])
+        number = self._carry_out(_insert_text(table, tuple(values)), _bound(values)).lastrowid
+        assert number is not None, "one row was inserted"
+        return number
 
     def insert_all(self, table: str, rows: Iterable[Values]) -> None:
-        """Insert rows, at least one."""
-        self.core.execute(insert(metadata.tables[table]), list(rows))
+        """Insert rows, at least one, all with the same columns."""
+        self._carry_out_many(_insert_text, table, rows)
 
     def put(self, table: str, rows: Iterable[Values]) -> None:
-        """Insert rows, at least one; those with a key that is there already take its place."""
-        to = metadata.tables[table]
-        query = insert_or_update(to)
-        others = {column.name: query.excluded[column.name] for column in to.columns if not column.primary_key}
-        self.core.execute(query.on_conflict_do_update(set_=others), list(rows))
+        """Insert rows, at least one, all columns of each; those with a key that is there already take its place."""
+        self._carry_out_many(_put_text, table, rows)
 
     def update(self, table: str, numbers: Iterable[int], values: Values) -> int:
         """Change the rows with these numbers; how many there were."""
-        changed, to = 0, metadata.tables[table]
+        changed, names = 0, tuple(values)
         for some in in_parts(numbers, AT_ONCE):
-            changed += self.core.execute(update(to).where(to.c.id.in_(some)).values(values)).rowcount
+            text = f"{_update_text(table, names)} WHERE id IN ({', '.join('?' * len(some))})"
+            changed += self._carry_out(text, [*_bound(values), *some]).rowcount
         return changed
 
     def delete(self, table: str, **of: object) -> int:
-        """Delete the rows whose columns have these values; how many there were."""
-        to = metadata.tables[table]
-        return int(self.core.execute(delete(to).where(*(to.c[name] == value for name, value in of.items()))).rowcount)
+        """Delete the rows whose columns have these values, none of them None; how many there were."""
+        conditions = " AND ".join(f"{_quoted(name)} = ?" for name in of)
+        return self._carry_out(
+            " ".join(("DELETE FROM", _quoted(table), "WHERE", conditions or "TRUE")), _bound(of)
+        ).rowcount
+
+    # Texts of our own and not Core's: to build a statement and to find its text took longer than to carry it out, with
+    # every sample and every state of a move.
+
+    def _carry_out(self, text: str, values: list[object]) -> sqlite3.Cursor:
+        with translated_errors(self._path):
+            return self._driver.execute(text, values)
+
+    def _carry_out_many(
+        self, text_of: Callable[[str, tuple[str, ...]], str], table: str, rows: Iterable[Values]
+    ) -> None:
+        every = list(rows)
+        with translated_errors(self._path):
+            self._driver.executemany(text_of(table, tuple(every[0])), map(_bound, every))
+
+
+def _bound(values: Values) -> list[object]:
+    """As SQLite stores them."""
+    return [microseconds(value) if isinstance(value, datetime) else value for value in values.values()]
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+@cache
+def _insert_text(table: str, names: tuple[str, ...]) -> str:
+    columns, marks = ", ".join(map(_quoted, names)), ", ".join("?" * len(names))
+    return " ".join(("INSERT INTO", _quoted(table), f"({columns}) VALUES ({marks})"))
+
+
+@cache
+def _put_text(table: str, names: tuple[str, ...]) -> str:
+    columns = metadata.tables[table].columns
+    keys = ", ".join(_quoted(column.name) for column in columns if column.primary_key)
+    others = (_quoted(column.name) for column in columns if not column.primary_key)
+    values = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return " ".join((_insert_text(table, names), f"ON CONFLICT ({keys}) DO UPDATE SET", values))
+
+
+@cache
+def _update_text(table: str, names: tuple[str, ...]) -> str:
+    return " ".join(("UPDATE", _quoted(table), "SET", ", ".join(f"{_quoted(name)} = ?" for name in names)))
 
 
 def make_engine(path: Path, connect: Callable[[], sqlite3.Connection]) -> Engine:
