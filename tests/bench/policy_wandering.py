@@ -20,7 +20,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -32,8 +32,9 @@ from tests.bench.policies.wandering.kept import keep, read
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.rules import play_lru_of_equal_pages, play_rules
 from tests.bench.policies.wandering.shapes import world
-from tests.bench.policies.wandering.stage import Stage, by_day
+from tests.bench.policies.wandering.stage import Score, Stage, by_day
 from tests.bench.policies.wandering.table import COMMAND, Play, figures, is_row, page
+from tests.bench.policies.wandering.world import World
 from tests.bench.published import write_rows
 
 WORKERS = 2  # the figures do not depend on it
@@ -54,27 +55,40 @@ class Task:
 
 def play(task: Task) -> Play:
     """Every contestant on one world."""
-    drawn = held_out_world if task.shape in frozen.HELD_OUT else world
-    here, policy = drawn(task.shape, task.seed, hours=task.hours), json.loads(task.policy)
-    at_once = Hotplace(here, policy=policy, samples_an_hour=task.samples_an_hour)
-    delayed = Hotplace(here, policy=policy, delay_hours=frozen.DELAY_HOURS) if task.delayed else None
+    here = world_of(task)
+    at_once = Hotplace(here, policy=json.loads(task.policy), samples_an_hour=task.samples_an_hour)
     return Play(
         shape=task.shape,
         seed=task.seed,
         fixed=Stage(here).play(BestFixed(here)),
         product=Stage(here).play(at_once),
-        delayed=Stage(here).play(delayed) if delayed else None,
+        delayed=play_delayed(task, here) if task.delayed else None,
         rules=tuple(play_rules(here)),
         equal_pages=play_lru_of_equal_pages(here),
         most=by_day(most_possible(here)),
     )
 
 
+def play_delayed(task: Task, here: World) -> Score:
+    """The product, whose proposals wait for their approval."""
+    policy = json.loads(task.policy)
+    return Stage(here).play(Hotplace(here, policy=policy, delay_hours=frozen.DELAY_HOURS))
+
+
+def world_of(task: Task) -> World:
+    """What is played."""
+    drawn = held_out_world if task.shape in frozen.HELD_OUT else world
+    return drawn(task.shape, task.seed, hours=task.hours)
+
+
 def play_once(task: Task, folder: Path | None) -> Play:
-    """As it is kept in the folder, or played now and kept there."""
+    """As it is kept in the folder, or played now and kept there; of what was kept without the delay only that."""
     path = folder / f"{task.shape}-{task.seed}.json" if folder else None
-    played = (path and read(path)) or play(task)
-    if path and not path.exists():
+    kept = read(path) if path else None
+    played = kept or play(task)
+    if task.delayed and played.delayed is None:
+        played = replace(played, delayed=play_delayed(task, world_of(task)))
+    if path and played != kept:
         keep(played, path)
     return played
 

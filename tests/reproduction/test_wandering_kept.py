@@ -49,6 +49,16 @@ def test_a_kept_play_is_read_as_it_was_and_not_played_again(played: Play, tmp_pa
     assert play_once(Task(shape="hot_spot_24h", seed=1, hours=HOURS), tmp_path) == delayed
 
 
+def test_to_a_play_kept_without_the_delay_only_that_is_added(played: Play, tmp_path: Path) -> None:
+    """What was played at once stays as it was kept."""
+    keep(replace(played, equal_pages=played.fixed), path := tmp_path / "hot_spot_24h-1.json")
+    found = play_once(Task(shape="hot_spot_24h", seed=1, hours=HOURS), tmp_path)
+    assert found.equal_pages == played.fixed
+    assert found.delayed is not None
+    assert 0 < found.delayed.saved_seconds < played.product.saved_seconds
+    assert read(path) == found
+
+
 def test_the_figure_shows_every_contestant_of_every_shape(played: Play, tmp_path: Path) -> None:
     """Drawn from what was written; the best day stands at the height of its share."""
     days.write(days.days_of([played]), tmp_path / "days.json")
