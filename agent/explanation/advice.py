@@ -10,14 +10,27 @@ from agent.ledger.state_names import ADVICE
 
 if TYPE_CHECKING:
     from agent.planning.planner import Planning
+    from policies.benefit.splitting import SplitAnswer
     from policies.model.plan import Advice
 
 
-def advice_on(planning: Planning) -> tuple[Advice, ...]:
-    """The advice that comes with a planning, other than its moves."""
-    from policies.explanation.advice import advice_of  # a report reads stored advice, without arrays
+def advice_on(
+    planning: Planning, splits: SplitAnswer | None = None, *, with_values: bool = False
+) -> tuple[Advice, ...]:
+    """The advice that comes with a planning, other than its moves.
 
-    return advice_of(planning.situation, planning.plan, planning.settings)
+    Args:
+        planning: just made.
+        splits: what splits of its units would bring; None: nothing is said of them.
+        with_values: say borders by their values, which are user data: for who asks, never for what is stored.
+    """
+    from policies.explanation.advice import advice_of  # a report reads stored advice, without arrays
+    from policies.explanation.splits import advice_of_splits
+
+    advice = advice_of(planning.situation, planning.plan, planning.settings)
+    if splits is None or not planning.situation.tiers:
+        return advice
+    return (*advice, *advice_of_splits(splits, planning.situation.tiers[0].name, with_values=with_values))
 
 
 def stored_advice(ledger: Ledger, database: str) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from agent.explanation.explanation_archive import archive_explanation
 from agent.explanation.pins import pin_reports, reports_document
 from agent.explanation.prospects import Prospect, prospect_of
 from agent.explanation.ranking import Ordered, Standing
+from agent.explanation.splits import split_answer_on
 from agent.ledger import Ledger, MoveRow, ProposalRow, Refused, Untrusted
 from agent.ledger.state_names import ADVICE, PIN_REPORTS, PROGRESS, RANKING, decision_of_proposal
 from agent.logs import EventLog
@@ -233,7 +234,8 @@ class Watch:
         state.save_document(name, PIN_REPORTS, reports_document(pin_reports(planning)))
         store_decision(self._ledger, name, planning)
         record_fill(self._ledger, name, fill_of(planning.made_at, planning.situation))
-        state.save_document(name, ADVICE, advice_document(advice_on(planning)))
+        splits = split_answer_on(planning, self._ledger, name)
+        state.save_document(name, ADVICE, advice_document(advice_on(planning, splits)))
 
     def proposal(self, planning: Planning) -> Proposal | None:
         """The plan as a proposal, not stored; None where there is nothing to move."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.config import DatabaseConfig, Level, NothingToSize
 from agent.explanation.read_times import read_times_document
+from agent.explanation.splits import split_answer_on
 from agent.ledger import Ledger
 from agent.planning.planner import make_planning
 from agent.planning.situation import situation_of
@@ -20,6 +21,7 @@ from agent.terminal.charts import Curve, Mark
 from connectors.base import Clock
 from policies.model.plan import Plan, Tier, Verdict
 from policies.sizing.curve import Point, Sizing, sizing
+from policies.sizing.splits import SplitSizing, size_with_splits
 from policies.storage.limits import DAY
 from policies.storage.purchase import TierPrice, cost_per_year, drives_for, io_cost_per_year, wear_ratio
 
@@ -76,6 +78,7 @@ class SizingAnswer:
     prices: tuple[TierPrice, TierPrice] = (TierPrice(), TierPrice())  # fastest tier, slowest tier
     watched_seconds: float  # the unit that was watched for longest
     plannable: Plannable | None = None  # None: no plan was made
+    splits: SplitSizing | None = None  # None: no plan was made, or no unit is worth splitting
 
     @property
     def idle_per_hour(self) -> float:
@@ -135,11 +138,14 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned
         watch.close(save=False)
     settings = database.policy_settings()
     situation = situation_of(picture, database, ledger, settings, clock.now())
+    curve = sizing(situation, settings)
+    split = () if planning is None else split_answer_on(planning, ledger, database.name).splits
     return SizingAnswer(
         database=database.name,
         tiers=situation.tiers,
         head_room_ratio=settings.head_room_ratio,
-        sizing=sizing(situation, settings),
+        sizing=curve,
+        splits=size_with_splits(situation, settings, split, curve),
         block_bytes=settings.block_bytes,
         prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
         watched_seconds=float(situation.heat.observed_seconds.max(initial=0.0)),
@@ -205,6 +211,7 @@ def answer_document(answer: SizingAnswer) -> dict[str, Any]:
         "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
         "wait_saved_now_per_hour_seconds": z.saved_now_per_hour,
         "without_buying": _without_buying(answer),
+        "with_splits": None if answer.splits is None else _with_splits(answer.splits),
         "watched_seconds": answer.watched_seconds,
         "sessions_known": z.sessions_known,
         "savings_definition": QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
@@ -224,6 +231,17 @@ def answer_document(answer: SizingAnswer) -> dict[str, Any]:
             for tier, p in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
         },
         "points": [point_document(answer, point) for point in z.points],
+    }
+
+
+def _with_splits(found: SplitSizing) -> dict[str, Any]:
+    """What the same size does with splits, as JSON values."""
+    return {
+        "units": found.units,
+        "bytes": found.size_bytes,
+        "wait_saved_per_hour_seconds": found.saved_per_hour,
+        "split_wait_saved_per_hour_seconds": found.split_saved_per_hour,
+        "alike_bytes": found.alike_bytes,
     }
 
 

@@ -68,6 +68,11 @@ class _Room:
             return None
         return self.begun + many, float(self.loses[self.begun : self.begun + many].sum())
 
+    def pays(self, size: int, saves: float) -> bool:
+        """Whether so many bytes fit, if need be by what loses less than they save giving way."""
+        found = self.losses_for(size)
+        return found is not None and found[1] < saves
+
     def take(self, size: int, upto: int) -> None:
         """What gives way is gone, and the rest of its room is free."""
         self.free += int(self.size[self.begun : upto].sum()) - size
@@ -134,7 +139,7 @@ def _gross(situation: Situation, plan: Plan, row: int, inside: Inside, part: Sha
         saves_high_per_hour=part.high * whole,
         fits=True,
         whole_saves_per_hour=whole,
-        whole_fits=room.losses_for(size) is not None,
+        whole_fits=room.pays(size, float(plan.wait_saved_if_moved[row])),
         memory_saves_per_hour=part.of_reads * wait,
     )  # fmt: skip
 
@@ -163,7 +168,7 @@ def _unsplit(situation: Situation, plan: Plan, row: int, inside: Inside, wait: f
         scattered=inside.found.shape is not Shape.EVEN,
         whole_bytes=size,
         whole_saves_per_hour=float(plan.wait_saved_if_moved[row]),
-        whole_fits=room.losses_for(size) is not None,
+        whole_fits=room.pays(size, float(plan.wait_saved_if_moved[row])),
         memory_bytes=round(tenth.of_blocks * size),
         memory_saves_per_hour=tenth.of_reads * wait,
     )

@@ -47,7 +47,7 @@ class Split:
     saves_high_per_hour: float
     fits: bool  # the hot part fits on the fastest tier, if need be by what is worth less giving way
     whole_saves_per_hour: float  # all of it on the fastest tier, were there room
-    whole_fits: bool  # whether there is
+    whole_fits: bool  # whether there is, or can be made for less than it saves
     memory_saves_per_hour: float  # at most, of as much more buffer pool as the hot part has bytes
 
     @property
@@ -66,6 +66,6 @@ class Unsplit:
     scattered: bool  # its heat is in few blocks all over it; False: in all of them alike
     whole_bytes: int
     whole_saves_per_hour: float  # all of it on the fastest tier, were there room
-    whole_fits: bool
+    whole_fits: bool  # as of a split
     memory_bytes: int  # of its hottest tenth
     memory_saves_per_hour: float  # at most, of so much more buffer pool

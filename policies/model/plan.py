@@ -195,6 +195,8 @@ class AdviceCode(StrEnum):
     TABLE_WITHOUT_INDEX = "table_without_index"
     NO_GAIN_EXPECTED = "no_gain_expected"
     RAM_IS_CHEAPER = "ram_is_cheaper"
+    SPLIT = "split"  # its hot part on fast storage, the rest where it is
+    NO_SPLIT = "no_split"  # it was looked into, and no split helps
     UNKNOWN = "unknown"  # it is used, and its times are not measured
 
 

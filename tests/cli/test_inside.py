@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from agent.block_heat.stored import UnitBorders, save_block_heat, save_borders
 from agent.ledger import Ledger
@@ -58,6 +59,40 @@ def test_explain_shows_the_border_and_what_is_missing_for_it(site: Site) -> None
     assert "by which values was not seen: GRANT it" in site.good("explain", "shop.orders").out
 
 
+SPLIT, SCATTERED = '"shop"."measurements_2024q3"', '"shop"."events"'
+
+
+def test_plan_explain_and_sizing_say_what_a_split_would_bring(site: Site) -> None:
+    """Where the whole does not fit and its hot tenth does; where heat is scattered they say that no split helps."""
+    site.good("plan", "--observe", "0.3")
+    clock = SystemClock()
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        save_block_heat(ledger, "shop", clock.now(), {SPLIT: newest(), SCATTERED: newest(scattered=True)})
+        looks = (BorderLook(at_hour=0.0, found=border(0.0)),)
+        save_borders(ledger, "shop", {SPLIT: UnitBorders(columns=(ID,), looks=looks)})
+    planned = site.good("plan", "--json").document
+    (split,) = planned["splits"]
+    assert (split["unit"], split["border"]["least"], split["fits"], split["whole_fits"]) == (SPLIT, "9000", True, False)
+    whole = split["whole_wait_saved_per_hour_seconds"]
+    assert split["wait_saved_per_hour_seconds"] == pytest.approx(0.8 * whole)
+    assert planned["forecast_with_splits"]["per_second"] > planned["forecast"]["per_second"]
+    said = {each["subject"]: each for each in planned["advice"] if "split" in each["code"]}
+    assert {key: each["code"] for key, each in said.items()} == {SPLIT: "split", SCATTERED: "no_split"}
+    assert "its rows with id >= 9000 (95.4 MiB, 80% of its reads) would save" in said[SPLIT]["sentence"]
+    assert "more memory at most" in said[SPLIT]["sentence"]
+    assert "its reads go to few blocks all over it, so no split helps" in said[SCATTERED]["sentence"]
+    assert "with these splits" in site.good("plan").out
+    found = site.good("sizing", "--json").document["with_splits"]
+    assert found["units"] == 1
+    assert found["split_wait_saved_per_hour_seconds"] > found["wait_saved_per_hour_seconds"]
+    assert 0 < found["alike_bytes"] <= site.good("sizing", "--json").document["managed_bytes"]
+    assert "with the hot part of 1 unit split off" in site.good("sizing").out
+    explained = site.good("explain", SPLIT, "--json").document["advice"]
+    assert [each["code"] for each in explained] == ["split"]
+    assert "its newest rows by id" in explained[0]["sentence"]
+    assert "9000" not in explained[0]["sentence"]
+
+
 ID = CandidateColumn(
     name="id", type_name="bigint", is_time=False, is_key=True, nullable=False, correlation=1.0, readable=True
 )
@@ -75,12 +110,15 @@ def border(hour: float) -> FoundBorder:
     return FoundBorder(border=found, is_time=False, least=least, below=None, newest=least + 1000.0)
 
 
-def newest() -> RangeHeat:
-    """Four fifths of the reads in the newest tenth."""
+def newest(*, scattered: bool = False) -> RangeHeat:
+    """Four fifths of the reads in the newest tenth, or in a tenth all over the file."""
     heat, random = None, np.random.default_rng(1)
     hour = SystemClock().now().timestamp() / 3600
     for pair in range(6):
-        hot = random.choice(np.arange(BLOCKS * 9 // 10, BLOCKS), 400, replace=False)
+        tenth = np.arange(BLOCKS * 9 // 10, BLOCKS)
+        if scattered:
+            tenth = np.flatnonzero(np.arange(BLOCKS) // 128 % 10 == 3)
+        hot = random.choice(tenth, 400, replace=False)
         resident = np.unique(np.concatenate((hot, random.choice(BLOCKS, 150, replace=False))))
         found = compare_looks(np.arange(0), resident.astype(np.int64), blocks=BLOCKS, block_bytes=8192, seconds=1.0)
         heat = with_turnover(heat, found, float(len(resident)), hour - 6 + pair)

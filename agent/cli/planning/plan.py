@@ -16,6 +16,7 @@ from agent.explanation.advice import advice_document, advice_on
 from agent.explanation.prospects import Prospect
 from agent.explanation.ranking import Ranking, ranking_of
 from agent.explanation.read_times import read_times_document, read_times_text
+from agent.explanation.splits import SplitsOnPlan, split_document, splits_on
 from agent.ledger import ProposalRow
 from agent.model.proposals import Proposal
 from agent.planning.planner import Planning
@@ -63,12 +64,14 @@ def plan(
         planning = watch.plan()
         assert planning is not None, "there is a sample"
         proposal, prospect = watch.proposal(planning), watch.prospect(planning)
+        splits = splits_on(planning, session.ledger, session.database.name)
         number = watch.propose(planning) if propose else None
         stored = None if number is None else session.ledger.proposals.row(number)
     finally:
         watch.close(save=observe is not None)
     ranking = ranking_of(planning)
-    _print(session, planning, ranking, proposal, prospect)
+    advice = advice_on(planning, splits.answer, with_values=True)
+    _print(session, planning, ranking, proposal, prospect, advice, splits)
     print_next(session.out, proposal, stored, propose=propose)
     if not ranking.observed_seconds.any():
         session.out.line(sentence_without_demand(session))
@@ -78,13 +81,22 @@ def plan(
             "dry_run": not propose,
             "proposal": stored_document(stored),
             **_document(planning, ranking, proposal),
+            "advice": advice_document(advice),
+            "splits": [split_document(each) for each in splits.answer.splits],
+            "forecast_with_splits": forecast_document(splits.forecast),
             "prospect": prospect_document(session, prospect),
         }
     )
 
 
 def _print(
-    session: Session, planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None
+    session: Session,
+    planning: Planning,
+    ranking: Ranking,
+    proposal: Proposal | None,
+    prospect: Prospect | None,
+    advice: Sequence[Advice],
+    splits: SplitsOnPlan,
 ) -> None:
     out = session.out
     out.line(_answer(planning, ranking, proposal, prospect), style="bold")
@@ -105,7 +117,10 @@ def _print(
         out.heading("why not the others at the top")
     for row in not_chosen:
         out.sentence(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
-    print_advice(out, advice_on(planning))
+    print_advice(out, advice)
+    if splits.forecast is not None:
+        out.heading("with these splits")
+        out.facts(forecast_facts(splits.forecast))
     shown = proposal or (prospect.proposal if prospect is not None else None)
     if shown is not None:
         print_statements(out, shown.moves)
@@ -171,7 +186,6 @@ def _document(planning: Planning, ranking: Ranking, proposal: Proposal | None) -
         **plan_document(planning, proposal),
         "tiers": read_times_document(planning.situation.tiers),
         "ranking": [ranking.document(row) for row in range(min(HEAD, len(ranking)))],
-        "advice": advice_document(advice_on(planning)),
         "not_chosen": [ranking.document(row) for row in _not_chosen(ranking)],
     }
 

@@ -40,6 +40,7 @@ from connectors.base import HotplaceError
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_sessions, format_wait
 from policies.benefit.foreground_wait import HOUR
 from policies.sizing.curve import Point, Sizing
+from policies.sizing.splits import SplitSizing
 from policies.storage.purchase import WRITE_FACTORS, TierPrice, price_per
 
 NEARLY_ALL = 0.9  # of what could be saved: a plan that saves more needs no excuse
@@ -281,6 +282,8 @@ def _print_advice(out: Output, answer: SizingAnswer) -> None:
     if z.present.saved_per_hour - z.saved_now_per_hour > 0.01 * z.all_fast_per_hour:
         for line in without_buying(answer):
             out.line(line)
+    if answer.splits is not None:
+        out.line(split_line(answer.splits, fast))
     if not z.knee_distance:
         out.line("there is no knee: every GiB saves about as much as any other")
         return
@@ -295,6 +298,18 @@ def _print_advice(out: Output, answer: SizingAnswer) -> None:
         )
     else:
         out.line(f"{fast} is at its knee or beyond it: another GiB saves {format_wait(z.next_gib(z.present))}")
+
+
+def split_line(found: SplitSizing, fast: str) -> str:
+    """What the fast storage that there is would do if units were split."""
+    what = "the hot part of 1 unit" if found.units == 1 else f"the hot parts of {found.units} units"
+    saves = f"{format_wait(found.split_saved_per_hour)} in place of {format_wait(found.saved_per_hour)}"
+    if found.alike_bytes <= found.size_bytes:
+        return f"with {what} split off, {format_bytes(found.size_bytes)} of {fast} would save {saves}"
+    return (
+        f"with {what} split off, {format_bytes(found.size_bytes)} of {fast} do what {format_bytes(found.alike_bytes)} "
+        f"do without: they would save {saves}; hotplace plan says which"
+    )
 
 
 def without_buying(answer: SizingAnswer) -> list[str]:
