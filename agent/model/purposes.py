@@ -60,6 +60,11 @@ def purpose_of_container(space: str, container: str) -> str:
     return f"drain {container} of {space}"
 
 
+def purpose_of_split(key: str) -> str:
+    """One table into parts."""
+    return f"split {key}"
+
+
 def purpose_of_undo(moves: Iterable[int]) -> str:
     """Those moves back."""
     return f"{_UNDO}{', '.join(str(number) for number in sorted(moves))}"

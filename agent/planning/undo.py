@@ -15,11 +15,12 @@ import numpy as np
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow, StepRow
-from agent.model.proposals import UNDO, WAY_BACK, Proposal, ProposedMove
+from agent.model.proposals import SPLIT, UNDO, WAY_BACK, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.containers import put_back
 from agent.planning.situation import rows_of_keys
+from agent.planning.splitting import route_of_rejoining
 from connectors.base import Connector, HotplaceError, TakesBack
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from policies.model.plan import MoveReason
@@ -175,6 +176,8 @@ def _route_back(
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
     if row.move.route.bundle.container:
         return _container_back(row)
+    if row.move.reason == SPLIT:
+        return route_of_rejoining(row.move.route, connector)
     if not row.move.route.bundle.unit_keys:
         raise CannotUndo(
             f"move {row.id} made {row.move.key}, which is not taken away again: it may hold rows",

@@ -38,6 +38,7 @@ from agent.planning.containers import TakingOut, take_out
 from agent.planning.obsolete_proposals import end_obsolete_proposals, requested_purposes
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.rolling import rolling_proposals
+from agent.planning.splitting import Splitting, split_table
 from agent.planning.undo import settle_undos
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
 from agent.sampling.statements import StatementReader
@@ -49,6 +50,7 @@ from agent.verification.left_worse import GroupWatch
 from agent.verification.settling import Settling
 from connectors.base import Clock, Connector, ConnectorError, Lease
 from connectors.model import Identity
+from connectors.splitting import Border
 from policies.modes.dispatch import Mode
 
 log = EventLog(__name__)
@@ -291,6 +293,17 @@ class Watch:
         """
         with self._lock:
             return take_out(self.database, self.connector, space, container, self._clock.now(), asked_by=self._asked_by)
+
+    def split(self, key: str, border: Border, to_space: str | None) -> Splitting:
+        """How a table can be split where a column has a value.
+
+        Raises:
+            UnknownName: there is no such unit or space.
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            now = self._clock.now()
+            return split_table(self.database, self.connector, key, border, to_space, now, asked_by=self._asked_by)
 
     def offer(self, proposal: Proposal | None) -> int | None:
         """Store a proposal and return its number.

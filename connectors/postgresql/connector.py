@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from connectors.base import Clock, ForegroundReads, Lease, Mover
 from connectors.blocks import BlockReader
 from connectors.border_values import ValueReader
+from connectors.containers import ByHand
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -28,6 +29,7 @@ from connectors.postgresql.moving import inspection, lease
 from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.postgresql.moving.relation import find_relation
+from connectors.postgresql.moving.split_table import read_border, read_table
 from connectors.postgresql.reading import demand, statements
 from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
 from connectors.postgresql.reading.border_values import BorderValueReader
@@ -36,10 +38,13 @@ from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import read_replication
 from connectors.postgresql.reading.sampler import StatisticsSampler
 from connectors.postgresql.routes import available
+from connectors.postgresql.routes.split import routes_of_split
+from connectors.postgresql.routes.split_refusals import column_of
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.recording.tap import Tap
+from connectors.splitting import Border
 from connectors.statements.counters import StatementCounters
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
@@ -121,6 +126,14 @@ class PostgresqlConnector:
         """See ``routes``."""
         relation = find_relation(self._session, bundle.key, to_space)
         return available.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
+
+    def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> Route | ByHand | NoRoute:
+        """See ``routes.split``."""
+        relation = find_relation(self._session, bundle.key, to_space)
+        table = read_table(self._session, bundle.key)
+        column = None if table is None else column_of(table, border.column)
+        value = None if column is None else read_border(self._session, column, border.value)
+        return routes_of_split(relation, table, value, border.column, bundle, to_space, self._settings)
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """See ``blockers``."""

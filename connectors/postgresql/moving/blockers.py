@@ -72,7 +72,7 @@ def find_blockers(
 
 def _longest_wait(route: Route, settings: PostgresqlSettings) -> float:
     """Seconds for which a statement of that route waits for a lock, with its patient prologue if it has one."""
-    if route.online:
+    if route.online and route.locked is not Locked.BRIEFLY:
         return settings.online_lock_timeout
     return route.lock_seconds if route.patient_prologue else settings.lock_timeout
 
@@ -80,7 +80,8 @@ def _longest_wait(route: Route, settings: PostgresqlSettings) -> float:
 def _transactions(
     session: ReadSession, relation: Relation, route: Route, settings: PostgresqlSettings, *, tidying: bool
 ) -> list[_Transaction]:
-    online = tidying or route.online
+    # A split takes the table itself for a moment, at its begin and at its end.
+    online = (tidying or route.online) and route.locked is not Locked.BRIEFLY
     values = {
         # An online rebuild waits for everybody who uses the table, a copy of an index only for those who use the index
         # itself.

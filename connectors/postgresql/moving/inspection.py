@@ -7,6 +7,7 @@ from pathlib import Path
 
 from connectors.model import Home, Inspection, Remnant, Route, Step
 from connectors.postgresql.moving.relation import INDEX, Relation, find_relation
+from connectors.postgresql.moving.split_inspection import inspect_split, is_split
 from connectors.postgresql.routes.available import drop_leftover, leftover_names, tag_of
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
@@ -22,6 +23,8 @@ def inspect(session: ReadSession, route: Route, *, local: bool) -> Inspection:
     # Asked first: a statement that ends between the two queries is then seen as running and looked at again. The other
     # way round, its work would be taken for what a dead one has left.
     running = _running(session, route)
+    if is_split(route):
+        return inspect_split(session, route, running=running)
     relation = find_relation(session, key, route.to_space)
     if relation is None:
         return Inspection(

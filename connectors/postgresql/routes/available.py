@@ -41,7 +41,7 @@ def routes_of(
     relation: Relation | None, bundle: Bundle, to_space: str, settings: PostgresqlSettings, replication: Replication
 ) -> tuple[Route, ...] | NoRoute:
     """Every way to bring the bundle there, the preferred first, or why there is none."""
-    refusal = _refusal(relation, bundle, to_space)
+    refusal = refuse_relation(relation, bundle, to_space)
     if refusal is not None:
         return refusal
     assert relation is not None, "a missing relation is refused above"
@@ -113,7 +113,8 @@ def leftover_names(index: str, number: str = "") -> tuple[str, ...]:
     return tuple(f"{stem}_{suffix}{number}" for suffix in LEFT_BEHIND)
 
 
-def _refusal(relation: Relation | None, bundle: Bundle, to_space: str) -> NoRoute | None:
+def refuse_relation(relation: Relation | None, bundle: Bundle, to_space: str) -> NoRoute | None:
+    """Why nothing can be done with the relation, or nothing be brought to that space; None where there is no reason."""
     if relation is None:
         return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
     reasons = (
@@ -165,13 +166,13 @@ def _statements(pattern: str, relation: Relation, to_space: str) -> _Statements:
 def _set_tablespace(relation: Relation, bundle: Bundle, to_space: str, settings: PostgresqlSettings) -> Route:
     noun = {INDEX: "INDEX", MATERIALIZED_VIEW: "MATERIALIZED VIEW"}.get(relation.kind, "TABLE")
     words = _statements(f"ALTER {noun} {{name}} SET TABLESPACE {{space}}", relation, to_space)
-    patience = _patience(relation, settings)
+    patience = patience_of(relation, settings)
     return Route(
         name="set tablespace",
         bundle=bundle,
         to_space=to_space,
-        prologue=_prologue(settings.lock_timeout, settings.move_timeout),
-        patient_prologue=_prologue(patience, settings.move_timeout) if patience else (),
+        prologue=prologue_of(settings.lock_timeout, settings.move_timeout),
+        patient_prologue=prologue_of(patience, settings.move_timeout) if patience else (),
         steps=(words.step(f"copy {bundle.key} to {to_space}", settings.move_timeout),),
         undo_steps=(words.undo(f"copy {bundle.key} back to {relation.space}", settings.move_timeout),),
         online=False,
@@ -191,7 +192,7 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         name="reindex concurrently",
         bundle=bundle,
         to_space=to_space,
-        prologue=_prologue(settings.online_lock_timeout, settings.move_timeout),
+        prologue=prologue_of(settings.online_lock_timeout, settings.move_timeout),
         steps=(words.step(f"rebuild {bundle.key} in {to_space}", settings.move_timeout),),
         undo_steps=(words.undo(f"rebuild {bundle.key} in {relation.space}", settings.move_timeout),),
         tidy_steps=tidy_steps_of(relation.schema, relation.name, words.tag),
@@ -261,14 +262,15 @@ def done_ratios(phase: str, share: float) -> tuple[float, ...]:
     return tuple(done[:4])
 
 
-def _prologue(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
+def prologue_of(lock_seconds: float, move_seconds: float) -> tuple[str, ...]:
+    """Time limits of a session that moves."""
     return (
         f"SET lock_timeout = '{milliseconds(lock_seconds)}'",
         f"SET statement_timeout = '{milliseconds(move_seconds)}'",
     )
 
 
-def _patience(relation: Relation, settings: PostgresqlSettings) -> float:
+def patience_of(relation: Relation, settings: PostgresqlSettings) -> float:
     """Seconds to wait for a lock that only autovacuum holds.
 
     The server cancels an autovacuum worker in favour of a session that has waited for deadlock_timeout (the manual,

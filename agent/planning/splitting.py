@@ -1,0 +1,161 @@
+"""A table split along a column: a proposal of one move, or what a person does, or why there is no way.
+
+The cold part keeps its files and its place, so no policy is asked and nothing is copied; rows from the border on are
+born in the other space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from agent.config import DatabaseConfig
+from agent.model.proposals import SPLIT, Proposal, ProposedMove
+from agent.model.purposes import purpose_of_split
+from connectors.base import Connector
+from connectors.containers import ByHand
+from connectors.formatting import format_bytes
+from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
+from connectors.move_effects import Locked
+from connectors.splitting import REJOIN, Border, SplitsTables
+from policies.modes.dispatch import UnknownName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splitting:
+    """How one table is split."""
+
+    key: str
+    border: Border
+    to_space: str
+    answer: Route | ByHand | NoRoute
+    proposal: Proposal | None  # None: there is no route
+
+
+def split_table(
+    database: DatabaseConfig,
+    connector: Connector,
+    key: str,
+    border: Border,
+    to_space: str | None,
+    now: datetime,
+    *,
+    asked_by: str = "",
+) -> Splitting:
+    """What there is to do.
+
+    Args:
+        database: its configuration.
+        connector: asked for the catalog and for the way; changes nothing.
+        key: of the table.
+        border: where it is split.
+        to_space: of rows from the border on; None: the first space of the fastest tier.
+        now: the instant.
+        asked_by: who wants it.
+
+    Raises:
+        UnknownName: there is no such unit or space.
+        ConnectorError: the engine did not answer.
+    """
+    catalog = connector.catalog()
+    storage = database.resolve_spaces(catalog)
+    tiers = {
+        space.name: "" if tier < 0 else storage.tiers[tier].name
+        for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True)
+    }
+    row = _row_of(catalog, key)
+    target = to_space or next(
+        (space.name for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True) if tier == 0), ""
+    )
+    if target not in tiers:
+        raise UnknownName(f"no space is named {target!r}; there are {', '.join(tiers)}")
+    bundle = _bundle(catalog, row)
+    answer = _answer(connector, bundle, border, target)
+    proposal = None
+    if isinstance(answer, Route):
+        move = _move(answer, border, tiers, database.policy_settings().copy_bytes_per_second)
+        proposal = _proposal(database, connector.identify().fingerprint, move, now, asked_by)
+    return Splitting(key=key, border=border, to_space=target, answer=answer, proposal=proposal)
+
+
+def route_of_rejoining(done: Route, connector: Connector) -> Route:
+    """The way back of a split: statements that were approved with it, with the bytes that they copy by now.
+
+    Raises:
+        ConnectorError: the engine did not answer.
+    """
+    route = replace(
+        done, name=REJOIN, to_space=done.bundle.space, steps=done.undo_steps, undo_steps=(), tidy_steps=(), copies=(),
+        locks="no reads and no writes of the table while rows of its new part are copied back", locked=Locked.ALL,
+        online=False, notes=(), follow_up=(),
+    )  # fmt: skip
+    size = connector.inspect(route).size_bytes
+    # The rows are in the space of the new part: read there, and written to where the rest always was.
+    bundle = replace(done.bundle, size_bytes=size, space=done.to_space)
+    return replace(route, bundle=bundle, log_bytes=size, undo_bytes=None)
+
+
+def _row_of(catalog: Catalog, key: str) -> int:
+    for row, known in enumerate(catalog.units.key):
+        if known == key:
+            return row
+    raise UnknownName(f"no unit is named {key!r}; hotplace units lists them")
+
+
+def _bundle(catalog: Catalog, row: int) -> Bundle:
+    """The table, of which no byte is copied."""
+    units = catalog.units
+    return Bundle(
+        key=units.key[row],
+        physical_ids=(int(units.physical_id[row]),),
+        unit_keys=(),
+        kind=UnitKind(int(units.kind[row])),
+        size_bytes=0,
+        space=catalog.spaces[int(units.space[row])].name,
+    )
+
+
+def _answer(connector: Connector, bundle: Bundle, border: Border, to_space: str) -> Route | ByHand | NoRoute:
+    if bundle.kind not in (UnitKind.TABLE, UnitKind.TABLE_PARTITION):
+        return NoRoute(code="no_table", sentence="only a table is split")
+    if not isinstance(connector, SplitsTables):
+        return NoRoute(code="not_offered", sentence="the connector of this engine splits no tables")
+    return connector.routes_split(bundle, border, to_space)
+
+
+def _move(route: Route, border: Border, tiers: dict[str, str], bytes_per_second: float) -> ProposedMove:
+    read = sum(transfer.bytes for transfer in route.transfers if not transfer.written)
+    key, space = route.bundle.key, route.to_space
+    return ProposedMove(
+        ordinal=1,
+        key=key,
+        route=route,
+        from_space=route.bundle.space,
+        to_space=space,
+        from_tier=tiers[route.bundle.space],
+        to_tier=tiers[space],
+        reason=SPLIT,
+        size_bytes=0,
+        wait_saved_per_hour=0.0,
+        copy_seconds=read / bytes_per_second,
+        payback_seconds=None,
+        sentence=f"{key} is split where {border.column} = {border.value}: rows from there on are born in {space}; what "
+        f"is there stays, and {format_bytes(read)} are read once.",
+    )
+
+
+def _proposal(database: DatabaseConfig, fingerprint: str, move: ProposedMove, now: datetime, asked_by: str) -> Proposal:
+    return Proposal(
+        database=database.name,
+        fingerprint=fingerprint,
+        created_at=now,
+        expires_at=now + timedelta(seconds=database.proposal_expires_seconds),
+        wait_per_hour=0.0,
+        wait_saved_per_hour=0.0,
+        bound_per_hour=0.0,
+        gap_ratio=0.0,
+        ceiling_ratio=None,
+        moves=(move,),
+        purpose=purpose_of_split(move.key),
+        asked_by=asked_by,
+    )

@@ -1,0 +1,60 @@
+-- A table as its users know it: columns, defaults, keys, indexes, privileges, policies, comments. The same text for a plain
+-- table and for the partitioned one that takes its place: how and where rows are stored is no part of it, nor are the names
+-- that only the server knows. Lines in a fixed order; $1: the table's oid, $2: a constraint that is left out.
+-- Reads: pg_class, pg_attribute, pg_constraint, pg_index, pg_policy, pg_trigger, pg_rewrite, pg_publication_rel,
+-- pg_sequence, pg_description. Since: 14.
+-- Privilege: none. Cost: a few milliseconds. Part of a step of a split: it runs in that step's transaction.
+SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C")
+  FROM (
+    SELECT concat_ws(' ', 'table', c.relowner::regrole, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
+                     c.relreplident, obj_description(c.oid, 'pg_class')) AS line
+      FROM pg_catalog.pg_class AS c WHERE c.oid = $1
+    UNION ALL
+    SELECT concat_ws(' ', 'grant', p.grantor, p.grantee, p.privilege_type, p.is_grantable)
+      FROM pg_catalog.pg_class AS c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) AS p WHERE c.oid = $1
+    UNION ALL
+    SELECT concat_ws(' ', 'column', row_number() OVER (ORDER BY a.attnum), quote_ident(a.attname),
+                     format_type(a.atttypid, a.atttypmod), a.attcollation, a.attnotnull, a.attidentity, a.attgenerated,
+                     a.attstorage, nullif(a.attcompression, ''), coalesce(a.attstattarget, -1), a.attoptions,
+                     pg_get_expr(d.adbin, d.adrelid), col_description(a.attrelid, a.attnum))
+      FROM pg_catalog.pg_attribute AS a
+      LEFT JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+     WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
+    UNION ALL
+    SELECT concat_ws(' ', 'grant', quote_ident(a.attname), p.grantor, p.grantee, p.privilege_type, p.is_grantable)
+      FROM pg_catalog.pg_attribute AS a, aclexplode(a.attacl) AS p
+     WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped
+    UNION ALL
+    SELECT concat_ws(' ', 'sequence', quote_ident(a.attname), d.deptype, d.objid::regclass, o.relowner::regrole,
+                     s.seqtypid::regtype, s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle,
+                     (SELECT string_agg(concat_ws(' ', p.grantee, p.privilege_type, p.is_grantable), ','
+                                        ORDER BY p.grantee, p.privilege_type)
+                        FROM aclexplode(coalesce(o.relacl, acldefault('s', o.relowner))) AS p),
+                     obj_description(o.oid, 'pg_class'))
+      FROM pg_catalog.pg_depend AS d
+      JOIN pg_catalog.pg_sequence AS s ON s.seqrelid = d.objid
+      JOIN pg_catalog.pg_class AS o ON o.oid = d.objid
+      JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+     WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+       AND d.refobjid = $1 AND d.deptype IN ('a', 'i')
+    UNION ALL
+    SELECT concat_ws(' ', 'constraint', quote_ident(n.conname), n.contype, n.convalidated, n.condeferrable, n.condeferred,
+                     pg_get_constraintdef(n.oid), obj_description(n.oid, 'pg_constraint'))
+      FROM pg_catalog.pg_constraint AS n WHERE n.conrelid = $1 AND n.conname <> $2 AND n.contype <> 't'
+    UNION ALL
+    SELECT concat_ws(' ', 'index', i.indisvalid, i.indisreplident,
+                     replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON '), obj_description(i.indexrelid, 'pg_class'))
+      FROM pg_catalog.pg_index AS i WHERE i.indrelid = $1
+    UNION ALL
+    SELECT concat_ws(' ', 'policy', quote_ident(p.polname), p.polpermissive, p.polcmd, p.polroles,
+                     pg_get_expr(p.polqual, p.polrelid), '/', pg_get_expr(p.polwithcheck, p.polrelid),
+                     obj_description(p.oid, 'pg_policy'))
+      FROM pg_catalog.pg_policy AS p WHERE p.polrelid = $1
+    UNION ALL
+    SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(t.oid)) FROM pg_catalog.pg_trigger AS t
+     WHERE t.tgrelid = $1 AND NOT t.tgisinternal
+    UNION ALL
+    SELECT concat_ws(' ', 'rule', pg_get_ruledef(r.oid)) FROM pg_catalog.pg_rewrite AS r WHERE r.ev_class = $1
+    UNION ALL
+    SELECT concat_ws(' ', 'published', p.oid) FROM pg_catalog.pg_publication_rel AS p WHERE p.prrelid = $1
+  ) AS lines

@@ -1,0 +1,22 @@
+-- Where the split of a table stands: what has its name now, whether the constraint of the split is on it, and whether its
+-- cold part is a part of it.
+-- Reads: pg_class, pg_namespace, pg_constraint, pg_inherits, pg_locks. Since: 14. Privilege: none. Cost: a few milliseconds.
+WITH named AS (
+    SELECT c.oid, c.relname, c.relkind
+      FROM pg_catalog.pg_class AS c
+      JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+     WHERE n.nspname = %(schema)s AND c.relname IN (%(name)s, %(cold)s, %(hot)s)
+)
+SELECT t.oid::bigint AS oid,
+       t.relkind::text AS kind,
+       EXISTS (SELECT FROM pg_catalog.pg_constraint AS n WHERE n.conrelid = t.oid AND n.conname = %(check)s) AS checked,
+       cold.oid::bigint AS cold_oid,
+       EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE h.inhparent = t.oid AND h.inhrelid = cold.oid) AS attached,
+       -- Asking for a size takes a lock on the relation, and would wait behind who has it exclusively.
+       coalesce(CASE WHEN NOT EXISTS (SELECT FROM pg_catalog.pg_locks AS l
+                                       WHERE l.relation = hot.oid AND l.mode = 'AccessExclusiveLock')
+                     THEN pg_table_size(hot.oid) END, 0) AS hot_bytes
+  FROM (SELECT) AS once
+  LEFT JOIN named AS t ON t.relname = %(name)s
+  LEFT JOIN named AS cold ON cold.relname = %(cold)s
+  LEFT JOIN named AS hot ON hot.relname = %(hot)s

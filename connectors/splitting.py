@@ -1,0 +1,42 @@
+"""Splitting a table: cold rows stay where they are, rows from a border on are born in another space. Optional.
+
+A unit becomes a partitioned table of two parts without a copy of the cold one. It is an own kind of change, next to
+moves from space to space: its route has statements, locks and a way back like any other, and ``Connector.inspect``
+tells where it stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from connectors.containers import ByHand
+from connectors.route import Bundle, NoRoute, Route
+
+SPLIT, REJOIN = "split", "split, back"  # Route.name, of all engines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Border:
+    """Where a table is to be split: rows with ``column`` >= ``value`` belong to the new part.
+
+    The value is user data: it stands in a proposal and its statements, never in metrics, logs or recordings.
+    """
+
+    column: str  # as the catalog has it, not quoted
+    value: str  # text that the engine reads as the column's type
+
+
+@runtime_checkable
+class SplitsTables(Protocol):
+    """Optional in a connector: splitting a table, or the statements by which a person does it."""
+
+    def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> Route | ByHand | NoRoute:
+        """The route that splits the table so that new rows are born in a space; its undo makes it one table again.
+
+        ``ByHand``: hotplace does not do it on this engine, a person may. Changes nothing.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        ...

@@ -1,0 +1,253 @@
+"""Splitting a table on a real server: there, back, refused by name, and whole whatever happens in between."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from connectors.model import Bundle, Home, NoRoute, Route, Step, UnitKind
+from connectors.move_effects import Locked
+from connectors.postgresql.connector import PostgresqlConnector
+from connectors.splitting import REJOIN, Border
+from tests.contract.asking import run
+from tests.labs.postgresql import Cluster, installations
+
+ORDERS = '''
+    CREATE ROLE split_owner; CREATE ROLE split_reader; CREATE ROLE split_writer;
+    GRANT CREATE ON SCHEMA public TO split_owner;
+    CREATE TABLE customers (id int PRIMARY KEY);
+    INSERT INTO customers SELECT generate_series(0, 9);
+    CREATE TABLE orders (
+        dropped int,
+        id bigint GENERATED ALWAYS AS IDENTITY (START 5 CACHE 3) PRIMARY KEY,
+        made_at timestamptz NOT NULL DEFAULT now(),
+        customer int REFERENCES customers,
+        "a ""Note""" text CHECK (length("a ""Note""") > 0),
+        twice int GENERATED ALWAYS AS (customer * 2) STORED,
+        counted serial
+    ) WITH (fillfactor = 80, toast.autovacuum_enabled = off);
+    ALTER TABLE orders DROP dropped;
+    ALTER TABLE orders ALTER customer SET STATISTICS 200, ALTER customer SET (n_distinct = 7);
+    ALTER TABLE orders ALTER "a ""Note""" SET STORAGE EXTERNAL;
+    ALTER TABLE orders ADD CONSTRAINT later UNIQUE (id, customer) DEFERRABLE INITIALLY DEFERRED;
+    CREATE UNIQUE INDEX with_more ON orders (id, customer) INCLUDE (counted);
+    CREATE INDEX ON orders (made_at) WITH (fillfactor = 50);
+    CREATE INDEX "x Y" ON orders (customer) WHERE customer > 3;
+    COMMENT ON TABLE orders IS $$it's all orders$$; COMMENT ON COLUMN orders.customer IS 'whose';
+    COMMENT ON CONSTRAINT orders_pkey ON orders IS 'the key'; COMMENT ON INDEX orders_pkey IS 'its index';
+    ALTER TABLE orders OWNER TO split_owner;
+    GRANT SELECT ON orders TO split_reader WITH GRANT OPTION;
+    GRANT UPDATE (customer) ON orders TO split_writer;
+    GRANT USAGE ON SEQUENCE orders_id_seq TO split_writer;
+    ALTER TABLE orders ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY not_all ON orders TO split_writer USING (customer > 1);
+    COMMENT ON POLICY not_all ON orders IS 'not all';
+    ALTER TABLE orders REPLICA IDENTITY FULL;
+    INSERT INTO orders (customer, "a ""Note""") SELECT g % 10, 'x' FROM generate_series(1, 2000) AS g;
+'''
+ADD = '''INSERT INTO orders (customer, "a ""Note""") SELECT g % 10, 'y' FROM generate_series(1, 2000) AS g''' ""
+QUERIES = (
+    "SELECT count(*), sum(id), sum(customer), sum(twice), sum(counted) FROM orders",
+    "SELECT * FROM orders WHERE id = 17",
+    "SELECT customer, count(*) FROM orders WHERE customer > 4 GROUP BY customer ORDER BY customer",
+    "SELECT c.id, max(o.id) FROM customers AS c JOIN orders AS o ON o.customer = c.id GROUP BY c.id ORDER BY c.id",
+)
+KEY = "public.orders"
+NEWEST = max(installations(), default=0)
+only_newest = pytest.mark.parametrize(
+    "cluster", [pytest.param(NEWEST, marks=pytest.mark.xdist_group(f"postgresql {NEWEST}"))], indirect=True
+)
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.skipif(not installations(), reason="no PostgreSQL server here"),
+]
+PARTS = "SELECT tableoid::regclass::text, count(*) FROM orders GROUP BY 1 ORDER BY 1"
+
+
+def a_bundle(dba: psycopg.Connection, key: str = KEY) -> Bundle:
+    """The table in the slow space, as a proposal of a split has it."""
+    (oid,) = dba.execute("SELECT %s::regclass::oid::bigint", (key,)).fetchone() or (0,)
+    return Bundle(key=key, physical_ids=(oid,), unit_keys=(), kind=UnitKind.TABLE, size_bytes=0, space="slow")
+
+
+def split_route(connector: PostgresqlConnector, dba: psycopg.Connection, column: str, value: str) -> Route:
+    """The route that splits orders there."""
+    found = connector.routes_split(a_bundle(dba), Border(column=column, value=value), "fast")
+    assert isinstance(found, Route), found
+    return found
+
+
+def way_back(route: Route) -> Route:
+    """The route that its undo is."""
+    return replace(route, name=REJOIN, steps=route.undo_steps, undo_steps=(), locked=Locked.ALL)
+
+
+def described(cluster: Cluster, dbname: str, table: str) -> str:
+    """All that pg_dump of that very version says of the table's definition."""
+    command = [installations()[cluster.major] / "bin" / "pg_dump", "-h", cluster.server.folder, "-U", "postgres", "-s"]
+    done = subprocess.run([*map(str, command), "-t", table, dbname], check=True, capture_output=True, text=True)
+    # Each run has a word of its own in these two lines.
+    return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("\\restrict", "\\unrestrict")))
+
+
+def answers(dba: psycopg.Connection) -> list[object]:
+    """What users get from the table."""
+    return [dba.execute(question.encode()).fetchall() for question in QUERIES]
+
+
+@pytest.fixture
+def orders(dba: psycopg.Connection) -> psycopg.Connection:
+    """A table with most of what a table can have."""
+    for role in ("split_owner", "split_reader", "split_writer"):
+        dba.execute(f"DROP ROLE IF EXISTS {role}".encode())
+    dba.execute(ORDERS.encode())
+    return dba
+
+
+def test_there_and_back(
+    cluster: Cluster, dbname: str, orders: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """No byte is copied, users see the same table and rows at any time, and so does pg_dump in the end."""
+    before, seen = described(cluster, dbname, "orders"), answers(orders)
+    file = orders.execute("SELECT pg_relation_filenode('orders')").fetchone()
+    route = split_route(connector, orders, "id", " 1000000 ")
+    assert connector.inspect(route).home is Home.SOURCE
+    for step in route.steps:
+        with connector.open_mover() as mover:
+            mover.prepare(route)
+            mover.execute(step)
+        assert answers(orders) == seen, step.purpose
+    assert connector.inspect(route).home is Home.TARGET
+    assert orders.execute("SELECT pg_relation_filenode('orders_p0')").fetchone() == file
+    orders.execute("SELECT setval('orders_id_seq', 998999, true)")
+    orders.execute(ADD.encode())
+    assert orders.execute(PARTS).fetchall() == [("orders_p0", 3000), ("orders_p1", 1000)]
+    spaces = orders.execute(
+        "SELECT DISTINCT t.spcname FROM pg_class AS c JOIN pg_index AS i ON i.indrelid = 'orders_p1'::regclass"
+        " JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE c.oid IN (i.indrelid, i.indexrelid)"
+    )
+    assert spaces.fetchall() == [("fast",)]
+    seen = answers(orders)
+    assert connector.inspect(way_back(route)).home is Home.SOURCE
+    run(connector, route, undo=True)
+    assert connector.inspect(way_back(route)).home is Home.TARGET
+    assert "the border has been reached" in connector.inspect(route).sentence
+    assert answers(orders) == seen
+    assert described(cluster, dbname, "orders") == before
+    orders.execute(ADD.encode())  # its sequence goes on
+
+
+REFUSED = {
+    "incoming_keys": "CREATE TABLE lines (o bigint REFERENCES orders)",
+    "triggers": "CREATE TRIGGER t BEFORE UPDATE ON orders FOR EACH ROW"
+    " EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    "rules": "CREATE RULE r AS ON DELETE TO orders DO INSTEAD NOTHING",
+    "publications": "CREATE PUBLICATION p FOR TABLE orders",
+    "dependents": "CREATE VIEW v AS SELECT id FROM orders",
+    "statistics": "CREATE STATISTICS s ON id, customer FROM orders",
+    "unique": "ALTER TABLE orders ADD UNIQUE (counted)",
+    "exclusion": "ALTER TABLE orders ADD EXCLUDE USING btree (id WITH =)",
+    "not_valid": "ALTER TABLE orders ADD CHECK (customer < 100) NOT VALID",
+    "no_inherit": "ALTER TABLE orders ADD CHECK (customer < 100) NO INHERIT",
+    "inheritance": "CREATE TABLE more () INHERITS (orders)",
+    "not_permanent": "ALTER TABLE orders SET UNLOGGED",
+    "grantors": "SET ROLE split_reader; GRANT SELECT ON orders TO split_writer; RESET ROLE",
+    "index_statistics": "CREATE INDEX e ON orders ((customer + 1)); ALTER INDEX e ALTER 1 SET STATISTICS 9",
+    "sequence": "CREATE TABLE other (n bigint DEFAULT nextval('orders_id_seq'))",
+    "too_near": "SELECT setval('orders_id_seq', 2000000)",
+}
+
+
+@only_newest
+def test_what_is_refused(orders: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Each thing that a split would lose or break is named before anything is proposed."""
+    bundle, found = a_bundle(orders), {}
+    for code, statement in REFUSED.items():
+        orders.execute("BEGIN")
+        orders.execute(statement.encode())
+        orders.execute("COMMIT")
+        answer = connector.routes_split(bundle, Border(column="id", value="1000000"), "fast")
+        found[code] = answer.code if isinstance(answer, NoRoute) else "none"
+        orders.execute(UNDONE.get(code, b""))
+    assert found == {code: code for code in REFUSED}
+
+
+UNDONE = {
+    "incoming_keys": b"DROP TABLE lines",
+    "triggers": b"DROP TRIGGER t ON orders",
+    "rules": b"DROP RULE r ON orders",
+    "publications": b"DROP PUBLICATION p",
+    "dependents": b"DROP VIEW v",
+    "statistics": b"DROP STATISTICS s",
+    "unique": b"ALTER TABLE orders DROP CONSTRAINT orders_counted_key",
+    "exclusion": b"ALTER TABLE orders DROP CONSTRAINT orders_id_excl",
+    "not_valid": b"ALTER TABLE orders DROP CONSTRAINT orders_customer_check",
+    "no_inherit": b"ALTER TABLE orders DROP CONSTRAINT orders_customer_check",
+    "inheritance": b"DROP TABLE more",
+    "not_permanent": b"ALTER TABLE orders SET LOGGED",
+    "grantors": b"REVOKE SELECT ON orders FROM split_reader CASCADE",
+    "index_statistics": b"DROP INDEX e",
+    "sequence": b"DROP TABLE other",
+}
+COLUMNS = {"no_column": "nothing", "generated": "twice", "nullable": "customer"}
+
+
+@only_newest
+def test_columns_that_do_not_do(orders: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """What no table can be partitioned by is said of the column."""
+    bundle = a_bundle(orders)
+    found = {
+        code: connector.routes_split(bundle, Border(column=column, value="1000000"), "fast")
+        for code, column in COLUMNS.items()
+    }
+    assert {code: answer.code for code, answer in found.items() if isinstance(answer, NoRoute)} == {
+        code: code for code in COLUMNS
+    }
+
+
+CHANGES = (
+    "CREATE INDEX ON orders (counted)",
+    "GRANT DELETE ON orders TO split_writer",
+    "ALTER TABLE orders ADD more text",
+    "COMMENT ON COLUMN orders.id IS 'changed'",
+    "ALTER TABLE orders ALTER customer SET STATISTICS 300",
+    "ALTER POLICY not_all ON orders USING (customer > 2)",
+    "ALTER TABLE orders ADD CHECK (customer < 100)",
+    "CREATE TRIGGER t BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+)
+TAKEN_OVER = {"COMMENT ON COLUMN orders.id IS 'changed'", "ALTER TABLE orders ADD CHECK (customer < 100)"}
+REACH_PARTS = {
+    "ALTER TABLE orders ALTER customer SET STATISTICS 300",
+    "ALTER TABLE orders ADD CHECK (customer < 100)",
+}
+
+
+@only_newest
+def test_a_change_since_the_approval(orders: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """The server compares the table before and after within the transaction, so nothing that was added is lost."""
+    route = split_route(connector, orders, "id", "1000000")
+    for step in route.steps[:2]:
+        orders.execute(step.sql.encode())
+    there = {change: state_after(orders, change, route.steps[2]) for change in CHANGES}
+    orders.execute(route.steps[2].sql.encode())
+    back = {change: state_after(orders, change, route.undo_steps[0]) for change in CHANGES}
+    # What LIKE takes over, or what reaches the parts too, is not lost whenever it came: the server has compared it.
+    assert there == {change: None if change in TAKEN_OVER else "HP001" for change in CHANGES}
+    assert back == {change: None if change in REACH_PARTS else "HP001" for change in CHANGES}
+
+
+def state_after(dba: psycopg.Connection, change: str, step: Step) -> str | None:
+    """What the server says to a step after a change, None where it does it; both are rolled back."""
+    dba.execute("BEGIN")
+    try:
+        dba.execute(change.encode())
+        dba.execute(step.sql.encode())
+    except psycopg.Error as error:
+        return error.sqlstate
+    else:
+        return None
+    finally:
+        dba.execute("ROLLBACK")
