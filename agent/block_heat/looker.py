@@ -15,7 +15,7 @@ from agent.block_heat.border_looker import BorderLooker
 from agent.block_heat.choice import LookedAt
 from agent.block_heat.stored import load_block_heat, save_block_heat
 from agent.ledger import Ledger
-from connectors.base import Clock, Connector, PrivilegeMissing
+from connectors.base import Clock, Connector, ConnectorError, PrivilegeMissing
 from connectors.blocks import BlockLook, BlockReader, SeesBlocks
 from policies.block_heat.range_heat import KEPT_HOURS, RangeHeat, with_turnover
 from policies.block_heat.turnover import Turnover, compare_looks
@@ -67,8 +67,8 @@ class BlockLooker:
         """Take a pair of looks if one is due; whether it was.
 
         Raises:
-            ConnectorError: the server did not answer; it is asked again at the next turn, or after an hour if the login
-                may not look.
+            ConnectorError: the server did not answer; it is asked again once the budget allows what that cost it, or
+                after an hour if the login may not look.
         """
         chosen = self._chosen
         if not chosen or self._share <= 0 or self._clock.monotonic() < self._due:
@@ -76,10 +76,14 @@ class BlockLooker:
         reader = self._open()
         if reader is None:
             return False
+        began = self._clock.monotonic()
         try:
             first, second = self._take_pair(reader, chosen)
         except PrivilegeMissing:
             self._due = self._clock.monotonic() + ASK_AGAIN_SECONDS
+            raise
+        except ConnectorError:
+            self._count(self._clock.monotonic() - began)  # a look that was given up has cost the server as much
             raise
         self._count(first.server_seconds + second.server_seconds)
         self._learn(chosen, first, second)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from connectors.base import Clock, Crowding, Lease, Mover
+from connectors.blocks import BlockReader
 from connectors.containers import ByHand
 from connectors.findings import Capability, Finding
 from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
@@ -16,6 +17,7 @@ from connectors.oracle.moving import inspection, lease
 from connectors.oracle.moving.mover import OracleMover
 from connectors.oracle.moving.queues import find_crowding
 from connectors.oracle.reading import demand, statements
+from connectors.oracle.reading.blocks import CacheReader
 from connectors.oracle.reading.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
 from connectors.oracle.reading.facts import Facts, find_facts
 from connectors.oracle.reading.licensed import with_licensed_facts
@@ -116,6 +118,10 @@ class OracleConnector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         return findings.examine(self._session, read_server(self._session), self._settings)
+
+    def read_blocks(self) -> BlockReader:
+        """Looks at the cache of one instance."""
+        return CacheReader(self._driver, self._settings, self._clock)
 
     def crowding(self) -> Crowding:
         """See ``queues``."""

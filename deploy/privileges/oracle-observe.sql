@@ -42,6 +42,12 @@ GRANT SELECT ON SYS.GV_$BUFFER_POOL_STATISTICS TO &login;
 -- Which statements a move made slower or faster; may be left out.
 GRANT SELECT ON SYS.GV_$SQLSTATS TO &login;
 
+-- Which blocks of large, hot tables are read; may be left out. V$BH and DBA_EXTENTS are dear where caches and segments are
+-- large: what looks may take is limited by block_looks in the configuration, 0% for none.
+GRANT SELECT ON SYS.V_$BH TO &login;
+GRANT SELECT ON SYS.V_$BUFFER_POOL TO &login;
+GRANT SELECT ON SYS.DBA_EXTENTS TO &login;
+
 -- The same of one instance, for clusters where query servers cannot start on all of them (ORA-12850).
 GRANT SELECT ON SYS.V_$ACTIVE_INSTANCES TO &login;
 GRANT SELECT ON SYS.V_$SEGSTAT TO &login;

@@ -24,7 +24,7 @@ ENOUGH = (  # to answer at all
 
 
 class Answers:
-    """Stands for a reading session that answers three questions and allows every query."""
+    """Stands for a reading session that answers four questions and allows every query."""
 
     def __init__(self, privileges: tuple[str, ...] = BY_OBJECT, roles: tuple[str, ...] = (), cells: int = 0) -> None:
         self.rights = [("privilege", name) for name in privileges] + [("role", name) for name in roles]
@@ -36,6 +36,8 @@ class Answers:
             return list(self.rights)
         if "cell smart table scan" in statement:
             return [(self.cells,)]
+        if doing == "looking at the buffer pool":
+            return [(1, "8192", 1000)]
         return [(1,)] if "DBMS_LOCK" in statement else []
 
 

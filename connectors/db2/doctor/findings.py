@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
+from connectors.blocks import BLOCK_HEAT
 from connectors.db2.doctor.grants import moving_rights, unreadable
 from connectors.db2.doctor.storage_findings import storage_findings
 from connectors.db2.moving.lease import MAKE_IT, TABLE
@@ -24,6 +25,10 @@ from connectors.findings import Capability, Finding, Severity
 NEWEST_TRIED = (12, 1)
 EXTENDED_ON = "UPDATE DB CFG FOR {} USING MON_OBJ_METRICS EXTENDED IMMEDIATE"
 LARGE_SKEW = 0.5
+PARTITIONS = (
+    "Partition large tables by range (ADMIN_MOVE_TABLE can): the reads of each data partition are counted, "
+    "and each may lie in a table space of its own."
+)
 UNANSWERED = frozenset({"execute_missing", "function_missing"})
 
 # What each query needs beyond SELECT on the catalog views, and what is lost without it.
@@ -73,6 +78,7 @@ def capabilities(session: ReadSession, server: Server) -> tuple[Capability, ...]
             "rebalancing between storage groups",
             "Use move_by: table; pureScale does not rebalance.",
         ),
+        Capability.of(BLOCK_HEAT, False, "a view of the pages in Db2's buffer pools", PARTITIONS),
     )
 
 
@@ -89,9 +95,17 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
     found += _unfinished_move_findings(session)
     found += _skew_findings(session, server)
     found += pool_findings(session)
+    found.append(_looks())
     if not any(finding.code in UNANSWERED and finding.values["query"] == "sample_spaces" for finding in found):
         found += storage_findings(read_storage(session, shared=shared))
     return tuple(found)
+
+
+def _looks() -> Finding:
+    """No version has such a view, so that there is no query to try."""
+    return Finding.info(
+        "block_looks", "large tables are not looked into: Db2 has no view of the pages in its buffer pools", PARTITIONS
+    )
 
 
 def _version(server: Server) -> Finding:

@@ -8,6 +8,7 @@ from connectors.base import ConnectorError, StatementFailed
 from connectors.findings import Capability, Finding
 from connectors.oracle.doctor.clouds import cloud_findings
 from connectors.oracle.doctor.grants import examine_grants, moves_needed
+from connectors.oracle.doctor.looks import block_capability, block_finding
 from connectors.oracle.reading.sampler import space_figures
 from connectors.oracle.reading.spaces import DataFile, read_files
 from connectors.oracle.session.queries import query
@@ -39,6 +40,7 @@ def capabilities(session: ReadSession, server: Server, settings: OracleSettings)
         ),
         Capability.of("online_index_moves", server.online, "the option Online Index Build", _ONLINE),
         Capability.of("partitioning", server.has("Partitioning"), "the option Partitioning", _PARTITIONING),
+        block_capability(session, server.login),
     )
 
 
@@ -62,7 +64,8 @@ def examine(session: ReadSession, server: Server, settings: OracleSettings) -> t
     )
     found += _journal(server, privileges)
     found += [_heat_map(server, settings), *_pools(session), *_speeds(session, settings)]
-    return (*found, *examine_grants(session, server, settings))
+    found += examine_grants(session, server, settings)
+    return (*found, block_finding(session, server.login, cluster=server.cluster))
 
 
 def insist_on_modest_login(session: ReadSession, server: Server) -> None:

@@ -78,8 +78,7 @@ def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about
         elif error.native_code in NO_QUERY_SERVERS:
             stopped = error
         elif isinstance(error, PrivilegeMissing):
-            views = [view for view in views_of(name) if _failure(session, probe_view(view), {}) is not None]
-            for view in views or views_of(name):
+            for view in _closed_views(session, name):
                 missing.setdefault(view, []).append(name)
         else:
             yield Finding.error(f"query_{name}", str(error), error.advice or "Read the message of the server.")
@@ -87,6 +86,22 @@ def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about
         yield _one_by_one(stopped, about_moving=about_moving)
     for view, wanted in missing.items():
         yield _not_granted(view, wanted, login, about_moving=about_moving)
+
+
+def missing_views(session: ReadSession, names: Sequence[str]) -> tuple[str, ...]:
+    """Views that these queries read and the login may not.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    closed = [name for name in names if isinstance(_failure(session, probe(name), _binds(name)), PrivilegeMissing)]
+    return tuple(dict.fromkeys(view for name in closed for view in _closed_views(session, name)))
+
+
+def _closed_views(session: ReadSession, name: str) -> tuple[str, ...]:
+    """Of a query that is refused: the views that are, or all of them where each alone is not."""
+    views = tuple(view for view in views_of(name) if _failure(session, probe_view(view), {}) is not None)
+    return views or views_of(name)
 
 
 def _failure(session: ReadSession, statement: str, values: dict[str, None]) -> ConnectorError | None:

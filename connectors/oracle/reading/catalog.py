@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -104,15 +104,22 @@ def find_entries(session: ReadSession, object_ids: Sequence[int]) -> dict[int, E
         ConnectorError: a subclass that says what may be done.
     """
     found: dict[int, Entry] = {}
-    for start in range(0, len(object_ids), AT_ONCE):
-        some: list[int | None] = [int(i) for i in object_ids[start : start + AT_ONCE]]
-        # Always as many binds: with as many as there are ids, each number of them would be a statement of its own to
-        # the server.
-        some += [None] * (AT_ONCE - len(some))
-        values = {f"i{at}": value for at, value in enumerate(some)}
+    for values in of_ids(object_ids):
         for row in session.rows(query("objects"), values, doing="looking up objects"):
             found[row[0]] = Entry(*row)
     return found
+
+
+def of_ids(ids: Sequence[int]) -> Iterator[dict[str, int | None]]:
+    """Binds i0, i1 ... of as many queries as it takes.
+
+    Always as many binds: with as many as there are ids, each number of them would be a statement of its own to the
+    server.
+    """
+    for start in range(0, len(ids), AT_ONCE):
+        some: list[int | None] = [int(each) for each in ids[start : start + AT_ONCE]]
+        some += [None] * (AT_ONCE - len(some))
+        yield {f"i{at}": value for at, value in enumerate(some)}
 
 
 def shape_of(units: UnitTable, read: tuple[I64, Shape] | None) -> Shape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -15,7 +15,7 @@ from agent.block_heat.choice import LookedAt
 from agent.block_heat.looker import ASK_AGAIN_SECONDS, LONGEST_SECONDS, REST_SECONDS, SHORTEST_SECONDS, BlockLooker
 from agent.block_heat.stored import load_block_heat
 from agent.ledger import Ledger
-from connectors.base import Connector, PrivilegeMissing
+from connectors.base import Connector, ConnectorError, PrivilegeMissing
 from connectors.blocks import BlockLook, BlockReader, ResidentBlocks
 from connectors.model import I64
 from tests.unit.policies.block_heat.pool import Pool
@@ -31,7 +31,7 @@ class PoolReader:
     def __init__(self, clock: VirtualClock, cost: float = 0.01, rate: float = 100.0) -> None:
         self.pool, self.clock, self.cost, self.rate = Pool(BLOCKS, 100, seed=1), clock, cost, rate
         self.looks: list[float] = []
-        self.refuses = self.closed = False
+        self.refuses = self.times_out = self.closed = False
         self._weight = np.where(np.arange(BLOCKS) >= BLOCKS * 9 // 10, 30.0, 1.0)
         self._loaded = 0.0
 
@@ -41,6 +41,10 @@ class PoolReader:
             raise PrivilegeMissing("not for you", advice="GRANT")
         assert physical_ids.tolist() == [UNIT.physical_id]
         now = self.clock.monotonic()
+        if self.times_out:
+            self.looks.append(now)
+            self.clock.sleep(self.cost)
+            raise ConnectorError("no answer in time", advice="")
         self.pool.load(round(min(2.5, now - self._loaded) * self.rate), self._weight)
         self._loaded = now
         self.looks.append(now)
@@ -109,6 +113,20 @@ def test_looks_take_no_more_than_their_share_of_server_time(tmp_path: Path) -> N
     with world(tmp_path, share=0.001, cost=0.4) as made:
         made.live(20_000.0)
         assert 0.0005 < made.looker.server_seconds / made.clock.monotonic() <= 0.0011
+
+
+def test_looks_that_fail_take_no_more_than_their_share_either(tmp_path: Path) -> None:
+    """A walk that the server gave up after a minute has cost it a minute."""
+    with world(tmp_path, share=0.01, cost=60.0) as made:
+        made.reader.times_out = True
+        until, failures = made.clock.monotonic() + 30_000.0, 0
+        while made.clock.monotonic() < until:
+            with suppress(ConnectorError):
+                made.looker.take_turn()
+            made.clock.sleep(5.0)
+        failures = len(made.reader.looks)
+        assert failures == 5  # 60 s each, so 6,000 s apart
+        assert made.looker.server_seconds == pytest.approx(failures * 60.0)
 
 
 def test_cheap_looks_rest_between_pairs_all_the_same(tmp_path: Path) -> None:
