@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from connectors.blocks import BLOCK_HEAT
 from connectors.findings import Capability, Finding
 from connectors.simulated.server.world import World
 
 FULL = 0.9  # share of a space from which it is worth a word
+NO_POOL = "a simulated world has no pool of blocks"
+REAL_ENGINE = "Name a real engine to see real figures."
 MAY_MOVE = "Set `may_move: true` for the login that moves."
 
 
@@ -21,8 +24,9 @@ def _nature(world: World) -> Iterator[Finding]:
     yield Finding.info(
         "model",
         "All waits and gains are those of a model; no storage is measured.",
-        "Name a real engine to see real figures.",
+        REAL_ENGINE,
     )
+    yield Finding.info("block_looks", f"Large tables are not looked into: {NO_POOL}.", REAL_ENGINE)
     if world.store is None:
         yield Finding.info(
             "in_memory", "The world is forgotten at the end of the process.", "Name a file in `state` to keep it."
@@ -74,4 +78,5 @@ def capabilities(*, may_move: bool) -> tuple[Capability, ...]:
             because="MOVE ... ONLINE copies while sessions go on" if may_move else "`may_move` is false",
             advice="" if may_move else MAY_MOVE,
         ),
+        Capability(name=BLOCK_HEAT, available=False, because=NO_POOL, advice=REAL_ENGINE),
     )

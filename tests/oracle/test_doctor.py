@@ -103,6 +103,7 @@ def test_capabilities_of_standard_edition() -> None:
         "online_moves": False,
         "online_index_moves": False,
         "partitioning": False,
+        "block_heat": True,
     }
 
 

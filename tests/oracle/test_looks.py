@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pytest
@@ -21,7 +21,9 @@ from connectors.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks
 from connectors.model import F64, I64
 from connectors.oracle.connector import OracleConnector
 from policies.block_heat.concentration import Shape, concentrate
-from tests.labs.oracle.harness import OWNER, PASSWORD, OracleHarness, running_harness
+from policies.block_heat.range_heat import RangeHeat
+from tests.cli.site import Site
+from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks, Segment
 from tests.virtual_clock import VirtualClock
 
@@ -135,28 +137,67 @@ def test_of_many_blocks_some_are_listed_the_same_at_each_look(
     assert np.histogram(listed, 4, (0, 8192))[0].min() > 4
 
 
-@pytest.mark.parametrize(("shape", "share"), [(Shape.NEWEST, 0.8), (Shape.EVEN, 0.1)])
-def test_the_estimate_is_near_the_true_reads_by_range(
-    lab: OracleHarness, segment: Segment, connector: OracleConnector, tmp_path: Path, shape: Shape, share: float
+def test_the_newest_rows_are_found_and_explained(
+    lab: OracleHarness, segment: Segment, connector: OracleConnector, tmp_path: Path
 ) -> None:
-    """Emulated server: by tenths of the table within five points of what its look-ups read, by hotplace's looker."""
+    """Emulated server: by tenths of the table within five points of the true reads, and ``explain`` shows it."""
+    site = Site(tmp_path, database(lab, tmp_path))
+    site.good("plan", "--observe", "0.3")
+    with Ledger.open(site.ledger_path, VirtualClock()) as ledger:
+        heat, error = look_often(lab, segment, connector, ledger, share=0.8)
+    assert error <= 0.05
+    assert concentrate(heat).shape == Shape.NEWEST
+    assert heat.coverage > 0.8
+    assert "its newest" in site.good("explain", "APP.ORDERS").out
+    inside = site.good("explain", "APP.ORDERS", "--json").document["inside"]
+    assert inside["shape"] == "newest"
+    assert inside["range_bytes"] == 64 * 8192
+
+
+def test_a_table_that_is_read_evenly_is_said_to_be(
+    lab: OracleHarness, segment: Segment, connector: OracleConnector, tmp_path: Path
+) -> None:
+    """Emulated server: no tenth is more than five points off, and none is worth more than another."""
+    with Ledger.open(tmp_path / "ledger.db", VirtualClock()) as ledger:
+        heat, error = look_often(lab, segment, connector, ledger, share=0.1)
+    assert error <= 0.05
+    assert concentrate(heat).shape == Shape.EVEN
+
+
+def look_often(
+    lab: OracleHarness, segment: Segment, connector: OracleConnector, ledger: Ledger, share: float
+) -> tuple[RangeHeat, float]:
+    """What the looker stores of 14 pairs, and by how much the share of the reads of a tenth is off."""
     clock, load = VirtualClock(), Load(lab, segment, share)
     load.run(6_000)
-    reads = lab.database.reads_of_blocks(segment).copy()
-    with Ledger.open(tmp_path / "ledger.db", clock) as ledger:
-        looked = LoadedReader(connector.read_blocks(), load, clock)
-        looker = BlockLooker("shop", 0.1, lambda: cast(Connector, Engine(looked)), ledger, clock)
-        looker.choose((LookedAt(key="APP.ORDERS", physical_id=segment.object_id),))
-        for _ in range(25):
-            assert looker.take_turn()
-            clock.sleep(1000.0)
-        looker.close(save=True)
-        heat = load_block_heat(ledger, "shop")["APP.ORDERS"]
-    true = by_tenth((lab.database.reads_of_blocks(segment) - reads).astype(np.float64))
+    before = lab.database.reads_of_blocks(segment).copy()
+    looked = LoadedReader(connector.read_blocks(), load, clock)
+    looker = BlockLooker("orders", 0.1, lambda: cast(Connector, Engine(looked)), ledger, clock)
+    looker.choose((LookedAt(key="APP.ORDERS", physical_id=segment.object_id),))
+    for _ in range(14):
+        assert looker.take_turn()
+        clock.sleep(1000.0)
+    looker.close(save=True)
+    heat = load_block_heat(ledger, "orders")["APP.ORDERS"]
+    true = by_tenth((lab.database.reads_of_blocks(segment) - before).astype(np.float64))
     found = by_tenth(np.repeat(heat.reads.sum(axis=0) / heat.width, heat.width)[: heat.blocks])
-    assert np.abs(found - true).max() <= 0.05
-    assert concentrate(heat).shape == shape
-    assert heat.coverage > 0.8
+    return heat, float(np.abs(found - true).max())
+
+
+def database(lab: OracleHarness, folder: Path) -> dict[str, Any]:
+    """The part of the configuration."""
+    secret = folder / "password"
+    secret.write_text(PASSWORD)
+    return {
+        "name": "orders",
+        "engine": "oracle",
+        "connection": {
+            "host": "127.0.0.1", "port": lab.server.port, "service": "orclpdb1", "user": AGENT,
+            "password": {"file": str(secret)},
+        },
+        "tiers": [{"name": "ssd", "spaces": ["FAST"]}, {"name": "hdd", "spaces": ["SLOW"]}],
+        "policy": {"minimum_history": "0s"},
+    }  # fmt: skip
 
 
 def by_tenth(reads: F64) -> F64:
