@@ -17,6 +17,7 @@ from agent.block_heat.stored import load_block_heat, save_block_heat
 from agent.ledger import Ledger
 from connectors.base import Clock, Connector, ConnectorError, PrivilegeMissing
 from connectors.blocks import BlockLook, BlockReader, SeesBlocks
+from policies.block_heat.concentration import TENTH, concentrate
 from policies.block_heat.range_heat import KEPT_HOURS, RangeHeat, with_turnover
 from policies.block_heat.turnover import Turnover, compare_looks
 
@@ -98,6 +99,12 @@ class BlockLooker:
         self._borders.close()
         if save and self._found:
             self._save()
+
+    def hottest_tenths(self) -> dict[str, float]:
+        """Share of its reads in the hottest tenth of its blocks, of each chosen unit of which enough was seen."""
+        known = self._heat_known()
+        found = {unit.key: concentrate(known[unit.key]) for unit in self._chosen if unit.key in known}
+        return {key: each.hottest[TENTH].of_reads for key, each in found.items() if each.hottest}
 
     def _count(self, cost: float) -> None:
         """Seconds that the server took; nothing is due before they are a small enough share of the time."""

@@ -6,7 +6,7 @@ Each is empty where the ledger has too little for a picture; ``missing`` says wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -18,6 +18,7 @@ from agent.ledger import Ledger
 from agent.ledger.rows import HistoryRow
 from agent.model.outcomes import Outcome
 from agent.report.content import MoveRecord, Report
+from agent.report.inside import InsideUnit, inside_document, inside_of
 from agent.sampling.tier_fill import Fill, recorded_fills
 from agent.what_if.sizing import SizingAnswer, price_of
 from connectors.model import F32, I64
@@ -100,6 +101,7 @@ class ReportFigures:
     fills: tuple[Fill, ...] = ()
     waits: tuple[Waiting, ...] = ()
     hot_units: HotUnits = HotUnits()
+    inside: InsideUnit = field(default_factory=InsideUnit)
     changes: tuple[UnitChange, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     spent: tuple[Spent, ...] = ()
@@ -119,6 +121,7 @@ def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
         fills=fills if len(fills) >= LEAST_POINTS else (),
         waits=tuple(_waits(ledger, report)),
         hot_units=HotUnits() if known is None else _hot_units(ledger, report, known[0]),
+        inside=inside_of(ledger, report),
         changes=tuple(_changes(report.moves)),
         comparisons=tuple(_comparisons(report.moves)),
         spent=() if known is None else tuple(_time_spent(*known)),
@@ -296,6 +299,7 @@ def figures_document(figures: ReportFigures) -> dict[str, Any]:
                 for unit, rates in zip(hot.units, hot.reads_per_second, strict=True)
             ],
         },
+        "inside": inside_document(figures.inside),
         "wait_per_read": [
             {"move": each.move, "unit": each.unit, "before_seconds": each.before, "after_seconds": each.after}
             for each in figures.changes

@@ -132,6 +132,36 @@ def _hot_units(_: Report, figures: ReportFigures) -> Figure | None:
     )
 
 
+def _inside(_: Report, figures: ReportFigures) -> Figure | None:
+    """Blocks of one table down, time across, darker by the square root as with the units."""
+    inside = figures.inside
+    most = max((rate for rates in inside.reads_per_second for rate in rates), default=0.0)
+    if most <= 0:
+        return None
+    chart, step = Chart(), timedelta(seconds=inside.cell_seconds)
+    over_time(chart, inside.starts[0], inside.starts[-1] + step)
+    names = [format_bytes(begins) for begins in inside.place_bytes]
+    rows_with_names(chart, names)
+    rows = [
+        (start.timestamp(), name, (start + step).timestamp(), (rate / most) ** 0.5, f"from {name}: {_per_second(rate)}")
+        for name, rates in zip(names, inside.reads_per_second, strict=True)
+        for start, rate in zip(inside.starts, rates, strict=True)
+        if rate > 0
+    ]
+    add(chart, Cells(HEAT), rows)
+    says = (
+        f"Reads from storage of {inside.unit} by where in its file they go, from its first block at the top to its "
+        f"newest, as looks at the buffer pool show. The darkest cell is {_per_second(most)}."
+    )
+    return Figure(
+        name="inside",
+        title="Heat inside a table",
+        says=says,
+        chart=chart,
+        height=FRAME_HEIGHT + ROW_HEIGHT * len(names),
+    )
+
+
 def _per_second(rate: float) -> str:
     return f"{format_rate(rate)} reads/s"
 
@@ -236,6 +266,7 @@ PICTURES: tuple[tuple[str, Draw, str], ...] = (
     ("Sessions waiting for reads", _waits, "it takes some minutes of watching by the daemon"),
     ("How full each tier is", _fills, "it takes plans of three hours, and the capacity of the tier's spaces"),
     ("Hottest units", _hot_units, "it takes a plan and two hours of watching"),
+    ("Heat inside a table", _inside, "no large hot table was looked into for two hours (hotplace doctor: block_looks)"),
     ("What more fast storage would save", _sizing, "it takes a plan, and demand that a faster tier serves sooner"),
     ("Predicted and measured", _comparisons, "no outcome of this time was measured yet"),
     ("Before and after each move", _changes, "no move of this time was measured alone yet"),

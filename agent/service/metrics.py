@@ -61,6 +61,7 @@ class AgentCollector(Collector):
         yield _foreground(snapshots)
         yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
+        yield _insides(snapshots)
 
     def _agent(self, snapshots: list[Snapshot]) -> Iterator[Metric]:
         """The agent's own health and cost."""
@@ -304,3 +305,16 @@ def _add_top(family: GaugeMetricFamily, database: str, standing: Standing, colum
         )
     if standing.units > top:
         family.add_metric([database, OTHER, OTHER], standing.beyond(column, top))
+
+
+def _insides(snapshots: list[Snapshot]) -> Metric:
+    """How concentrated the reads of the few units are that are looked into; no more of them than looks take."""
+    share = GaugeMetricFamily(
+        "hotplace_unit_hottest_tenth_ratio",
+        "Share of the waits for reads of a large hot unit that its hottest 10 % of blocks take.",
+        labels=("database", "unit"),
+    )
+    for snapshot in snapshots:
+        for unit, ratio in snapshot.hottest_tenths.items():
+            share.add_metric([snapshot.database, unit], ratio)
+    return share

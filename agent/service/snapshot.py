@@ -63,6 +63,7 @@ class Snapshot:
     roles: tuple[RoleFigures, ...] = ()  # averaged
     worth: Worth | None = None  # of the last plan
     standing: Standing | None = None  # of the last plan
+    hottest_tenths: Mapping[str, float] = field(default_factory=dict)  # units that are looked into -> share of reads
     sample_seconds: float = math.inf  # from one cycle to the next
     sampling_since: datetime | None = None  # when the cycle that is under way began; None: none is
     cycles: int = 0

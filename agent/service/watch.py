@@ -208,7 +208,16 @@ class Watch:
         Raises:
             ConnectorError: the server did not answer, or this login may not look.
         """
-        return self.snapshot.running is None and self._looker.take_turn()
+        if self.snapshot.running is not None:
+            return False
+        before = self._looker.server_seconds
+        try:
+            looked = self._looker.take_turn()
+        finally:
+            self.snapshot.server_seconds += self._looker.server_seconds - before
+        if looked:
+            self.snapshot.hottest_tenths = self._looker.hottest_tenths()
+        return looked
 
     def prospect(self, planning: Planning) -> Prospect | None:
         """What is not proposed yet and would be as it looks now; None where something is, or nothing would be.

@@ -24,7 +24,7 @@ def heat_map(heat: F64, ends: Sequence[str], size_bytes: int, columns: int) -> l
         columns: of the terminal.
     """
     across = max(1, min(columns - LABEL - 2, len(heat)))
-    cells = _mean_of(_mean_of(heat, across).T, min(ROWS, heat.shape[1]))
+    cells = mean_of_rows(mean_of_rows(heat, across).T, min(ROWS, heat.shape[1]))
     top = float(cells.max(initial=0.0))
     shade = np.ceil(cells / top * (len(SHADES) - 1)).astype(np.int64) if top > 0 else np.zeros(cells.shape, np.int64)
     lines = [
@@ -35,7 +35,7 @@ def heat_map(heat: F64, ends: Sequence[str], size_bytes: int, columns: int) -> l
     return [*lines, " " * (LABEL + 1) + ends[0] + (" " * max(1, room) + ends[1] if len(heat) > 1 else "")]
 
 
-def _mean_of(values: F64, rows: int) -> F64:
+def mean_of_rows(values: F64, rows: int) -> F64:
     """Rows made fewer, each the mean of those it stands for."""
     at = np.arange(len(values)) * rows // len(values)
     sums = np.zeros((rows, values.shape[1]))

@@ -15,14 +15,12 @@ import numpy as np
 
 from connectors.model import I64
 from policies.benefit.foreground_wait import wait_per_hour
-from policies.block_heat.concentration import SHARES, Concentration, Shape, Share, share_with_interval
+from policies.block_heat.concentration import TENTH, Concentration, Shape, Share, share_with_interval
 from policies.block_heat.range_heat import RangeHeat
 from policies.block_heat.splits import Split, Unsplit, ValueBorder
 from policies.model.density import compute_density
 from policies.model.plan import Pin, Plan, PolicySettings, Situation
 from policies.storage.capacity import room_bytes
-
-_TENTH = SHARES.index(0.10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +160,7 @@ def _placed(split: Split, room: _Room) -> Split:
 
 
 def _unsplit(situation: Situation, plan: Plan, row: int, inside: Inside, wait: float, room: _Room) -> Unsplit:
-    size, tenth = int(situation.units.size_bytes[row]), inside.found.hottest[_TENTH]
+    size, tenth = int(situation.units.size_bytes[row]), inside.found.hottest[TENTH]
     return Unsplit(
         key=situation.units.key[row],
         scattered=inside.found.shape is not Shape.EVEN,

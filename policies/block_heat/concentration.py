@@ -16,6 +16,7 @@ from connectors.model import F64
 from policies.block_heat.range_heat import HALVES, RangeHeat
 
 SHARES = (0.05, 0.10, 0.25)  # of the blocks, of which is said how much they take
+TENTH = SHARES.index(0.10)
 LEAST_SEEN = 300.0  # blocks that came in, below which nothing is said
 LEAST_OF_READS = 0.5  # that a part has to take to be worth a word
 _EVEN = 0.45  # of the reads in the hottest quarter: no part is worth more than another

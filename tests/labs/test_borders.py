@@ -177,7 +177,7 @@ def test_values_are_in_no_recording_no_log_no_metric_and_no_bundle_for_support(
         assert MARK in json.dumps(stored and stored[1])
         bundle = make_bundle(load(site.path), ledger, {}, {}, ())
     registry = CollectorRegistry()
-    snapshot = Snapshot(database="shop", engine="postgresql", leftovers=(), sample_seconds=60.0)
+    snapshot = Snapshot(database="shop", engine="postgresql", sample_seconds=60.0, hottest_tenths={unit.key: 0.8})
     registry.register(AgentCollector(lambda: [snapshot], top_units=5))
     assert tap.heard  # of what else was asked
     places = {

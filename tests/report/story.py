@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agent.block_heat.stored import save_block_heat
 from agent.explanation.decisions import decision_arrays
 from agent.ledger import Ledger
 from agent.ledger.rows import StepState
@@ -21,6 +22,8 @@ from agent.sampling.tier_fill import fill_of, record_fill
 from agent.verification.verifier import measure
 from connectors.model import DatabaseDemand
 from connectors.storage_io import Role, RoleFigures
+from policies.block_heat.range_heat import RangeHeat, with_turnover
+from policies.block_heat.turnover import compare_looks
 from policies.model.plan import PolicySettings, Situation
 from tests.ledger.clock import StillClock
 from tests.unit.policies.situations import GIB, MIB, Site, Unit
@@ -79,6 +82,7 @@ def ledger_of_two_weeks(folder: Path, odd: str = NASTY) -> Iterator[tuple[Ledger
         sentence = f"The log of {odd} deserves a device of its own."
         advice = {"code": "faster", "subject": "log", "sentence": sentence, "wait_saved_per_hour_seconds": 900.0}
         ledger.state.save_document(DATABASE, ADVICE, [advice])
+        save_block_heat(ledger, DATABASE, clock.now(), {f"public.{odd}": _inside(clock.now())})
         yield ledger, clock
 
 
@@ -101,6 +105,18 @@ def _sample(ledger: Ledger, at: datetime, slots: np.ndarray, hour: int) -> None:
     ledger.history.append(DATABASE, at, 3600.0, slots, counts)
     waited = (7.0 if hour < 24 * 9 else 4.1) * daily(hour)
     ledger.work.append(DATABASE, at, 3600.0, replace(WORK, read_wait=waited, transactions=400.0 * daily(hour)))
+
+
+def _inside(at: datetime) -> RangeHeat:
+    """A table into which was looked for two days: most of its reads go to its newest tenth."""
+    heat, random, blocks = None, np.random.default_rng(1), 12_800
+    for pair in range(96):
+        hot = random.choice(np.arange(blocks * 9 // 10, blocks), 300, replace=False)
+        came = np.unique(np.concatenate((hot, random.choice(blocks, 150, replace=False))))
+        found = compare_looks(np.arange(0), came.astype(np.int64), blocks=blocks, block_bytes=8192, seconds=1.0)
+        heat = with_turnover(heat, found, float(len(came)), at.timestamp() / 3600 - 48 + pair / 2)
+    assert heat is not None
+    return heat
 
 
 def _plan(ledger: Ledger, at: datetime, seen: Situation, hour: int) -> None:

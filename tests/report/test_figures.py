@@ -47,7 +47,7 @@ def words(told: Told, name: str) -> list[str]:
 def test_every_picture_is_there(told: Told) -> None:
     """Two weeks are enough for all of them."""
     assert [p.title for p in pictures_of(told.report, told.figures) if p.figure is None] == []
-    assert told.html.count("<svg") == 7
+    assert told.html.count("<svg") == 8
 
 
 def test_the_heat_map_is_that_of_json(told: Told) -> None:
@@ -200,6 +200,25 @@ def test_a_young_site_has_a_page_without_pictures(tmp_path: Path) -> None:
     hot = plain.pop("hottest_units")
     assert not hot["units"]
     assert not any(plain.values())
+
+
+def test_the_inside_of_a_table_is_that_of_json(told: Told) -> None:
+    """Each cell shows its place and rate; the newest blocks are the darkest."""
+    inside = told.document["figures"]["inside"]
+    assert inside["unit"] == f"public.{NASTY}"
+    assert len(inside["places"]) == 16
+    assert len(inside["starts"]) <= 42
+    shown = [
+        f"from {format_bytes(place['from_bytes'])}: {format_rate(rate)} reads/s"
+        for place in inside["places"]
+        for rate in place["reads_per_second"]
+        if rate > 0
+    ]
+    assert hints(told, "inside") == shown
+    means = [sum(place["reads_per_second"]) for place in inside["places"]]
+    assert means[-1] == max(means) > 5 * means[0]
+    total = sum(means) / len(inside["starts"])
+    assert total == pytest.approx(450.0 / 1.0, rel=0.2)
 
 
 def test_a_rate_that_is_not_known_is_no_point(told: Told) -> None:

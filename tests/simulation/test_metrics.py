@@ -10,6 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from agent.block_heat.looker import BlockLooker
 from agent.explanation.ranking import SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
 from agent.ledger.state_names import RANKING
 from agent.model.outcomes import OutcomeVerdict
@@ -17,6 +18,7 @@ from agent.planning.undo import propose_undo
 from agent.report import report_of
 from agent.service.metrics import OTHER, AgentCollector
 from agent.service.snapshot import Snapshot
+from tests.deploy.conftest import RUNNING
 from tests.simulation.site import Site
 
 
@@ -64,6 +66,44 @@ def test_units_beyond_the_top_are_summed(snapshot: Snapshot) -> None:
     assert snapshot.standing is not None
     assert sum(shown.values()) == snapshot.standing.top.size_bytes.sum()
     assert any(OTHER in labels for labels in shown)
+
+
+def test_units_that_are_looked_into_have_a_share(snapshot: Snapshot) -> None:
+    """One series each, and none before any was."""
+    assert not rows(exposition(snapshot), "hotplace_unit_hottest_tenth_ratio")
+    snapshot.hottest_tenths = {"public.orders": 0.72}
+    shown = rows(exposition(snapshot), "hotplace_unit_hottest_tenth_ratio")
+    assert list(shown.values()) == [0.72]
+    assert all("public.orders" in labels for labels in shown)
+
+
+class OneTurn:
+    """A looker that takes a pair of looks at each turn."""
+
+    server_seconds = 3.0
+
+    def take_turn(self) -> bool:
+        """It costs two seconds."""
+        self.server_seconds += 2.0
+        return True
+
+    def hottest_tenths(self) -> dict[str, float]:
+        """Of one unit."""
+        return {"public.orders": 0.72}
+
+
+def test_looks_count_as_server_time_and_show_their_share(tmp_path: Path) -> None:
+    """The agent's own cost is a metric, that of looks too; none is taken while a move runs."""
+    site = Site(tmp_path)
+    with site.agent() as (watch, _):
+        watch._looker = OneTurn()  # type: ignore[assignment]  # the simulated engine has no pool to look at
+        before = watch.snapshot.server_seconds
+        assert watch.look_at_blocks()
+        assert watch.snapshot.server_seconds - before == 2.0
+        assert watch.snapshot.hottest_tenths == {"public.orders": 0.72}
+        watch.snapshot.running = RUNNING
+        assert not watch.look_at_blocks()
+        watch._looker = BlockLooker("sim", 0.0, lambda: watch.connector, watch._ledger, site.clock)
 
 
 def test_a_standing_knows_what_is_beyond_its_top(tmp_path: Path) -> None:

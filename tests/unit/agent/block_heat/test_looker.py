@@ -157,6 +157,18 @@ def test_looks_come_nearer_where_the_pool_is_turned_over_fast(tmp_path: Path, ra
         assert second - first == pytest.approx(apart, abs=0.06)
 
 
+def test_the_share_of_the_hottest_tenth_is_known_of_chosen_units_alone(tmp_path: Path) -> None:
+    """For the metrics: nothing before enough was seen, and nothing of a unit that is looked into no more."""
+    with world(tmp_path) as made:
+        assert made.looker.hottest_tenths() == {}
+        made.live(1_800.0)
+        share = made.looker.hottest_tenths()[UNIT.key]
+        reads = made.reader.pool.reads
+        assert share == pytest.approx(reads[BLOCKS * 9 // 10 :].sum() / reads.sum(), abs=0.05)
+        made.looker.choose(())
+        assert made.looker.hottest_tenths() == {}
+
+
 def test_what_was_seen_is_there_after_a_restart(tmp_path: Path) -> None:
     """And goes on from there."""
     with world(tmp_path) as made:
