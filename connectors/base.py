@@ -335,8 +335,9 @@ class FillsTemplates(Protocol):
     def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
         """What is due under a template, in order: routes with their ``arguments``; () for nothing. Changes nothing.
 
-        Asked for proposals, and again before the statements of each are sent: one that is not among the answers then
-        is not sent.
+        With the statements that the connector makes now: where they no longer are those of the template, as after a
+        change of settings, no rule covers them and a person is asked. Asked for proposals, and again before the
+        statements of each are sent: one that is not among the answers then is not sent.
         """
         ...
 

@@ -104,6 +104,7 @@ class StatementTemplate:
     kind: TemplateKind
     table: str  # key of the partitioned table
     space: str  # where the partition is afterwards
+    from_space: str = ""  # where it is before; "": nowhere, it is made
     texts: tuple[StatementText, ...]  # of ``texts_of`` a route that is made of it, with {name} for each parameter
     parameters: tuple[TemplateParameter, ...]
 
@@ -117,7 +118,15 @@ class StatementTemplate:
     @property
     def name(self) -> str:
         """What it is for, in a few words; no two templates that are open at a time have the same."""
-        return f"{self.kind} of {self.table} on {self.space}"
+        return f"{self.kind} of {self.table}{self.from_space and f' from {self.from_space}'} to {self.space}"
+
+    def bounds(self, name: str) -> TemplateParameter:
+        """The parameter of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {parameter.name: parameter for parameter in self.parameters}[name]
 
     def filled(self, values: Mapping[str, str]) -> tuple[StatementText, ...]:
         """The texts with those values in the places of the parameters. Braces of other names stay as they are."""

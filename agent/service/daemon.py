@@ -29,6 +29,7 @@ from agent.execution.hooks import MoveEvent
 from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.logs import EventLog
 from agent.notices.notifier import Notifier
+from agent.service.claiming import claim, claim_all
 from agent.service.facts import facts_of
 from agent.service.httpd import Certificate, MetricsServer, Pages, no_pages
 from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
@@ -37,7 +38,7 @@ from agent.service.metrics import AgentCollector
 from agent.service.schedule import next_turn, on_grid, place_in_row
 from agent.service.snapshot import Snapshot
 from agent.service.watch import Watch
-from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
+from connectors.base import Clock, HotplaceError
 
 log = EventLog(__name__)
 ANCHOR_EVERY_SECONDS = 3600.0
@@ -115,7 +116,7 @@ class Daemon:
         try:
             for watch in self._watches.values():
                 try:
-                    self._claim(watch)
+                    claim(watch)
                     self._jobs.everything(watch)
                 except HotplaceError as error:
                     failures.append(error)
@@ -162,8 +163,8 @@ class Daemon:
 
     def _start(self) -> None:
         self._watches = self._make_watches(self.config)
-        for watch in self._watches.values():
-            self._claim(watch)
+        if held := claim_all(self._watches.values()):
+            raise held[0]
         if self.config.metrics.enabled:
             self._server = self._metrics_server()
             self._server.start()
@@ -187,15 +188,6 @@ class Daemon:
             expected="" if auth is None else f"{auth.user}:{auth.password.read().get_secret_value()}",
             pages=self.pages,
         )
-
-    def _claim(self, watch: Watch) -> None:
-        """Be the one agent of this database, or say who is. A database that is down now may come later."""
-        try:
-            watch.hold_lease()
-        except LeaseHeld:
-            raise
-        except ConnectorError as error:
-            log.warning("not reachable yet", database=watch.database.name, error=str(error), advice=error.advice)
 
     def _make_watches(self, config: Config) -> dict[str, Watch]:
         return {
@@ -356,10 +348,8 @@ class Daemon:
                 # Not from the ledger alone: the last sample is in memory only, and without it each reload would lose an
                 # interval.
                 watch.continue_from(before[name])
-            try:
-                self._claim(watch)
-            except LeaseHeld as error:  # the other databases go on; acting says so again when there is something to do
-                log.error("only watched", database=watch.database.name, error=str(error), advice=error.advice)
+        for error in claim_all(self._watches.values()):  # the others go on; acting says so again when it has to do
+            log.error("only watched", error=str(error), advice=error.advice)
         self._scheduler = self._schedule()
         self._scheduler.start()
         log.info("configuration reloaded", path=str(self._path))

@@ -110,6 +110,7 @@ class Watch:
         self._executor: Executor | None = None
         self._acting: Connector | None = None
         self._lease: Lease | None = None
+        self._leasing = threading.Lock()
         self._stopping = threading.Event()
         self._statements = StatementReader(database, ledger, clock)
         self._statements_refused = ""  # why they could not be read
@@ -392,13 +393,14 @@ class Watch:
         Raises:
             LeaseHeld: another one is.
         """
-        # The engine is asked each time: a lease ends with its session, and another agent may have it since.
-        if self._lease is None or not self._lease.is_held():
-            if self._lease is not None:
-                self._lease.release()  # what is left of a session that no longer answers
-            # With dry_run the reading session holds it, because none that could write is ever opened.
-            connector = self.connector if self.dry_run else self.acting
-            self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
+        with self._leasing:  # two threads would each open a session, and the second be refused because of the first
+            # The engine is asked each time: a lease ends with its session, and another agent may have it since.
+            if self._lease is None or not self._lease.is_held():
+                if self._lease is not None:
+                    self._lease.release()  # what is left of a session that no longer answers
+                # With dry_run the reading session holds it, because none that could write is ever opened.
+                connector = self.connector if self.dry_run else self.acting
+                self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
 
     def stop(self) -> None:
         """Cancel what runs and start nothing more."""

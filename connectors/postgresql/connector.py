@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from ipaddress import ip_address
 
 from connectors.base import Clock, ForegroundReads, Lease, Mover
@@ -30,7 +31,7 @@ from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.postgresql.moving.relation import find_relation
 from connectors.postgresql.moving.split_table import read_border, read_table
-from connectors.postgresql.reading import demand, statements
+from connectors.postgresql.reading import demand, due, statements
 from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
 from connectors.postgresql.reading.border_values import BorderValueReader
 from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
@@ -46,6 +47,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 from connectors.recording.tap import Tap
 from connectors.splitting import Border
 from connectors.statements.counters import StatementCounters
+from connectors.templates import StatementTemplate, TemplateKind
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
 Facts = findings.Facts
@@ -134,6 +136,14 @@ class PostgresqlConnector:
         column = None if table is None else column_of(table, border.column)
         value = None if column is None else read_border(self._session, column, border.value)
         return routes_of_split(relation, table, value, border.column, bundle, to_space, self._settings)
+
+    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+        """Of tables that are partitioned by ranges of one column of dates or times."""
+        return due.template_of(self._session, self._settings, kind, table, to_space, seconds)
+
+    def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
+        """By the ranges and spaces that the catalog shows now."""
+        return due.routes_due(self._session, self._settings, template, now)
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """See ``blockers``."""

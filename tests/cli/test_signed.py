@@ -113,6 +113,9 @@ def test_a_standing_rule_from_its_proposal_to_its_end(site: Site, anna: Person, 
     assert "month end" in site.good("rules", "show", "1").out
 
 
+ROLL = ("--at-most", "1GB", "--stall", "1s", "--a-day", "1", "--until", "30d")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -123,11 +126,13 @@ def test_a_standing_rule_from_its_proposal_to_its_end(site: Site, anna: Person, 
         (["propose", *RULE, "--window", "whenever"], 2),
         (["propose", *RULE[:-1], "2001-01-01"], 2),
         (["propose", "--units", "*"], 2),
+        (["roll", "public.orders", "--to", "ssd", "--ahead", "1d", *ROLL], 6),
+        (["roll", "public.orders", "--to", "ssd", "--ahead", "1d", "--aged", "1d", *ROLL], 2),
     ],
     ids=lambda value: str(value)[:40],
 )
 def test_rules_that_are_none(site: Site, anna: Person, arguments: list[str], code: int) -> None:
-    """A number that no rule has, a mode, window or end that is none, and a limit that is missing."""
+    """A number that no rule has, a mode, window or end that is none, a missing limit, an engine without templates."""
     assert site.run("rules", *arguments).code == code
 
 

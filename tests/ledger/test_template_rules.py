@@ -28,7 +28,7 @@ from tests.unit.samples import a_move, a_proposal, a_route, an_outcome
 
 DAY = 86400
 TEMPLATE = StatementTemplate(
-    kind=TemplateKind.AGED_PARTITION, table="public.orders", space="slow",
+    kind=TemplateKind.AGED_PARTITION, table="public.orders", space="slow", from_space="fast",
     texts=(
         StatementText(role="before", sql="SET lock_timeout = '500ms'"),
         StatementText(role="step 1", sql='ALTER TABLE public."{partition}" SET TABLESPACE slow'),
@@ -108,7 +108,7 @@ def test_the_document_holds_every_statement_and_bound(ledger: Ledger, clock: Sti
     number = ledger.rules.propose(rule, who="carl", origin="tty")
     lines = ledger.rules.document(number).text.splitlines()
     assert "a day: at most 3 times the statements below" in lines
-    assert "template: aged partition of public.orders on slow" in lines
+    assert "template: aged partition of public.orders from fast to slow" in lines
     assert "statement 1 (before): SET lock_timeout = '500ms'" in lines
     assert 'statement 2 (step 1): ALTER TABLE public."{partition}" SET TABLESPACE slow' in lines
     assert "parameter {partition}: a word of 1 to 63 letters, digits and underscores" in lines

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,15 @@ from agent.ledger import HistorySettings, Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
+from agent.service.claiming import claim_all
 from agent.service.daemon import Daemon
 from agent.service.jobs import LONGEST_REST_SECONDS, Jobs
 from agent.service.watch import Watch
 from connectors.base import CannotConnect, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
+from tests.contract.asking import route_to
 from tests.simulation.site import Site
+from tests.unit.samples import a_move, a_proposal
 
 PATIENCE_SECONDS = 20.0
 
@@ -192,3 +197,50 @@ def test_what_waits_for_a_restart_does_not_come_with_a_reload(site: Site) -> Non
             assert load(path).metrics.top_units == 1
             assert (daemon.config.metrics, daemon.config.ledger) == (config.metrics, config.ledger)
             assert daemon.config.databases[0].policy_settings().maximum_moves == 2
+
+
+def two_databases(folder: Path, port: int) -> Path:
+    """A configuration whose first database lies behind a port that says nothing."""
+    path = folder / "two.yaml"
+    path.write_text(f"""
+dry_run: false
+ledger: {{path: two.db}}
+metrics: {{enabled: false}}
+databases:
+  - name: silent
+    engine: postgresql
+    connection: {{host: 127.0.0.1, port: {port}, dbname: app, user: app, sslmode: disable, connect_timeout: 60s}}
+    tiers: [{{name: ssd, spaces: [fast]}}, {{name: hdd, spaces: [slow]}}]
+  - name: sim
+    engine: simulated
+    connection: {{scenario: oltp, seed: 7}}
+    tiers: [{{name: ssd, spaces: [ssd]}}, {{name: hdd, spaces: [hdd]}}]
+""")
+    return path
+
+
+def test_a_silent_database_keeps_no_other_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an agent that died has left of a move is reconciled and ended, while another server never says a word."""
+    monkeypatch.setattr("agent.service.daemon.claim_all", partial(claim_all, seconds=0.5))
+    monkeypatch.setattr("agent.service.daemon.JOBS_END_WITHIN_SECONDS", 0.5)
+    clock = SystemClock()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        config = load(two_databases(tmp_path, silent.getsockname()[1]))
+        sim = config.database("sim")
+        connector = sim.connect(clock)
+        units, identity = connector.catalog().units, connector.identify()
+        route = route_to(connector, units.key[int(units.size_bytes.argmin())], "ssd")
+        move = a_move(key=route.bundle.key, route=route, size_bytes=route.bundle.size_bytes, from_space="hdd",
+                      to_space="ssd")  # fmt: skip
+        proposal = a_proposal(
+            move, database="sim", fingerprint=identity.fingerprint, created_at=clock.now(),
+            expires_at=clock.now() + timedelta(days=1),
+        )  # fmt: skip
+        with Ledger.open(config.ledger.path, clock) as ledger:
+            number = ledger.proposals.store(proposal)
+            ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
+            (row,) = ledger.moves.rows(database="sim")
+            for state in (MoveState.PRECHECK, MoveState.RUNNING):
+                ledger.moves.transition(row.id, state, "")
+            with running(Daemon(config, None, ledger, clock)):
+                wait_for(lambda: ledger.moves.row(row.id).state is MoveState.PLACED)

@@ -1,7 +1,8 @@
-"""What may be done without asking me each time? ``rules propose|open|close|list|show``: the standing rules."""
+"""What may be done without asking me each time? ``rules propose|roll|open|close|list|show``: the standing rules."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -12,11 +13,16 @@ from agent.cli.deciding.approve import Reason, SignatureFile, read_signature
 from agent.cli.options import end_of, parse_option
 from agent.cli.session import Session, actor
 from agent.keys import RULE_NAMESPACE
-from agent.ledger import RuleRow, RuleState
+from agent.ledger import Refused, RuleRow, RuleState
+from agent.model.purposes import purpose_of_template
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ProposalState
 from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
+from agent.service.watch import Watch
 from agent.terminal.columns import Column
+from connectors.base import FillsTemplates
+from connectors.route import NoRoute
+from connectors.templates import StatementTemplate, TemplateKind
 from policies.calendar import parse_window
 
 COLUMNS = (
@@ -88,23 +94,90 @@ def propose(
     mode: Annotated[str, typer.Option(help="What proposals it is for, as balance --type says.")] = "hsm",
 ) -> None:
     """Propose a rule; it covers nothing until it is signed. Asks the database who it is, and changes nothing."""
+    _propose(
+        session,
+        lambda watch: {"fingerprint": watch.identity.fingerprint},
+        {
+            "mode": mode, "units": tuple(units), "most_bytes": parse_option(parse_bytes, at_most, "--at-most"),
+            "locks": locks, "most_stall_seconds": parse_option(parse_seconds, stall, "--stall"),
+            "least_gain_per_hour": parse_option(parse_seconds, gain_at_least, "--gain-at-least"),
+            "most_a_day": a_day, "expires_at": end_of(until, session.clock, "--until"), "windows": tuple(window or ()),
+        },
+    )  # fmt: skip
+
+
+@command(
+    Group.DECIDE,
+    "hotplace rules roll public.orders --aged 30d --to hdd_space --at-most 50GB --stall 1min --a-day 2 --until 365d",
+    of=rules,
+)
+def roll(
+    session: Session,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table that is partitioned by dates or times.")],
+    to: Annotated[str, typer.Option(metavar="SPACE", help="Where its next partitions are made, or aged ones go.")],
+    at_most: Annotated[str, typer.Option(metavar="SIZE", help="What one proposal may move.")],
+    stall: Annotated[str, typer.Option(metavar="DURATION", help="How long one move may hold up others, as predicted.")],
+    a_day: Annotated[int, typer.Option(min=1, metavar="N", help="Partitions that it may make or move in 24 hours.")],
+    until: Annotated[str, typer.Option(metavar="TIME|DURATION", help="When it ends: 2030-01-31, or in 365d.")],
+    ahead: Annotated[str, typer.Option(metavar="DURATION", help="Make partitions that begin within this time.")] = "",
+    aged: Annotated[str, typer.Option(metavar="DURATION", help="Move those whose last row is this old.")] = "",
+    window: Annotated[
+        list[str] | None, typer.Option(metavar="WINDOW", help="When it may run; default as configured.")
+    ] = None,
+) -> None:
+    """Propose a rule over a template: the statements for the next partitions of a table, or for aged ones."""
+    if bool(ahead) == bool(aged):
+        raise typer.BadParameter("give one of --ahead and --aged")
+    kind = TemplateKind.NEXT_PARTITION if ahead else TemplateKind.AGED_PARTITION
+    seconds = int(parse_option(parse_seconds, ahead or aged, "--ahead" if ahead else "--aged"))
+
+    def with_template(watch: Watch) -> dict[str, Any]:
+        template = _template(watch, kind, table, to, seconds)
+        return {
+            "fingerprint": watch.identity.fingerprint, "template": template, "mode": purpose_of_template(template),
+        }  # fmt: skip
+
+    _propose(
+        session,
+        with_template,
+        {
+            # The template names table, schema and spaces; the catalog says which partitions there are.
+            "units": ("*",), "locks": LockClass.ANY, "least_gain_per_hour": 0.0,
+            "most_bytes": parse_option(parse_bytes, at_most, "--at-most"),
+            "most_stall_seconds": parse_option(parse_seconds, stall, "--stall"),
+            "most_a_day": a_day, "expires_at": end_of(until, session.clock, "--until"), "windows": tuple(window or ()),
+        },
+    )  # fmt: skip
+
+
+def _template(watch: Watch, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate:
+    """What the connector makes.
+
+    Raises:
+        Refused: it makes none, for a reason of its own.
+        ConnectorError: the engine did not answer.
+    """
+    connector = watch.connector
+    if not isinstance(connector, FillsTemplates):
+        raise Refused(f"for {watch.database.engine} hotplace makes no partitions and moves none by the calendar")
+    answer = connector.template(kind, table, to_space, seconds)
+    if isinstance(answer, NoRoute):
+        raise Refused(answer.sentence)
+    return answer
+
+
+def _propose(session: Session, asked: Callable[[Watch], dict[str, Any]], limits: dict[str, Any]) -> None:
+    """Store a rule of these limits and of what is asked of the database, and say how to go on."""
     database = session.database
-    for text in window or ():
+    for text in limits["windows"]:
         parse_option(parse_window, text, "--window")
     watch = session.watch()
     try:
-        fingerprint = watch.identity.fingerprint
+        limits |= asked(watch)
     finally:
         watch.close(save=False)
     try:
-        rule = StandingRule(
-            database=database.name, fingerprint=fingerprint, mode=mode, units=tuple(units),
-            most_bytes=parse_option(parse_bytes, at_most, "--at-most"), locks=locks,
-            most_stall_seconds=parse_option(parse_seconds, stall, "--stall"),
-            least_gain_per_hour=parse_option(parse_seconds, gain_at_least, "--gain-at-least"),
-            most_a_day=a_day, expires_at=end_of(until, session.clock, "--until"), windows=tuple(window or ()),
-            time_zone=str(database.time_zone),
-        )  # fmt: skip
+        rule = StandingRule(database=database.name, time_zone=str(database.time_zone), **limits)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     who = actor()

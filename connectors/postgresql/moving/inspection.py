@@ -26,6 +26,10 @@ def inspect(session: ReadSession, route: Route, *, local: bool) -> Inspection:
     if is_split(route):
         return inspect_split(session, route, running=running)
     relation = find_relation(session, key, route.to_space)
+    if relation is None and not route.bundle.unit_keys:  # a partition that is to be made
+        return Inspection(
+            home=Home.SOURCE, sentence=f"{key} does not exist yet", size_bytes=0, on_disk=None, running=running
+        )
     if relation is None:
         return Inspection(
             home=Home.GONE, sentence=f"{key} no longer exists", size_bytes=0, on_disk=None, running=running

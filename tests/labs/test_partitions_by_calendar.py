@@ -1,0 +1,274 @@
+"""Partitions that come and age by the calendar, under a rule that a person has signed, on a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from agent.config import load
+from agent.keys import RULE_NAMESPACE
+from agent.ledger import ApprovalRule, HistorySettings, Ledger, MoveRow
+from agent.model.clock import SystemClock
+from agent.model.purposes import purpose_of_template
+from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.states import MoveState, ProposalState
+from agent.service.jobs import Jobs
+from agent.service.watch import Watch
+from connectors.base import Connector, FillsTemplates
+from connectors.model import NoRoute
+from connectors.postgresql.connector import PostgresqlConnector
+from connectors.templates import StatementTemplate, TemplateKind
+from tests.cli.site import Finished, run_here
+from tests.contract.asking import run
+from tests.keys import Person
+from tests.labs.postgresql import Cluster, installations
+from tests.labs.test_long_transactions import NEWEST
+
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.skipif(not installations(), reason="no PostgreSQL server here"),
+    pytest.mark.parametrize(
+        "cluster", [pytest.param(NEWEST, marks=pytest.mark.xdist_group(f"postgresql {NEWEST}"))], indirect=True
+    ),
+]
+DAY = 86400
+TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+CONFIG = """
+dry_run: false
+level: auto
+approval: signed
+allowed_signers: {signers}
+ledger: {{path: ledger.db}}
+databases:
+  - name: real
+    engine: postgresql
+    connection: {{host: {host}, dbname: {dbname}, user: postgres, lock_timeout: 2s}}
+    tiers:
+      - {{name: ssd, spaces: [fast]}}
+      - {{name: hdd, spaces: [{{name: slow, capacity: 1 GiB}}]}}
+"""
+HOMES = """
+    SELECT c.relname, coalesce(t.spcname, 'slow') FROM pg_inherits JOIN pg_class AS c ON c.oid = inhrelid
+      LEFT JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE inhparent = '"Odd 100%"."orders"'::regclass
+"""
+
+
+def day(days: int, form: str = "%Y-%m-%d") -> str:
+    """A day from today on."""
+    return (TODAY + timedelta(days=days)).strftime(form)
+
+
+@pytest.fixture
+def table(dba: psycopg.Connection) -> str:
+    """One partition a day from the day before yesterday to today, in the fast space, of an owner of its own."""
+    dba.execute(
+        'DO $$BEGIN CREATE ROLE "App owner"; EXCEPTION WHEN duplicate_object THEN NULL; END$$;'
+        'GRANT CREATE ON TABLESPACE fast TO "App owner";'
+        'CREATE SCHEMA "Odd 100%" AUTHORIZATION "App owner"; SET ROLE "App owner";'
+        'CREATE TABLE "Odd 100%".orders (at timestamptz NOT NULL, id int, filler text) PARTITION BY RANGE (at);'
+        'CREATE INDEX ON "Odd 100%".orders (id)'
+    )
+    for days in (-2, -1, 0):
+        dba.execute(
+            f'CREATE TABLE "Odd 100%"."Orders_{day(days, "%Y_%m_%d")}" PARTITION OF "Odd 100%".orders'
+            f" FOR VALUES FROM ('{day(days)} 00:00+00') TO ('{day(days + 1)} 00:00+00') TABLESPACE fast".encode()
+        )
+        dba.execute(
+            f"""INSERT INTO "Odd 100%".orders SELECT '{day(days)} 12:00+00', g, repeat('x', 500)
+                  FROM generate_series(1, 200) AS g""".encode()
+        )
+    dba.execute("RESET ROLE")
+    return '"Odd 100%".orders'
+
+
+def homes(dba: psycopg.Connection) -> dict[int, str]:
+    """Where the partition of each day from today on is."""
+    found = dict(dba.execute(HOMES).fetchall())
+    return {days: found[name] for days in range(-5, 10) if (name := f"Orders_{day(days, '%Y_%m_%d')}") in found}
+
+
+def a_template(connector: Connector, kind: TemplateKind, table: str, space: str, days: int) -> StatementTemplate:
+    """Which the connector makes."""
+    assert isinstance(connector, FillsTemplates)
+    found = connector.template(kind, table, space, days * DAY)
+    assert isinstance(found, StatementTemplate), found
+    return found
+
+
+def test_next_partitions_are_born_in_their_space(
+    connector: PostgresqlConnector, dba: psycopg.Connection, table: str
+) -> None:
+    """With their indexes, of the table's owner, without a gap; rows of tomorrow find them; then nothing is due."""
+    template = a_template(connector, TemplateKind.NEXT_PARTITION, table, "fast", 2)
+    now = datetime.now(UTC)
+    routes = connector.routes_due(template, now)
+    assert [route.bundle.key for route in routes] == [f'"Odd 100%"."Orders_{day(days, "%Y_%m_%d")}"' for days in (1, 2)]
+    assert [template.find_refusal(route, now) for route in routes] == ["", ""]
+    for route in routes:
+        assert connector.inspect(route).home.name == "SOURCE"
+        run(connector, route)
+        assert connector.inspect(route).home.name == "TARGET"
+    assert homes(dba) == dict.fromkeys((-2, -1, 0, 1, 2), "fast")
+    dba.execute(f"INSERT INTO {table} VALUES ('{day(2)} 23:59:59.9+00', 1, '')".encode())
+    made = dba.execute(
+        "SELECT relkind::text, pg_get_userbyid(relowner), spcname FROM pg_class AS c JOIN pg_tablespace AS t"
+        " ON t.oid = reltablespace WHERE relname LIKE %s ORDER BY 1",
+        (f"Orders_{day(2, '%Y_%m_%d')}%",),
+    ).fetchall()
+    assert made == [("i", "App owner", "fast"), ("r", "App owner", "fast")]
+    assert connector.routes_due(template, datetime.now(UTC)) == ()
+
+
+def test_what_cannot_be_served(connector: PostgresqlConnector, dba: psycopg.Connection, table: str) -> None:
+    """No such table or space, no ranges of times, names that say nothing, a default partition, uneven ranges."""
+
+    def why(table: str = table, space: str = "fast", kind: TemplateKind = TemplateKind.NEXT_PARTITION) -> str:
+        found = connector.template(kind, table, space, DAY)
+        return found.sentence if isinstance(found, NoRoute) else ""
+
+    assert why() == ""
+    assert "no partitioned table" in why("public.nothing")
+    assert "no tablespace other" in why(space="other")
+    assert "are in fast" in why(kind=TemplateKind.AGED_PARTITION)
+    dba.execute('REVOKE CREATE ON TABLESPACE fast FROM "App owner"')
+    assert "may not create in fast" in why()
+    dba.execute('GRANT CREATE ON TABLESPACE fast TO "App owner"')
+    dba.execute("CREATE TABLE lists (a int) PARTITION BY LIST (a); CREATE TABLE ids (a int) PARTITION BY RANGE (a)")
+    assert "ranges of one column" in why("public.lists")
+    assert "are of integer" in why("public.ids")
+    name = f'"Odd 100%"."Orders_{day(0, "%Y_%m_%d")}"'
+    dba.execute(f'ALTER TABLE {name} RENAME TO "latest"'.encode())
+    assert "does not say that its rows begin" in why()
+    dba.execute(f'DROP TABLE "Odd 100%".latest; CREATE TABLE {name} PARTITION OF {table} FOR VALUES FROM'
+                f" ('{day(0)} 00:00+00') TO ('{day(3)} 00:00+00')".encode())  # fmt: skip
+    assert "of different lengths" in why()
+    dba.execute(f"CREATE TABLE others PARTITION OF {table} DEFAULT".encode())
+    assert "default partition" in why()
+
+
+class Site:
+    """The agent at level auto, and a person who signs."""
+
+    def __init__(self, folder: Path, cluster: Cluster, dba: psycopg.Connection) -> None:
+        self.anna = Person.new(folder, "anna")
+        signers = folder / "allowed_signers"
+        signers.write_text(self.anna.line)
+        self.path = folder / "hotplace.yaml"
+        self.path.write_text(CONFIG.format(host=cluster.server.folder, dbname=dba.info.dbname, signers=signers))
+
+    @contextmanager
+    def agent(self) -> Iterator[tuple[Watch, Ledger, Jobs]]:
+        """One agent's life."""
+        config, clock = load(self.path), SystemClock()
+        rule = ApprovalRule.of(config.allowed_signers, config.approvals, automatic=config.automatic)
+        with Ledger.open(self.path.parent / "ledger.db", clock, rule=rule) as ledger:
+            watch = Watch(config.database(), ledger, clock, level=config.level, dry_run=config.dry_run)
+            try:
+                yield watch, ledger, Jobs(ledger, clock, HistorySettings())
+            finally:
+                watch.close(save=False)
+
+    def sign(self, watch: Watch, ledger: Ledger, template: StatementTemplate, most_a_day: int) -> int:
+        """Open a rule over a template."""
+        rule = StandingRule(
+            database="real", fingerprint=watch.identity.fingerprint, mode=purpose_of_template(template),
+            units=('"Odd 100%".*',), most_bytes=1 << 30, locks=LockClass.ANY, most_stall_seconds=60.0,
+            least_gain_per_hour=0.0, most_a_day=most_a_day, expires_at=datetime.now(UTC) + timedelta(days=365),
+            template=template,
+        )  # fmt: skip
+        number = ledger.rules.propose(rule, who="carl", origin="test")
+        text = ledger.rules.document(number).text
+        ledger.rules.open(number, origin="test", signature=self.anna.sign(text, RULE_NAMESPACE))
+        return number
+
+
+def act(watch: Watch, jobs: Jobs) -> list[MoveRow]:
+    """What the daemon does in its turns."""
+    watch.sample()
+    watch.sample()
+    jobs.plan(watch)
+    return list(watch.act())
+
+
+def test_a_day_by_signed_rules(tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str) -> None:
+    """Made and brought down without a further question, as many as the rule allows; all rows are there; by its name."""
+    site = Site(tmp_path, cluster, dba)
+    with site.agent() as (watch, ledger, jobs):
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 2), 2)
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.AGED_PARTITION, table, "slow", 0), 1)
+        done = act(watch, jobs)
+        assert {row.state for row in done} == {MoveState.PLACED}, [row.reason for row in done]
+        assert homes(dba) == {-2: "slow", -1: "fast", 0: "fast", 1: "fast", 2: "fast"}
+        assert act(watch, jobs) == []  # another one has aged, but one a day was signed
+        decided = {row.decided_by for row in ledger.proposals.rows()}
+        assert decided == {"standing rule 1 of anna", "standing rule 2 of anna"}
+        assert ledger.audit.verify().ok
+    count = dba.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
+    assert count == (600,)
+
+
+def test_statements_that_have_changed_wait_for_a_person(
+    tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, connector: PostgresqlConnector, table: str
+) -> None:
+    """Another lock timeout is another statement than the one that was signed: it is proposed, and not approved."""
+    site = Site(tmp_path, cluster, dba)
+    with site.agent() as (watch, ledger, jobs):
+        number = site.sign(watch, ledger, a_template(connector, TemplateKind.NEXT_PARTITION, table, "fast", 1), 9)
+        assert act(watch, jobs) == []
+        (row,) = ledger.proposals.rows()
+        assert row.state is ProposalState.PROPOSED
+        assert "not those of the template" in ledger.rules.why_not(row, ledger.rules.row(number))
+
+
+def test_by_commands(tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str) -> None:
+    """A rule proposed, printed and signed by commands; what it says is what is sent."""
+    site = Site(tmp_path, cluster, dba)
+
+    def hotplace(*arguments: str) -> Finished:
+        return run_here("--config", str(site.path), *arguments)
+
+    limits = ("--at-most", "1GB", "--stall", "1min", "--a-day", "3", "--until", "365d")
+    made = hotplace("rules", "roll", table, "--ahead", "1d", "--to", "fast", *limits, "--json").document
+    assert made["limits"]["template"]["kind"] == "next partition"
+    printed = hotplace("rules", "open", "1").out
+    assert 'CREATE TABLE "Odd 100%"."Orders_{partition}" PARTITION OF' in printed
+    signature = tmp_path / "rule.sig"
+    signature.write_text(site.anna.sign(printed, RULE_NAMESPACE))
+    assert "is open until" in hotplace("rules", "open", "1", "--signature", str(signature)).out
+    with site.agent() as (watch, ledger, jobs):
+        (row,) = act(watch, jobs)
+        assert row.state is MoveState.PLACED, row.reason
+        (sent,) = ledger.moves.steps(row.id)
+        assert f"FOR VALUES FROM ('{day(1)} 00:00:00+00') TO ('{day(2)} 00:00:00+00')" in sent.sql
+    assert homes(dba)[1] == "fast"
+    assert hotplace("rules", "list", "--json").document["rules"][0]["used_today"] == 1
+    assert hotplace("rules", "roll", "public.thing", "--aged", "1d", "--to", "slow", *limits).code == 6
+    assert hotplace("rules", "roll", table, "--to", "slow", *limits).code == 2
+    undone = hotplace("undo", str(row.id), "--json")
+    assert (undone.code, "it may hold rows" in undone.err + str(undone.document)) == (6, True)
+
+
+def test_what_is_no_longer_due_is_not_sent(
+    tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str
+) -> None:
+    """A partition that a person has made in the meantime, is left alone, and nothing is sent."""
+    site = Site(tmp_path, cluster, dba)
+    with site.agent() as (watch, ledger, jobs):
+        number = site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 1), 9)
+        watch.sample()
+        watch.sample()
+        jobs.plan(watch)
+        dba.execute(
+            f"""CREATE TABLE "Odd 100%".mine PARTITION OF {table} FOR VALUES FROM ('{day(1)} 00:00+00')
+                        TO ('{day(2)} 00:00+00')""".encode()
+        )
+        (row,) = watch.act()
+        assert row.state is MoveState.SKIPPED
+        assert "other statements than the connector makes now" in row.reason
+        assert ledger.moves.steps(row.id) == []
+        ledger.rules.close(number, who="carl", origin="test", reason="")
