@@ -19,6 +19,7 @@ class NoticeEvent(StrEnum):
     EXPIRING = "expiring"  # one that waits has a quarter of its time left
     FAILED = "failed"  # a move failed or was skipped
     HURT = "hurt"  # an outcome is worse than before, for all together or for some statements
+    RULE = "rule"  # a standing rule was closed: nothing more is approved under it
     STALLED = "stalled"  # a database is not sampled any more, or the ledger is not trusted
     FILLING = "filling"  # a space of a tier is nearly full
 

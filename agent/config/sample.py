@@ -44,7 +44,7 @@ log:                  # on standard error
 
 # notices:            # channels over which people are told; try them: hotplace notify test
 #   - name: dba-chat  # in the log and in commands
-#     events: [proposal, expiring, failed, hurt, stalled, filling]   # what it is told of; all without it
+#     events: [proposal, expiring, failed, hurt, rule, stalled, filling]   # what it is told of; all without it
 #     every: 60s      # between two messages at least; what came meanwhile is one message
 #     webhook:        # an HTTP POST
 #       url: {{file: /etc/hotplace/chat-url}}   # a secret: who has it can write to the channel

@@ -131,6 +131,7 @@ class RuleRow:
     rule: StandingRule
     state: RuleState
     reason: str  # why it is closed
+    closed_at: datetime | None  # when it was closed last; None: never, or it was opened since
     proposed_by: str
     proposed_at: datetime
     signed_by: tuple[str, ...]  # since it was proposed or closed last

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from agent.config.notices import NoticeConfig
-from agent.ledger import Ledger
+from agent.ledger import Ledger, RuleState
 from agent.ledger.state_names import ALL_DATABASES, NOTICES
 from agent.logs import EventLog
 from agent.model.outcomes import OutcomeVerdict
@@ -14,7 +14,7 @@ from agent.model.states import NOT_REACHED
 from agent.notices.channels import send
 from agent.notices.notice import Notice
 from agent.notices.outbox import Outbox, due, note_failure, note_sent, outbox_document, read_outbox, take_in
-from agent.notices.reasons import Ended, Facts, Hurt, find_notices
+from agent.notices.reasons import ClosedRule, Ended, Facts, Hurt, find_notices
 from connectors.base import Clock, HotplaceError
 
 log = EventLog(__name__)
@@ -86,6 +86,15 @@ def ended_moves(ledger: Ledger, database: str, now: datetime) -> tuple[Ended, ..
     return tuple(
         Ended(number=row.id, unit=row.move.what, state=str(row.state), reason=row.reason, at=row.updated_at)
         for row in rows
+    )
+
+
+def closed_rules(ledger: Ledger, database: str, now: datetime) -> tuple[ClosedRule, ...]:
+    """Standing rules that were lately closed, by a person or by what hurt under them, and are still closed."""
+    return tuple(
+        ClosedRule(number=row.number, reason=row.reason, at=row.closed_at)
+        for row in ledger.rules.rows(database)
+        if row.closed_at is not None and row.state is RuleState.CLOSED and now - row.closed_at <= LOOKS_BACK
     )
 
 

@@ -49,6 +49,15 @@ class Hurt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedRule:
+    """A standing rule under which nothing more is approved, until it is signed once more."""
+
+    number: int
+    reason: str  # "proposal 3 hurt", "closed by ann: month end"
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """A space of a tier."""
 
@@ -67,6 +76,7 @@ class Facts:
     waiting: tuple[Waiting, ...] = ()
     ended: tuple[Ended, ...] = ()
     hurt: tuple[Hurt, ...] = ()
+    closed_rules: tuple[ClosedRule, ...] = ()
     rooms: tuple[Room, ...] = ()
     stalled: str = ""  # why it is not watched as it should be; "": it is
 
@@ -82,6 +92,10 @@ def find_notices(facts: Facts) -> Iterator[Notice]:
         sentence = f"{facts.database}: proposal {hurt.proposal}: {hurt.sentence}"
         key = f"{hurt.proposal} {hurt.at.isoformat()}"
         yield _notice(facts, NoticeEvent.HURT, key, sentence, f"hotplace undo --proposal {hurt.proposal}", hurt.at)
+    for rule in facts.closed_rules:
+        sentence = f"{facts.database}: standing rule {rule.number} is closed: {rule.reason}"
+        key = f"{rule.number} {rule.at.isoformat()}"
+        yield _notice(facts, NoticeEvent.RULE, key, sentence, f"hotplace rules show {rule.number}", rule.at)
     if facts.stalled:
         sentence = f"{facts.database}: {facts.stalled}"
         yield _notice(facts, NoticeEvent.STALLED, "", sentence, "hotplace doctor", facts.now, lasts=True)

@@ -8,7 +8,7 @@ from agent.config import STALE_SAMPLES, Storage
 from agent.ledger import Ledger, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.units_of_measure import format_when
-from agent.notices.notifier import ended_moves, hurt_proposals
+from agent.notices.notifier import closed_rules, ended_moves, hurt_proposals
 from agent.notices.reasons import Facts, Room, Waiting
 from agent.service.snapshot import Snapshot
 
@@ -21,6 +21,7 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
         waiting=snapshot.waiting,
         ended=ended_moves(ledger, snapshot.database, now),
         hurt=hurt_proposals(ledger, snapshot.database, now),
+        closed_rules=closed_rules(ledger, snapshot.database, now),
         rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
     )

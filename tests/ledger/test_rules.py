@@ -26,6 +26,7 @@ from agent.ledger import (
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import MoveState, ProposalState
+from agent.notices.notifier import closed_rules
 from connectors.move_effects import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
@@ -154,12 +155,16 @@ def test_what_hurt_closes_the_rule_until_it_is_signed_again(
     assert (ledger.rules.row(number).state, ledger.rules.row(number).reason) == (
         RuleState.CLOSED, f"proposal {proposal} {verdict}",
     )  # fmt: skip
+    (closed,) = closed_rules(ledger, "shop", clock.now())
+    assert (closed.number, closed.reason) == (number, f"proposal {proposal} {verdict}")
+    assert closed_rules(ledger, "shop", clock.now() + timedelta(hours=2)) == ()
     with pytest.raises(NotCovered, match="none is open"):
         ledger.rules.approve(waiting)
     (signed,) = ledger.audit.rows(event="rule.signed")
     with pytest.raises(SignatureInvalid):
         ledger.rules.open(number, origin="tty", signature=signed.facts["signature"])
     assert sign(ledger, number, people[1]) is RuleState.OPEN
+    assert closed_rules(ledger, "shop", clock.now()) == ()
     assert ledger.rules.approve(waiting).decided_by == "standing rule 1 of bert"
 
 

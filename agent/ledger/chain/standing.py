@@ -52,12 +52,13 @@ class Standing:
     sequence: int  # of the last row that proposed or closed it
     opened: bool = False
     closed_why: str = ""  # "" until it was closed for the first time
+    closed_at: datetime | None = None
     signatures: list[RuleSignature] = field(default_factory=list)
     approvals: list[tuple[int, datetime, int]] = field(default_factory=list)  # proposal, when, counted as; in order
 
     def close(self, row: Row, why: str) -> None:
         """Nothing is approved under it any more, until it is signed once more."""
-        self.opened, self.closed_why, self.sequence = False, why, row.id
+        self.opened, self.closed_why, self.closed_at, self.sequence = False, why, row.at, row.id
 
     def signed_now(self) -> list[RuleSignature]:
         """The signatures that count for it as it is now."""
@@ -84,6 +85,7 @@ class Standing:
             state = RuleState.EXPIRED
         return RuleRow(
             number=self.number, rule=self.rule, state=state, reason=self.closed_why if not self.opened else "",
+            closed_at=None if self.opened else self.closed_at,
             proposed_by=self.proposed_by, proposed_at=self.proposed_at,
             signed_by=tuple(dict.fromkeys(each.who for each in self.signed_now())),
             used_today=self.used(now), approved=tuple(proposal for proposal, *_ in self.approvals),

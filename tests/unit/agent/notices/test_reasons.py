@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from agent.config.notices import NoticeEvent
-from agent.notices.reasons import Ended, Facts, Hurt, Room, Waiting, find_notices
+from agent.notices.reasons import ClosedRule, Ended, Facts, Hurt, Room, Waiting, find_notices
 
 NOW = datetime(2026, 3, 1, 3, tzinfo=UTC)
 WAITING = Waiting(
@@ -49,12 +49,14 @@ def test_what_went_wrong() -> None:
         QUIET,
         ended=(Ended(number=7, unit="public.orders", state="failed", reason="disk full", at=NOW),),
         hurt=(Hurt(proposal=3, sentence="hurt: read wait rose by 12%", at=NOW),),
+        closed_rules=(ClosedRule(number=2, reason="proposal 3 hurt", at=NOW),),
         stalled="it was never sampled: no route to host",
     )
     commands = {notice.event: notice.command for notice in find_notices(facts)}
     assert commands == {
         NoticeEvent.FAILED: "hotplace history --database shop",
         NoticeEvent.HURT: "hotplace undo --proposal 3 --database shop",
+        NoticeEvent.RULE: "hotplace rules show 2 --database shop",
         NoticeEvent.STALLED: "hotplace doctor --database shop",
     }
 
