@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agent.block_heat.stored import save_block_heat
 from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import Ledger
 from agent.ledger.state_names import RANKING
@@ -17,6 +18,7 @@ from agent.model.clock import SystemClock
 from connectors.string_column import StringColumn
 from tests.cli.emulated import Terminal, at_terminal
 from tests.cli.site import Site
+from tests.cli.test_inside import newest
 from tests.keys import Person
 
 KEYS = "enter explain  a approve  p pause  u undo"
@@ -40,6 +42,8 @@ def check_it_is_left_as_it_was(terminal: Terminal) -> None:
 def test_from_the_ranking_to_an_undo_by_keys(site: Site) -> None:
     """Explained, filtered, paused, approved by its digest, carried out, undone: with the audit of the commands."""
     number, digest = site.propose()
+    with Ledger.open(site.ledger_path, SystemClock()) as ledger:
+        save_block_heat(ledger, "shop", SystemClock().now(), {'"shop"."orders_pkey"': newest()})
     with at_terminal(site, "top", "--every", "0.3s") as top:
         screen = top.wait_for(KEYS)
         assert f"{number}  {digest[:12]}" in screen
@@ -65,7 +69,13 @@ def _explain_and_filter(top: Terminal) -> None:
     explained = top.wait_for("hotplace explain")
     assert "rank" in explained
     assert "saved if moved" in top.wait_for("sync reads")
-    top.press("q" + ESCAPE)
+    top.press(" ")
+    top.wait_for("its newest 10.0 MiB")
+    top.press("  ")
+    top.wait_for(lambda text: text.count("|") == 2 * 16)  # the heat map, a line for each place
+    top.press("q")
+    top.wait_for("by blocks, first to last (enter)")
+    top.press(ESCAPE)
     top.wait_for("customers")
     top.press("s")
     top.wait_for("units by saved")

@@ -41,6 +41,8 @@ q, Ctrl-C        end the display and nothing else
 
 heat             reads that sessions waited for, over the time that is named
                  behind the waits; each unit by its own highest
+by blocks        where in the file of a large hot table its reads go, as looks
+                 at the buffer pool show; enter has it over time
 benefit, saved   sessions that wait on average and would not on the fastest
                  tier; saved is by a move from where the unit is
 """

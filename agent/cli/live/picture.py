@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from agent.block_heat.stored import load_block_heat
 from agent.cli.daemon_state import DaemonState, daemon_of
 from agent.cli.live.curves import UNKNOWN, Curves
 from agent.cli.looking.under_way import UnderWay, under_way_of
 from agent.config import DatabaseConfig
 from agent.explanation.ranking import Ranking, ranking_from_arrays
 from agent.ledger import Ledger, MoveRow, ProposalRow
-from agent.ledger.state_names import RANKING
+from agent.ledger.state_names import BLOCK_HEAT, RANKING
 from agent.model.states import OPEN_PROPOSALS, UNDER_WAY
+from agent.terminal.heat_map import ROWS, mean_of_rows
+from policies.block_heat.range_heat import RangeHeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,7 @@ class Picture:
     waits: tuple[float, ...] = UNKNOWN  # the same by cell
     span: timedelta = timedelta(0)  # how far back the cells reach
     heat: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of the units that are shown, by cell
+    insides: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of units looked into, first blocks first
 
 
 class Watching:
@@ -45,6 +49,7 @@ class Watching:
         self._ledger = ledger
         self._dry_run = dry_run
         self._ranked: tuple[datetime, Ranking] | None = None
+        self._looked: tuple[datetime, Mapping[str, tuple[float, ...]]] | None = None
 
     def look(self, now: datetime) -> Picture:
         """Everything but the heat of units, which is asked for once it is known which of them are shown.
@@ -67,7 +72,18 @@ class Watching:
             waiting_now=self.curves.waiting_now,
             waits=self.curves.waits(now, span),
             span=span,
+            insides=self._insides(),
         )
+
+    def _insides(self) -> Mapping[str, tuple[float, ...]]:
+        """Reads per block of each unit that was looked into, from its first blocks to its last."""
+        at = self._ledger.state.saved_at(self.database.name, BLOCK_HEAT)
+        if at is None:
+            return {}
+        if self._looked is None or self._looked[0] != at:
+            known = load_block_heat(self._ledger, self.database.name)
+            self._looked = at, {key: _by_place(heat) for key, heat in known.items()}
+        return self._looked[1]
 
     def _ranking(self) -> Ranking | None:
         at = self._ledger.state.saved_at(self.database.name, RANKING)
@@ -77,3 +93,9 @@ class Watching:
         if stored is not None:
             self._ranked = stored[0], ranking_from_arrays(stored[1])
         return None if self._ranked is None else self._ranked[1]
+
+
+def _by_place(heat: RangeHeat) -> tuple[float, ...]:
+    """Reads per block of as many places as a heat map has lines."""
+    dense = heat.reads.sum(axis=0) / heat.range_blocks
+    return tuple(mean_of_rows(dense[:, None], min(ROWS, heat.ranges))[:, 0].tolist())

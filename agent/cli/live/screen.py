@@ -85,7 +85,7 @@ def draw(
     if view.page is not None and view.page.lines:
         return _fit(_page(view.page, width, height), [], width, height)
     head = _head(picture, width, others, blocks=blocks)
-    foot = [*_detail(picture, listing, view, width, height), _status(listing, view), Line(KEYS, DIM)]
+    foot = [*_detail(picture, listing, view, width, height, blocks=blocks), _status(listing, view), Line(KEYS, DIM)]
     parts = share_rows(listing, view.chosen, height, len(head) + len(foot))
     body = [*head, *_proposals(picture, listing, parts.proposals, view, width)]
     body += _moves(picture, listing, parts.moves, view, width)
@@ -260,16 +260,16 @@ def _unit_cells(picture: Picture, ranking: Ranking, row: int, *, blocks: bool) -
     )  # fmt: skip
 
 
-def _detail(picture: Picture, listing: Listing, view: View, width: int, height: int) -> list[Line]:
+def _detail(picture: Picture, listing: Listing, view: View, width: int, height: int, *, blocks: bool) -> list[Line]:
     """What there is to say about the chosen row, in a few lines: said once, and not in every row."""
     most = 2 if height < HIGH else 4
-    said = wrap(printable(_say(picture, listing, view.chosen)), width)
+    said = wrap(printable(_say(picture, listing, view.chosen, blocks=blocks)), width)
     if len(said) > most:
         said = [*said[: most - 1], said[most - 1][: width - len(DOTS)] + DOTS]
     return [Line(line) for line in (*said, *[""] * (most - len(said)))]
 
 
-def _say(picture: Picture, listing: Listing, chosen: Choice | None) -> str:
+def _say(picture: Picture, listing: Listing, chosen: Choice | None, *, blocks: bool) -> str:
     if not len(listing):
         return ""
     chosen = listing.at(listing.place_of(chosen))
@@ -281,7 +281,9 @@ def _say(picture: Picture, listing: Listing, chosen: Choice | None) -> str:
     if ranking is None:
         return ""
     row = int(listing.units[place])
-    return ranking.sentence[row] if row < len(ranking.sentence) else f"{chosen.name}: {ranking.verdict_code(row)}"
+    said = ranking.sentence[row] if row < len(ranking.sentence) else f"{chosen.name}: {ranking.verdict_code(row)}"
+    inside = picture.insides.get(chosen.name)
+    return said if inside is None else f"{sparkline(inside, blocks=blocks)} by blocks, first to last (enter). {said}"
 
 
 def _status(listing: Listing, view: View) -> Line:

@@ -58,6 +58,16 @@ def test_what_a_screen_of_80_by_24_says() -> None:
     assert [line.text[:2] for line in lines if line.text.startswith(">")] == ["> "], "seen without colours"
 
 
+def test_a_unit_that_was_looked_into_shows_its_blocks() -> None:
+    """Below the list, of the one that is chosen; in signs where there are no blocks."""
+    picture = a_picture(insides={"public.orders": (1.0, 1.0, 8.0)})
+    assert "▁▁█ by blocks, first to last (enter). public.orders waits." in text(screen(picture))
+    chosen = View(chosen=Choice(Kind.UNIT, "public.customers"))
+    assert "by blocks" not in text(screen(picture, chosen))
+    plain = draw(picture, listing_of(picture, View()), View(), 80, 24, blocks=False)
+    assert "..@ by blocks" in text(plain)
+
+
 def test_a_sentence_is_said_once() -> None:
     """Fourteen moves that wait for the same thing are fourteen short rows; the reason is that of the chosen one."""
     picture = a_picture(moves=[move_row(number) for number in range(1, 15)])
