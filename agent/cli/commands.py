@@ -82,6 +82,11 @@ COMMANDS = {
     "balance": Listed(
         "planning.balance", Group.LOOK, "Plan in one of the balancer's modes, with the exact statements; moves nothing."
     ),
+    "split": Listed(
+        "planning.split",
+        Group.LOOK,
+        "Split a table into a cold part that stays and one where new rows are born, with the exact statements.",
+    ),
     "sizing": Listed(
         "planning.sizing",
         Group.LOOK,

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from pathlib import Path
 
 import psycopg
 import pytest
 
+from agent.ledger import Ledger
+from agent.model.clock import SystemClock
+from agent.model.proposals import Proposal
+from agent.model.states import MoveState
+from agent.planning.undo import propose_undo
+from agent.service.watch import Watch
 from connectors.model import Bundle, Home, NoRoute, Route, Step, UnitKind
 from connectors.move_effects import Locked
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.splitting import REJOIN, Border
 from tests.contract.asking import run
-from tests.labs.postgresql import Cluster, installations
+from tests.labs.postgresql import Cluster, installations, wait_until
+from tests.labs.test_long_transactions import Place
+from tests.unit.samples import a_proposal
 
 ORDERS = '''
     CREATE ROLE split_owner; CREATE ROLE split_reader; CREATE ROLE split_writer;
@@ -55,6 +66,7 @@ QUERIES = (
     "SELECT customer, count(*) FROM orders WHERE customer > 4 GROUP BY customer ORDER BY customer",
     "SELECT c.id, max(o.id) FROM customers AS c JOIN orders AS o ON o.customer = c.id GROUP BY c.id ORDER BY c.id",
 )
+LEFT = "SELECT count(*) FROM pg_constraint WHERE conname LIKE 'hotplace%'"
 KEY = "public.orders"
 NEWEST = max(installations(), default=0)
 only_newest = pytest.mark.parametrize(
@@ -251,3 +263,111 @@ def state_after(dba: psycopg.Connection, change: str, step: Step) -> str | None:
         return None
     finally:
         dba.execute("ROLLBACK")
+
+
+@pytest.fixture
+def place(tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, orders: psycopg.Connection) -> Place:
+    """Agents next to the table."""
+    return Place(tmp_path, cluster, dba)
+
+
+def decide(watch: Watch, ledger: Ledger, number: int | None) -> None:
+    """Approve it and carry it out."""
+    assert number is not None
+    ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
+    watch.act()
+
+
+@only_newest
+def test_the_whole_way(cluster: Cluster, dbname: str, place: Place) -> None:
+    """Proposed, approved, carried out, and taken back by an undo that is approved too, as the catalog has it."""
+    before = described(cluster, dbname, "orders")
+    with place.agent() as (watch, ledger):
+        found = watch.split(KEY, Border(column="id", value="1000000"), None)
+        assert found.to_space == "fast"
+        decide(watch, ledger, ledger.proposals.store(found.proposal or a_proposal()))
+        (row,) = ledger.moves.rows()
+        assert (row.state, row.reason) == (MoveState.PLACED, "public.orders is partitioned")
+        assert place.dba.execute(PARTS).fetchall() == [("orders_p0", 2000)]
+        place.dba.execute("SELECT setval('orders_id_seq', 1000000)")
+        place.dba.execute(ADD.encode())
+        seen = answers(place.dba)
+        back = propose_undo([row], watch.database, watch.connector, ledger, SystemClock().now())
+        (move,) = ledger.proposals.row(back).proposal.moves
+        assert move.size_bytes > 0
+        assert (move.from_space, move.to_space) == ("fast", "slow")
+        decide(watch, ledger, back)
+        assert [(each.state, each.reason) for each in ledger.moves.rows(proposal_id=back)] == [
+            (MoveState.PLACED, "public.orders is one table")
+        ]
+        assert answers(place.dba) == seen
+        assert ledger.audit.verify().ok
+    assert described(cluster, dbname, "orders") == before
+
+
+@only_newest
+def test_an_agent_that_dies(cluster: Cluster, dbname: str, place: Place) -> None:
+    """After whichever statement, the next agent finds a whole table, splits it, and no constraint is left."""
+    with closing(cluster.connector(dbname)) as connector:
+        for step in range(3):
+            proposal, number = _die_after(place, step)
+            seen = answers(place.dba)
+            with place.agent() as (watch, ledger):
+                watch.act()
+                (row,) = ledger.moves.rows(proposal_id=number)
+                assert row.state is MoveState.PLACED, row.reason
+            assert answers(place.dba) == seen
+            assert place.dba.execute(LEFT).fetchone() == (0,)
+            run(connector, proposal.moves[0].route, undo=True)
+
+
+def _die_after(place: Place, step: int) -> tuple[Proposal, int]:
+    """Propose, approve and begin a split, and die once that statement is done."""
+    execute = PostgresqlMover.execute
+
+    def dies(mover: PostgresqlMover, each: Step) -> None:
+        execute(mover, each)
+        if each == proposal.moves[0].route.steps[step]:
+            raise AgentDied
+
+    with place.agent() as (watch, ledger), pytest.MonkeyPatch.context() as patch:
+        proposal, number = approved(watch, ledger, 1000000 + step)
+        patch.setattr(PostgresqlMover, "execute", dies)
+        with pytest.raises(AgentDied):
+            watch.act()
+    return proposal, number
+
+
+def approved(watch: Watch, ledger: Ledger, border: int = 1000000) -> tuple[Proposal, int]:
+    """A split of orders that waits for its turn."""
+    proposal = watch.split(KEY, Border(column="id", value=str(border)), "fast").proposal
+    assert proposal is not None
+    number = ledger.proposals.store(proposal)
+    ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
+    return proposal, number
+
+
+class AgentDied(BaseException):
+    """What kill -9 is to the rest of the process."""
+
+
+@only_newest
+def test_a_table_in_use(place: Place, cluster: Cluster, dbname: str, cleanup: ExitStack) -> None:
+    """A lock that is not had in time puts the split off, and no constraint stays once the table can be had."""
+    execute, user = PostgresqlMover.execute, cleanup.enter_context(cluster.session(dbname))
+    with place.agent() as (watch, ledger):
+        proposal, _ = approved(watch, ledger)
+
+        def holds(mover: PostgresqlMover, each: Step) -> None:
+            if each == proposal.moves[0].route.steps[2]:
+                user.execute("BEGIN; SELECT FROM orders LIMIT 1")
+            execute(mover, each)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PostgresqlMover, "execute", holds)
+            watch.act()
+        (row,) = ledger.moves.rows()
+        assert row.state is MoveState.APPROVED, row.reason
+        user.execute("COMMIT")
+        wait_until(lambda: bool(watch.act()) and ledger.moves.row(row.id).state is MoveState.PLACED, "it is split")
+        assert place.dba.execute(LEFT).fetchone() == (0,)

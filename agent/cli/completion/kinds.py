@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, Completes] = {
     "explain": Completes((Kind.UNITS,), options={"--proposal": Kind.PROPOSALS}),
     "containers": Completes(options={"--space": Kind.SPACES}),
     "balance": Completes(options={"--space": Kind.SPACES}),
+    "split": Completes((Kind.UNIT_KEYS,), options={"--to": Kind.SPACES}),
     "prove": Completes(options={"--slow": Kind.SPACES, "--fast": Kind.SPACES}),
     "show": Completes((Kind.PROPOSALS,)),
     "approve": Completes((Kind.UNDECIDED,)),
