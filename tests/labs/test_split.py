@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +24,7 @@ from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.splitting import REJOIN, Border
 from tests.contract.asking import run
+from tests.documents import check_document
 from tests.labs.postgresql import Cluster, installations, wait_until
 from tests.labs.test_long_transactions import Place
 from tests.unit.samples import a_proposal
@@ -276,6 +279,22 @@ def decide(watch: Watch, ledger: Ledger, number: int | None) -> None:
     assert number is not None
     ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
     watch.act()
+
+
+@only_newest
+def test_the_command(place: Place) -> None:
+    """A dry run of the command prints the very statements, as a document of its published schema."""
+    arguments = ["split", KEY, "--column", "id", "--border", "1000000", "--to", "fast", "--json"]
+    program = [sys.executable, "-m", "hotplace", "--config", str(place.path)]
+    done = subprocess.run([*program, *arguments], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    check_document(arguments, document)
+    (move,) = document["moves"]
+    with place.agent() as (watch, ledger):
+        proposal, _ = approved(watch, ledger)
+    assert [step["sql"] for step in move["statements"]] == [step.sql for step in proposal.moves[0].route.steps]
+    assert place.dba.execute("SELECT relkind::text FROM pg_class WHERE relname = 'orders'").fetchone() == ("r",)
 
 
 @only_newest
