@@ -194,3 +194,13 @@ def test_columns_made_late_are_packed_like_others() -> None:
     assert sum(made) == 0
     assert encode_arrays({"a": late}) == encode_arrays({"a": figures[rows]})
     assert sum(made) == len(rows)
+
+
+def test_history_that_holds_more_than_it_says_is_refused() -> None:
+    """A blob whose frame is intact and that is longer or shorter than its head says was not written by this code."""
+    whole = zstandard.ZstdDecompressor().decompress(
+        encode_history(np.arange(5, dtype=np.int64), np.ones((1, 5), dtype=np.uint32))
+    )
+    for other in (whole + b"x", whole[:-1]):
+        with pytest.raises(ValueError, match=f"with {len(other)} bytes, expected 1 and {len(whole)}"):
+            decode_history(zstandard.ZstdCompressor(write_checksum=True).compress(other))

@@ -102,7 +102,7 @@ def test_an_approved_move_is_cancelled_at_once(ledger: Ledger) -> None:
 def test_spaces_are_closed_and_opened_once(ledger: Ledger) -> None:
     """The first word counts, and both are in the audit chain."""
     assert ledger.arrivals.close("shop", "ssd", who="ann", reason="retired")
-    assert not ledger.arrivals.close("shop", "ssd", who="bob", reason="too")
+    assert ledger.arrivals.close("shop", "ssd", who="bob", reason="too") is False
     (row,) = ledger.arrivals.rows("shop")
     assert (row.space, row.who, row.reason) == ("ssd", "ann", "retired")
     assert ledger.arrivals.rows("other") == []

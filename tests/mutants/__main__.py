@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,7 @@ def main() -> int:
     if not asked.named:
         covered = _covered(again=asked.cover)
         mutants = draw(DRAWN, asked.seed, tuple(asked.rooms or ROOMS))[: asked.first]
-        _run_drawn(mutants, covered, asked.most_seconds, retry=asked.retry)
+        _run_drawn(mutants, covered, asked.most_seconds, asked.jobs, retry=asked.retry)
     return int(survived > 0)
 
 
@@ -49,6 +51,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rooms", nargs="*", help="other folders to draw from")
     parser.add_argument("--cover", action="store_true", help="see again which test passes by which line")
     parser.add_argument("--most-seconds", type=float, default=MOST_SECONDS, help="of tests for one mistake")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--retry", action="store_true", help="run again what survived")
     return parser.parse_args()
 
@@ -74,17 +77,18 @@ def _covered(*, again: bool) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _run_drawn(mutants: list[Mutant], covered: dict[str, dict[str, Any]], most_seconds: float, *, retry: bool) -> None:
+def _run_drawn(
+    mutants: list[Mutant], covered: dict[str, dict[str, Any]], most_seconds: float, jobs: int, *, retry: bool
+) -> None:
     results = FOLDER / "results.jsonl"
     known = _known(results)
-    for mutant in mutants:
-        before = known.get(mutant.name)
-        if before is None or (retry and before["outcome"] not in DEAD):
-            verdict = _judge(mutant, covered, most_seconds)
-            known[mutant.name] = {"name": mutant.name, "sentence": mutant.sentence, **asdict(verdict)}
-            with results.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(known[mutant.name]) + "\n")
-            print(f"{verdict.outcome:11} {mutant.sentence}  {verdict.by} ({verdict.seconds} s)", flush=True)
+    survivors = {name for name, before in known.items() if before["outcome"] not in DEAD}
+    left = [each for each in mutants if each.name not in known or (retry and each.name in survivors)]
+    for mutant, verdict in _judged(left, covered, most_seconds, jobs):
+        known[mutant.name] = {"name": mutant.name, "sentence": mutant.sentence, **asdict(verdict)}
+        with results.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(known[mutant.name]) + "\n")
+        print(f"{verdict.outcome:11} {mutant.sentence}  {verdict.by} ({verdict.seconds} s)", flush=True)
     found = [known[mutant.name] for mutant in mutants]
     outcomes = Counter(each["outcome"] for each in found)
     for each in found:
@@ -100,13 +104,23 @@ def _known(results: Path) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in map(json.loads, lines)}
 
 
-def _judge(mutant: Mutant, covered: dict[str, dict[str, Any]], most_seconds: float) -> Verdict:
-    tests = passing_by(mutant, covered)
-    if not tests:
-        return Verdict(NOT_COVERED)
-    chosen = list(in_order(tests, most_seconds))
-    limit = 30.0 + 4 * sum(tests[test] for test in chosen)
-    return run(mutant.path, mutant.change.applied(mutant.text), chosen, limit)
+def _judged(
+    mutants: list[Mutant], covered: dict[str, dict[str, Any]], most_seconds: float, jobs: int
+) -> Iterator[tuple[Mutant, Verdict]]:
+    """As they end. Each process imports the libraries once, and forks one of its own for each mistake."""
+    with ProcessPoolExecutor(jobs, initializer=prepare) as pool:
+        running = {}
+        for mutant in mutants:
+            tests = passing_by(mutant, covered)
+            if not tests:
+                yield mutant, Verdict(NOT_COVERED)
+                continue
+            chosen = list(in_order(tests, most_seconds))
+            limit = 120.0 + 8 * sum(tests[test] for test in chosen)  # other processes may keep the machine busy
+            text = mutant.change.applied(mutant.text)
+            running[pool.submit(run, mutant.path, text, chosen, limit)] = mutant
+        for future in as_completed(running):
+            yield running[future], future.result()
 
 
 def passing_by(mutant: Mutant, covered: dict[str, dict[str, Any]]) -> dict[str, float]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from agent.ledger import Ledger
+from agent.ledger.state_names import STATEMENT_TEXTS
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.model.states import MoveState
 from agent.notices.notifier import hurt_proposals
@@ -133,13 +134,15 @@ def test_only_winners(site: Site) -> None:
 
 
 def test_statements_that_are_not_wanted(site: Site) -> None:
-    """Then the engine is never asked for them."""
+    """Then the engine is never asked for them, and texts that were kept when they were wanted are forgotten."""
     site.windows = "statements: none"
     connector = TellingConnector(site.world, worse=40.0)
     with agent(site, connector) as (watch, ledger):
+        ledger.state.save_document("sim", STATEMENT_TEXTS, {"7": "SELECT 1"})
         _, outcome = moved(site, watch, ledger, connector)
         assert (outcome.verdict, outcome.statements) == (OutcomeVerdict.HELPED, None)
         assert connector.asked == 0
+        assert texts_of(ledger, "sim") == {}
 
 
 def test_statements_that_are_refused(site: Site, caplog: pytest.LogCaptureFixture) -> None:

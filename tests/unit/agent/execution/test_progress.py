@@ -7,7 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from agent.execution.progress import update_running_move
+from agent.execution.progress import (
+    FORGET_AFTER_SECONDS,
+    progress_document,
+    progress_from_document,
+    update_running_move,
+)
 from agent.ledger import MoveRow
 from agent.model.states import MoveState
 from connectors.model import Progress
@@ -49,3 +54,23 @@ def test_phases_of_a_rebuild_never_go_back() -> None:
     done = [sum(done_ratios(*phase)) for phase in phases]
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0.0, 4.0)
+
+
+def test_bytes_count_where_no_phase_is_told() -> None:
+    """A quarter of the bytes is a quarter; there is no share of nothing, or where the engine tells none."""
+    bytes_only = replace(ROW, move=a_move())
+    first = update_running_move(bytes_only, Progress(done_bytes=0, total_bytes=100, sentence=""), MADE_AT, None)
+    later = Progress(done_bytes=25, total_bytes=100, sentence="")
+    running = update_running_move(bytes_only, later, MADE_AT + timedelta(seconds=5), first)
+    assert (running.ratio, running.left_seconds) == (0.25, 15.0)
+    assert replace(running, done_bytes=None).ratio is None
+    assert replace(running, total_bytes=0).ratio is None
+
+
+def test_a_figure_is_forgotten_when_it_is_old() -> None:
+    """What another process has left behind is shown for a while, to the second, and not for ever."""
+    running = update_running_move(ROW, told((0.5, 0.0, 0.0, 0.0)), MADE_AT, None)
+    document = progress_document(running)
+    assert progress_from_document(document, MADE_AT + timedelta(seconds=FORGET_AFTER_SECONDS)) == running
+    assert progress_from_document(document, MADE_AT + timedelta(seconds=FORGET_AFTER_SECONDS + 1)) is None
+    assert progress_from_document(progress_document(None), MADE_AT) is None

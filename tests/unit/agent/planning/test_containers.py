@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.planning.containers import without
-from connectors.containers import Container, Room, find_container, others, room_in
-from connectors.model import Space
+from agent.config import DatabaseConfig
+from agent.model.proposals import CONTAINER
+from agent.planning.containers import TakingOut, take_out, without
+from connectors.base import Connector
+from connectors.containers import ByHand, Container, Room, find_container, others, room_in
+from connectors.model import Bundle, Catalog, NoRoute, Route, Space, UnitTable
+from policies.modes.dispatch import UnknownName
+from tests.unit.samples import MADE_AT, a_route
 
 ONE = Container(name="one", path="/d/one", size_bytes=100, used_bytes=60, growth_bytes=50, device="d", holder="A")
 TWO = replace(ONE, name="two", path="/d/two", used_bytes=30, growth_bytes=200)
@@ -58,3 +68,94 @@ def test_less_containers_have_less_room(found: list[Container]) -> None:
         assert rest.free_bytes <= whole.free_bytes
         assert rest.used_bytes + (each.used_bytes or 0) == whole.used_bytes
         assert rest.capacity_bytes == rest.used_bytes + rest.free_bytes
+
+
+SLOW = Space(name="slow", path="", used_bytes=100, free_bytes=400, capacity_bytes=500, containers=ALL)
+DATABASE = DatabaseConfig.model_validate(
+    {"name": "shop", "engine": "simulated", "connection": {}, "tiers": [{"name": "hdd", "spaces": ["slow"]}],
+     "policy": {"head_room": "10%"}}
+)  # fmt: skip
+BY_HAND = ByHand(statements=("REMOVE",), because="only a person may")
+
+
+class Engine:
+    """One space, and a way for each container of it."""
+
+    def __init__(self, *containers: Container, answer: ByHand | NoRoute | None = None) -> None:
+        self.space, self._answer = replace(SLOW, containers=containers), answer
+
+    def catalog(self) -> Catalog:
+        """Without units."""
+        none = np.empty(0, dtype=np.int64)
+        units = UnitTable(
+            physical_id=none, key=(), kind=none.astype(np.int8), size_bytes=none, space=none.astype(np.int32),
+            bundle=none, parent=none,
+        )  # fmt: skip
+        return Catalog(taken_at=MADE_AT, spaces=(self.space,), units=units)
+
+    def identify(self) -> SimpleNamespace:
+        """Some database."""
+        return SimpleNamespace(fingerprint="this one")
+
+    def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
+        """The answer that was given, else a route."""
+        return self._answer or replace(a_route(), bundle=bundle, to_space="")
+
+
+def taken_out(engine: Engine, name: str = "one") -> TakingOut | None:
+    """What there is to do about it."""
+    return take_out(DATABASE, cast(Connector, engine), "slow", name, MADE_AT, asked_by="ann")
+
+
+def test_a_container_that_others_can_take_in_leaves() -> None:
+    """Proposed as one move of the bytes that it holds, by whom, until when, and on what tier it stays."""
+    found = taken_out(Engine(*ALL))
+    assert found is not None
+    assert isinstance(found.answer, Route)
+    assert (found.container, found.space.name) == (ONE, "slow")
+    assert found.proposal is not None
+    (move,) = found.proposal.moves
+    assert (move.size_bytes, move.to_tier, move.reason) == (60, "hdd", CONTAINER)
+    assert (found.proposal.fingerprint, found.proposal.asked_by) == ("this one", "ann")
+    assert found.proposal.expires_at - MADE_AT == timedelta(seconds=DATABASE.proposal_expires_seconds)
+
+
+def test_the_last_bytes_of_the_others_count() -> None:
+    """30 of 72 are used, and a tenth of 72 is head-room: 34 fit; one byte less room and they do not."""
+    fits = replace(ONE, size_bytes=34, used_bytes=34)
+    other = replace(TWO, size_bytes=72, used_bytes=30, growth_bytes=0)
+    found = taken_out(Engine(fits, other))
+    assert found is not None
+    assert isinstance(found.answer, Route)
+    found = taken_out(Engine(fits, replace(other, size_bytes=70)))
+    assert found is not None
+    assert isinstance(found.answer, NoRoute)
+    assert (found.answer.code, found.proposal) == ("no_room", None)
+
+
+@pytest.mark.parametrize(("answer", "shown"), [(None, NoRoute), (BY_HAND, ByHand)])
+def test_where_room_is_unknown_only_a_person_goes_on(answer: ByHand | None, shown: type) -> None:
+    """He can look; the agent must not guess. What is known not to fit is refused to both."""
+    found = taken_out(Engine(ONE, replace(TWO, used_bytes=None), answer=answer))
+    assert found is not None
+    assert isinstance(found.answer, shown)
+    assert found.proposal is None
+    full = taken_out(Engine(ONE, replace(TWO, used_bytes=TWO.size_bytes, growth_bytes=0), answer=answer))
+    assert full is not None
+    assert isinstance(full.answer, NoRoute)
+    assert full.answer.code == "no_room"
+
+
+def test_what_cannot_leave_is_told() -> None:
+    """The only container of its holder, the only one at all, one that the engine keeps, and names that are none."""
+    alone = taken_out(Engine(ONE, FOREIGN))
+    assert alone is not None
+    assert isinstance(alone.answer, NoRoute)
+    assert alone.answer.code == "only_one"
+    assert taken_out(Engine(ONE)) is None
+    kept = taken_out(Engine(*ALL, answer=NoRoute(code="in_use", sentence="it is in use")))
+    assert kept is not None
+    assert kept.answer == NoRoute(code="in_use", sentence="it is in use")
+    for space, name in (("fast", "one"), ("slow", "five")):
+        with pytest.raises(UnknownName, match="there are"):
+            take_out(DATABASE, cast(Connector, Engine(*ALL)), space, name, MADE_AT)

@@ -319,3 +319,17 @@ def test_the_sampler_tells_how_fast_units_grow(desk: Desk) -> None:
     growth = desk.picture().growth
     assert growth is not None
     assert not growth.rate.any()
+
+
+def test_a_plan_whose_moves_have_no_way_after_all_rounds_moves_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the part that has one, either: what makes room for a move without a way would be a loss."""
+    free = desk.plan()
+    desk.engine.stuck = {keys(free)[0]}
+    monkeypatch.setattr("agent.planning.planner.ROUNDS", 1)
+    planning = desk.plan()
+    assert (planning.plan.moves, planning.routes, planning.costs) == ((), (), ())
+    assert (planning.plan.wait_saved_per_hour, planning.plan.gap_ratio) == (0.0, 1.0)
+    monkeypatch.undo()
+    assert keys(desk.plan()), "with more rounds, another plan"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.verification.effect import LEAST_AFTER, LEAST_BEFORE, Effect, _with_feedback, estimate
+from agent.verification.effect import LEAST_AFTER, LEAST_BEFORE, Effect, _window_error, _with_feedback, estimate
 from agent.verification.judgement import LOOKS, look_seconds
-from agent.verification.usual_wait import Evidence, queue_curve
+from agent.verification.usual_wait import Evidence, UsualWait, queue_curve
 from connectors.model import F64
 from tests.bench.verify import judged_moves
 
@@ -165,3 +167,29 @@ def test_known_effects_are_told() -> None:
     assert sum(each.verdict is OutcomeVerdict.HURT for each in hurt) >= 4
     assert not [each for each in hurt if each.verdict is OutcomeVerdict.HELPED]
     assert np.mean([each.holds for each in every]) > 0.8
+
+
+def test_intervals_without_reads_are_left_out() -> None:
+    """Of what was read for nothing, or waited for without a read, there is no wait per operation."""
+    made = evidence(10)
+    for name in ("waited", "expected"):
+        column = getattr(made, name).copy()
+        column[[2, 5]] = 0.0, np.nan
+        assert len(replace(made, **{name: column}).with_reads()) == 8
+
+
+def test_much_noise_alone_is_no_change() -> None:
+    """The mean of waits is above their usual one where they scatter: before as much as after."""
+    found = estimated(evidence(720, noise=0.6), evidence(240, noise=0.6, start=720))
+    assert abs(found.change) < 0.08
+
+
+def test_the_error_of_a_short_time_is_that_of_its_noise() -> None:
+    """Of independent intervals: what the mean of sixteen misses by, also where only three times as many were seen."""
+
+    def noise(seed: int) -> Evidence:
+        return evidence(48, noise=0.1, seed=seed)
+
+    usual = cast(UsualWait, SimpleNamespace(expect=lambda of: of.expected))
+    told = np.mean([_window_error(usual, noise(seed), 16, 16) for seed in range(60)])
+    assert 0.8 < told / (0.1 / 4) < 1.3

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.model.proposals import UNDO, WorkForecast
-from agent.verification.verifier import measure
+from agent.model.statements import ComparedStatements, StatementChange
+from agent.verification.verifier import measure, with_statements
 from connectors.model import DatabaseDemand
 from tests.unit.samples import a_move, a_proposal, an_effect
 
 PROPOSAL = a_proposal(a_move())  # predicts 900 of 1200 seconds per hour
+_WORSE = StatementChange(
+    id="7", executions_before=100.0, executions_after=100.0, seconds_before=0.01, seconds_after=0.02,
+    read_wait_before=0.005, read_wait_after=0.015, reads_before=5.0, reads_after=5.0,
+    change=1.0, change_low=0.8, change_high=1.2,
+)  # fmt: skip
+SLOWER = ComparedStatements(compared=5, slower_count=1, faster_count=0, slower=(_WORSE,))
 
 
 def demand(wait_ms: float, transactions: float = 100.0) -> DatabaseDemand:
@@ -204,3 +212,22 @@ def test_an_outcome_of_an_older_ledger_is_read() -> None:
     assert older.saved_ratio == older.plain_saved_ratio == pytest.approx(1 - 1 / 8)
     with pytest.raises(ValueError):
         outcome_from_json({name: value for name, value in plain.items() if name != "verdict"})
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [(-0.6, OutcomeVerdict.HURT_FOR_SOME), (0.0, OutcomeVerdict.HURT_FOR_SOME), (0.3, OutcomeVerdict.HURT)],
+)
+def test_slower_statements_change_every_verdict_but_harm(change: float, verdict: OutcomeVerdict) -> None:
+    """Harm for all says more than harm for some; without slower ones the verdict stays as it is."""
+    outcome = measure(PROPOSAL, demand(40.0), demand(40.0), 60.0, effect=an_effect(change))
+    found = with_statements(outcome, SLOWER)
+    assert (found.verdict, found.statements) == (verdict, SLOWER)
+    assert with_statements(outcome, replace(SLOWER, slower=())).verdict is outcome.verdict
+
+
+def test_what_was_not_measured_stays_so() -> None:
+    """A slower statement is no verdict on moves that no figure judges."""
+    outcome = measure(PROPOSAL, DatabaseDemand(), DatabaseDemand(), 60.0)
+    assert outcome.verdict is OutcomeVerdict.UNMEASURED
+    assert with_statements(outcome, SLOWER).verdict is OutcomeVerdict.UNMEASURED
