@@ -18,6 +18,7 @@ from agent.ledger import (
     MoveRow,
     NotCovered,
     NotSigned,
+    ProposalExpired,
     Refused,
     RuleState,
     Untrusted,
@@ -102,6 +103,20 @@ def test_a_signed_rule_approves_what_it_covers(ledger: Ledger, clock: StillClock
     (approved,) = ledger.audit.rows(event="proposal.approved")
     assert (approved.facts["rule"], approved.facts["digest"]) == (number, row.digest)
     assert ledger.audit.verify().ok
+
+
+def test_a_rule_approves_only_what_waits_for_a_decision(ledger: Ledger, clock: StillClock, people: Two) -> None:
+    """Not what a person has rejected, nor what came too late."""
+    sign(ledger, ledger.rules.propose(a_rule(clock), who="carl", origin="tty"), people[0])
+    rejected = propose(ledger)
+    ledger.proposals.reject(rejected, who="bert", origin="tty", reason="not now")
+    with pytest.raises(WrongState, match="is rejected and cannot be approved"):
+        ledger.rules.approve(rejected)
+    late = propose(ledger, key="public.t2", expires_at=clock.now() + timedelta(minutes=1))
+    clock.sleep(120.0)
+    ledger.proposals.expire_due()
+    with pytest.raises(ProposalExpired):
+        ledger.rules.approve(late)
 
 
 def test_what_goes_beyond_a_limit_waits_for_a_person(ledger: Ledger, clock: StillClock, people: Two) -> None:
@@ -312,6 +327,7 @@ def test_the_document_says_each_limit(ledger: Ledger, clock: StillClock) -> None
     number = ledger.rules.propose(rule, who="carl", origin="tty")
     lines = ledger.rules.document(number).text.splitlines()
     assert lines[0] == "hotplace standing rule 1"
+    assert lines[1] == f"ledger: {ledger.audit.rows(100)[-1].hash}", "which ledger it is for: the hash of its first row"
     names = [line.partition(":")[0] for line in lines[1:]]
     assert names == ["ledger", "database", "fingerprint", "rule", *rule.limits, "sequence"]
     assert ledger.rules.row(number).rule == rule

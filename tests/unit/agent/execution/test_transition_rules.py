@@ -309,3 +309,14 @@ def test_what_is_put_off_says_each_reason_once() -> None:
 def test_errors_say_how_a_try_ended(error: ConnectorError | None, end: TryEnd) -> None:
     """A hold may pass like a lock, and is neither an error nor worth another try."""
     assert classify_end(error) is end
+
+
+def test_a_way_back_rests_and_is_tried_again_unless_it_is_stopped() -> None:
+    """Of what is as it was: a person's order, the end of the window and that of the agent count as ever."""
+    inspection = Inspection(home=Home.SOURCE, sentence="at home", size_bytes=1, on_disk=None)
+    findings = Findings(inspection=inspection, arrived=False, patience=Next.GIVE_UP, leftovers="", obstacles="")
+    result = TryResult(end=TryEnd.REFUSED, error="it broke", advice="Mend it.", way_back=True)
+    for orders in all_orders():
+        step = next_step(result, orders, findings)
+        rests = step.state is MoveState.APPROVED and step.rest_seconds == LONG_REST_SECONDS
+        assert rests == (orders.continuation is Continuation.GO_ON), orders
