@@ -1,4 +1,9 @@
-"""The contract for engines that tell which blocks of a unit their buffer pool holds; optional in a connector."""
+"""The contracts for engines that tell of the inside of units; optional in a connector.
+
+``SeesBlocks``: which blocks of a unit the buffer pool holds. ``SeesValues``: values of a column at borders of block
+ranges. These are user data, though only the least and the greatest of a column in single blocks: they are not recorded,
+logged or counted by a metric, and ``values_at`` is called only where the configuration allows it.
+"""
 
 from __future__ import annotations
 
@@ -64,4 +69,85 @@ class SeesBlocks(Protocol):
 
     def read_blocks(self) -> BlockReader:
         """A reader; the first look connects."""
+        ...
+
+
+# -- values at borders of block ranges ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateColumn:
+    """A column whose ranges a table could be split by, as the catalog describes it: no values."""
+
+    name: str  # not quoted
+    type_name: str  # as the engine writes it
+    is_time: bool  # its numbers are seconds since the epoch
+    is_key: bool  # the primary key, a unique key or the partition key begins with it
+    nullable: bool
+    correlation: float  # -1 to 1, between its values and the order of rows in the file; NaN: not known
+    readable: bool  # this login may read its values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A value of a column."""
+
+    number: float  # for comparing; finite
+    text: str  # as the engine reads it back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockValues:
+    """Least and greatest value of a column in one block."""
+
+    block: int
+    least: Value
+    greatest: Value
+
+
+class ValueReader(Protocol):
+    """A session of its own. Use from one thread at a time."""
+
+    def candidates(self, physical_id: int) -> tuple[CandidateColumn, ...]:
+        """Columns of a unit with an order that numbers or times have; none of an index. Reads the catalog alone.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        ...
+
+    def values_at(self, physical_id: int, column: str, borders: I64, seconds: float) -> tuple[BlockValues, ...]:
+        """Values in the two blocks at each of some borders: in the one before it, and in the one that begins there.
+
+        Args:
+            physical_id: of the unit.
+            column: name of a candidate.
+            borders: numbers of blocks.
+            seconds: no further border is looked at after this time, and no look lasts longer.
+
+        Returns:
+            By block, rising; without blocks that hold no value of it, and of borders that were reached.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the session."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+@runtime_checkable
+class SeesValues(Protocol):
+    """Optional in a connector: values at borders of block ranges."""
+
+    def read_values(self) -> ValueReader:
+        """A reader; the first call of it connects."""
         ...

@@ -13,7 +13,7 @@ from agent.block_heat.choice import LookedAt
 from agent.block_heat.stored import UnitBorders, load_borders, save_borders
 from agent.ledger import Ledger
 from connectors.base import Clock, Connector, PrivilegeMissing
-from connectors.border_values import CandidateColumn, SeesValues, ValueReader
+from connectors.blocks import CandidateColumn, SeesValues, ValueReader
 from policies.block_heat.border_history import BorderLook, with_look
 from policies.block_heat.borders import FoundBorder, best_border, borders_to_look_at, columns_to_read, find_border
 from policies.block_heat.concentration import Shape, concentrate

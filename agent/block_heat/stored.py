@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.ledger import Ledger
 from agent.ledger.state_names import BLOCK_BORDERS, BLOCK_HEAT
-from connectors.border_values import CandidateColumn
+from connectors.blocks import CandidateColumn
 from connectors.string_column import StringColumn
 from policies.block_heat.border_history import BorderLook, history_document, history_from_document
 from policies.block_heat.range_heat import RangeHeat, heat_arrays, heat_from_arrays

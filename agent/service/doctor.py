@@ -17,7 +17,7 @@ import numpy as np
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.keys import SignatureInvalid, Signers
 from connectors.base import AuthenticationFailed, Clock, Connector, DriverMissing, HotplaceError, PrivilegeMissing
-from connectors.border_values import SeesValues
+from connectors.blocks import SeesValues
 from connectors.findings import Finding
 from connectors.formatting import format_bytes, format_ratio
 from connectors.model import Catalog, Identity, Space

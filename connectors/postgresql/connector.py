@@ -7,8 +7,7 @@ from datetime import datetime
 from ipaddress import ip_address
 
 from connectors.base import Clock, ForegroundReads, Lease, Mover
-from connectors.blocks import BlockReader
-from connectors.border_values import ValueReader
+from connectors.blocks import BlockReader, ValueReader
 from connectors.containers import ByHand
 from connectors.findings import Capability, Finding
 from connectors.model import (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.border_values import BlockValues, CandidateColumn
+from connectors.blocks import BlockValues, CandidateColumn
 from connectors.model import F64, I64
 from policies.block_heat.concentration import AS_GOOD, LARGEST_PART, LEAST_OF_READS, greatest_sum, hottest_reads
 from policies.block_heat.range_heat import RangeHeat

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite, isnan
 
-from connectors.border_values import CandidateColumn
+from connectors.blocks import CandidateColumn
 from connectors.formatting import format_ratio, format_seconds
 from policies.block_heat.border_history import BorderLook, Wandering, wandering
 from policies.block_heat.borders import FoundBorder, columns_to_read

@@ -8,7 +8,7 @@ import pytest
 from agent.block_heat.stored import UnitBorders, save_block_heat, save_borders
 from agent.ledger import Ledger
 from agent.model.clock import SystemClock
-from connectors.border_values import CandidateColumn
+from connectors.blocks import CandidateColumn
 from policies.block_heat.border_history import BorderLook
 from policies.block_heat.borders import FoundBorder
 from policies.block_heat.range_heat import RangeHeat, with_turnover

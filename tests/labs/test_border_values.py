@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from connectors.base import PrivilegeMissing
-from connectors.border_values import SeesValues, ValueReader
+from connectors.blocks import SeesValues, ValueReader
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.labs.postgresql import Cluster
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from connectors.counters.grouping import GroupBy, busy
 from connectors.db2.reading.names import Part, physical_id
 from connectors.db2.session.sessions import Row
-from connectors.grouping import GroupBy, busy
 from connectors.model import I64
 
 # How the rows of one unit make up its counter.

@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from connectors.counters.demand_rates import build_demand
 from connectors.db2.reading.attribution import KindOfPages, divide, session_reads, spread_seconds, sums
 from connectors.db2.reading.backups import USUAL, space_key
 from connectors.db2.reading.catalog import Homes
 from connectors.db2.reading.sampler import BACKUPS, DISTURBED_ALL, UNCOUNTED
 from connectors.db2.reading.space_counters import KINDS
-from connectors.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Demand, Interval, Signal
 from connectors.storage_io import SpaceFigures
 

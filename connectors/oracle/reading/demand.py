@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from connectors.demand_rates import build_demand
+from connectors.counters.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Bools, Catalog, Demand, Interval, Signal
 from connectors.oracle.reading.catalog import Shape
 from connectors.oracle.reading.read_kinds import divide_reads

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing
-from connectors.grouping import GroupBy
+from connectors.counters.grouping import GroupBy
 from connectors.model import F64, I64, Sample
 from connectors.oracle.reading.roles import role_figures
 from connectors.oracle.reading.spaces import place_of

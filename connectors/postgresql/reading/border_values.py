@@ -9,7 +9,7 @@ from typing import Self
 from psycopg import sql
 
 from connectors.base import Clock, PrivilegeMissing
-from connectors.border_values import BlockValues, CandidateColumn, Value
+from connectors.blocks import BlockValues, CandidateColumn, Value
 from connectors.model import I64
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.session.sessions import ReadSession, Row, milliseconds
@@ -51,7 +51,7 @@ class BorderValueReader:
             raise _may_not(column, row)
         text = query("border_times") if row[2] else query("border_values")
         parts = {"column": sql.Identifier(column), "table": sql.Identifier(row[7], row[8])}
-        statement = sql.SQL(text.decode()).format(**parts).as_bytes(None)  # type: ignore[arg-type]  # our own file
+        statement = sql.SQL(text.decode()).format(**parts).as_bytes(None)
         until = self._clock.monotonic() + seconds
         found: list[BlockValues] = []
         for border in sorted(set(borders.tolist())):

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.demand_rates import build_demand
+from connectors.counters.demand_rates import build_demand
 from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, Demand, Interval, Signal
 from connectors.postgresql.reading.catalog import BLOCK_BYTES, Shape
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.demand_rates import build_demand
+from connectors.counters.demand_rates import build_demand
 from connectors.model import F64, I64, SIGNALS, Catalog, DatabaseDemand, Demand, Interval, Signal
 from connectors.sqlserver.reading.large_objects import with_large_objects
 from connectors.sqlserver.reading.sampler import BACKUP, BYTES_FIGURE, SWEEP

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing, TimedOut
+from connectors.counters.grouping import GroupBy, busy
 from connectors.formatting import format_seconds
-from connectors.grouping import GroupBy, busy
 from connectors.model import F64, I64, Sample
 from connectors.sqlserver.reading.keys import unit_ids
 from connectors.sqlserver.reading.roles import role_figures

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.border_values import BlockValues, CandidateColumn, Value
+from connectors.blocks import BlockValues, CandidateColumn, Value
 from connectors.model import F64
 from policies.block_heat.border_history import (
     KEPT_LOOKS,

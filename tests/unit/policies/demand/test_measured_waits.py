@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.demand_rates import build_demand
+from connectors.counters.demand_rates import build_demand
 from connectors.model import SIGNALS, Catalog, Demand, Signal
 from connectors.storage_io import SpaceFigures
 from policies.demand.measured_waits import in_measured_waits
