@@ -202,7 +202,8 @@ def database(lab: OracleHarness, folder: Path) -> dict[str, Any]:
 
 def by_tenth(reads: F64) -> F64:
     """Shares of ten parts of the blocks, shape ``(10,)``."""
-    return np.array([part.sum() for part in np.array_split(reads, 10)]) / reads.sum()
+    parts = np.array([part.sum() for part in np.array_split(reads, 10)], dtype=np.float64)
+    return np.asarray(parts / reads.sum(), dtype=np.float64)
 
 
 class Load:

@@ -48,6 +48,14 @@ WHERE = {
         emulated=True,
         schema="SCRATCH",
     ),
+    "oracle": Where(
+        "SLOW",
+        "FAST",
+        "The emulated server of tests/labs/oracle: its rules were written from documentation, and cases and rules had "
+        "one author. What is seen here is what that server does, not Oracle's.",
+        emulated=True,
+        schema="SCRATCH",
+    ),
 }
 
 

@@ -15,6 +15,7 @@ from tests.labs.db2.server import PROVER as DB2_PROVER
 from tests.labs.db2.server import TS_FAST, TS_SLOW
 from tests.labs.db2.sessions import User
 from tests.labs.db2.text import DATABASE
+from tests.labs.oracle.harness import PASSWORD, running_harness
 from tests.labs.postgresql import installations, running_cluster
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.world import PROVER, add_scratch
@@ -96,7 +97,7 @@ def sqlserver(folder: Path) -> Iterator[dict[str, Any]]:
         yield sqlserver_values(lab, folder)
 
 
-SCRATCH = "SCRATCH"  # as Db2 has the name
+SCRATCH = "SCRATCH"  # as Db2 and Oracle have the name
 LOCKED_SECONDS = 0.1  # that a copy by LOAD and a SWAP keep their locks
 
 
@@ -142,3 +143,26 @@ def db2(folder: Path) -> Iterator[dict[str, Any]]:
     """The emulated server, 11.5."""
     with scratch_db2() as server:
         yield db2_values(server, folder)
+
+
+COPY_SECONDS = 0.05  # long enough to be seen by another session
+
+
+@contextmanager
+def oracle(folder: Path) -> Iterator[dict[str, Any]]:
+    """The emulated server, 19c Enterprise Edition."""
+    with running_harness("prove") as lab:
+        lab.add_owner(SCRATCH)
+        lab.database.least_seconds = COPY_SECONDS
+        password = folder / "password"
+        password.write_text(PASSWORD, encoding="utf-8")
+        password.chmod(0o600)
+        yield {
+            "name": "real",
+            "engine": "oracle",
+            "connection": {
+                "host": "127.0.0.1", "port": lab.server.port, "service": "orclpdb1", "user": SCRATCH,
+                "password": {"file": str(password)}, "lock_timeout": "1s",
+            },
+            "tiers": tiers("FAST", "SLOW"),
+        }  # fmt: skip

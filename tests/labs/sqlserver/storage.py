@@ -127,7 +127,8 @@ class AllocationUnit:
     def allocate(self, file: DataFile, pages: int) -> None:
         """Pages of a file: the rest of the last extent, then extents of its own."""
         while pages > 0:
-            first, room = self.slack.pop(file.file_id, None) or file.new_extents(pages)
+            left = file.file_id in self.slack
+            first, room = self.slack.pop(file.file_id) if left else file.new_extents(pages)
             taken = min(room, pages)
             if room > taken:
                 self.slack[file.file_id] = (first + taken, room - taken)
