@@ -348,8 +348,8 @@ class Daemon:
                 # Not from the ledger alone: the last sample is in memory only, and without it each reload would lose an
                 # interval.
                 watch.continue_from(before[name])
-        for error in claim_all(self._watches.values()):  # the others go on; acting says so again when it has to do
-            log.error("only watched", error=str(error), advice=error.advice)
+        for held in claim_all(self._watches.values()):  # the others go on; acting says so again when it has to do
+            log.error("only watched", error=str(held), advice=held.advice)
         self._scheduler = self._schedule()
         self._scheduler.start()
         log.info("configuration reloaded", path=str(self._path))

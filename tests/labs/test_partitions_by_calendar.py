@@ -88,7 +88,7 @@ def table(dba: psycopg.Connection) -> str:
 
 def homes(dba: psycopg.Connection) -> dict[int, str]:
     """Where the partition of each day from today on is."""
-    found = dict(dba.execute(HOMES).fetchall())
+    found: dict[str, str] = dict(dba.execute(HOMES).fetchall())
     return {days: found[name] for days in range(-5, 10) if (name := f"Orders_{day(days, '%Y_%m_%d')}") in found}
 
 

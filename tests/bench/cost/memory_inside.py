@@ -29,6 +29,7 @@ def stages(config_path: Path, tables: int, conninfo: str) -> None:
     from agent.config import load
     from agent.ledger import Ledger
     from agent.model.clock import SystemClock
+    from agent.service.claiming import claim
     from agent.service.daemon import Daemon
     from agent.service.memory import return_large_blocks
 
@@ -44,7 +45,7 @@ def stages(config_path: Path, tables: int, conninfo: str) -> None:
         server.start()
         daemon._schedule()
         (watch,) = daemon._watches.values()
-        daemon._claim(watch)
+        claim(watch)
         told("metrics, schedule, session")
         turn = 0
 
