@@ -23,6 +23,7 @@ from agent.ledger.chain.anchors import find_anchors
 from agent.ledger.grouping import groups_of
 from agent.model.proposals import UNDO, WAY_BACK
 from agent.model.states import ACTIONABLE, IN_PLACE
+from connectors.model import UnitKind
 from connectors.simulated.server.language import Move
 from connectors.simulated.server.placement import ONLINE_ROOM, Placement, Running
 from connectors.simulated.server.workload import copy_seconds
@@ -86,6 +87,7 @@ class Oracles:
 
     def __init__(self, site: FaultySite) -> None:
         self._site = site
+        self._slowest = _transactions(site, "hdd")  # per second with all on the disk, of all that was so far
         self._arrivals: dict[int, list[Arrival]] = {}  # by row of the unit
         self._started: dict[tuple[str, int], datetime] = {}  # agent and move -> its first statement
         self._in_window: list[Arrival] = []
@@ -196,7 +198,8 @@ class Oracles:
         bundle = move["route"]["bundle"]
         at = bundle["unit_keys"].index(sent.move.key)
         parent = int(placement.units.parent[row])
-        now = parent if parent >= 0 and '_pkey"' in sent.move.key else int(placement.units.physical_id[row])
+        is_index = UnitKind(int(placement.units.kind[row])) is UnitKind.INDEX  # whatever people call it by now
+        now = parent if parent >= 0 and is_index else int(placement.units.physical_id[row])
         known = bundle["table_ids"][at] if bundle["table_ids"] else now
         return "" if now == known else f"its table had id {known} when it was approved, now {now}"
 
@@ -347,6 +350,8 @@ class Oracles:
     def _pace(self, agent: AgentProgram, heat: float, pages: float) -> None:
         """Heat is that of the sessions' real pace: no counter that jumped, and no clock, has made it more or less."""
         slowest, fastest = (_transactions(self._site, space) for space in ("hdd", "ssd"))
+        # Heat remembers what was: until somebody dropped what was waited for most, all sessions were slower.
+        self._slowest = slowest = min(self._slowest, slowest)
         untouched = not self._site.server.changes and not self._arrivals
         least, most = (0.7 * slowest, 1.6 * slowest) if untouched else (0.5 * slowest, 1.5 * fastest)
         pace = heat / pages
@@ -422,6 +427,8 @@ class Oracles:
                 if (unit := units[key]) is not None and self._cause.get(unit) == (agent.name, row.id)]  # fmt: skip
         if touched or not ours or self._pinned & set(units.values()):
             return
+        if len(ours) < sum(len(row.move.route.bundle.unit_keys) for row in group if row.state in IN_PLACE):
+            return  # a later group has moved some of it again, and answers for what that leaves
         if any(move in numbers for name, move in site.people.dropped | site.people.undone if name == agent.name):
             return  # what a person takes out of a group, knowing what it leaves, is his decision
         if any(_cancelled_by_hand(agent, row) for row in group):

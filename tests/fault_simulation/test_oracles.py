@@ -53,6 +53,19 @@ def test_events_that_are_left_out_do_not_happen() -> None:
     assert sum(alone.struck.values()) <= 1
 
 
+@pytest.mark.parametrize(
+    ("seed", "events"),
+    [
+        (179, (3, 5, 11)),  # an index that was renamed is still one: its approval names its table
+        (187, (5,)),  # what was waited for most is dropped: until then all sessions were slower
+        (211, (0, 3, 4, 7)),  # a later group moves a part of an earlier one again
+    ],
+)
+def test_what_is_no_fault_is_none(seed: int, events: tuple[int, ...]) -> None:
+    """Each of these was taken for a broken promise once."""
+    assert not run(draw(seed).keep(events)).violations
+
+
 def test_every_kind_of_fault_is_drawn() -> None:
     """At every call at which one may strike."""
     events = [event for seed in range(400) for event in draw(seed).events]
