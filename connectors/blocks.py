@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from connectors.model import I64
+from connectors.model import F64, I64
 
 BLOCK_HEAT = "block_heat"  # the capability's name
 
@@ -24,6 +24,14 @@ class ResidentBlocks:
     blocks: int  # of the unit
     reads: float  # from storage, cumulative, by the engine's own counter; NaN: it counts none by unit
     resident: I64  # numbers of blocks, rising; of those that the look lists (``BlockLook.one_in``)
+    # What tells each of them apart at the next look, where their numbers may change as more is known; None: the number.
+    identity: I64 | None = None
+    read_seconds: F64 | None = None  # that the read of each of them took; None: the engine does not say
+
+    @property
+    def identities(self) -> I64:
+        """What tells the resident blocks apart from look to look, in the order of ``resident``."""
+        return self.resident if self.identity is None else self.identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +45,17 @@ class BlockLook:
     units: tuple[ResidentBlocks, ...]  # those that exist, in no order
 
 
+def one_block_in(listed: int, most: int) -> int:
+    """Of how many blocks one is listed, so that no more than ``most`` of so many are: a power of two.
+
+    >>> [one_block_in(blocks, 1000) for blocks in (0, 1000, 1001, 5000)]
+    [1, 1, 2, 8]
+    """
+    return 1 << max(0, -(-listed // most) - 1).bit_length()
+
+
 class BlockReader(Protocol):
-    """A session of its own, for looks. Use from one thread at a time."""
+    """A session of its own, for looks. Use from one thread at a time. Whoever inherits it is a context that closes."""
 
     def look(self, physical_ids: I64) -> BlockLook:
         """Which blocks of these units the pool holds. Takes no lock that others wait for.
@@ -52,11 +69,13 @@ class BlockReader(Protocol):
         """End the session."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        self.close()
 
 
 @runtime_checkable

@@ -147,7 +147,8 @@ class BlockLooker:
             earlier = before[each.physical_id]
             turnover = compare_looks(
                 earlier.resident, each.resident, blocks=each.blocks, block_bytes=second.block_bytes,
-                seconds=seconds, one_in=second.one_in,
+                seconds=seconds, one_in=second.one_in, read_seconds=each.read_seconds,
+                identities=(earlier.identities, each.identities),
             )  # fmt: skip
             counted = max(0.0, each.reads - earlier.reads) if each.reads == each.reads else 0.0
             unit = key[each.physical_id]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from connectors.base import Clock, Crowding, Lease, Mover
+from connectors.blocks import BlockReader
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -29,6 +30,7 @@ from connectors.sqlserver.moving.plan_drift import foreseen, foreseen_back
 from connectors.sqlserver.moving.queues import find_crowding
 from connectors.sqlserver.reading import demand, statements
 from connectors.sqlserver.reading.belongings import hangs_on_index, read_belongings
+from connectors.sqlserver.reading.blocks import PoolReader, block_capability
 from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
 from connectors.sqlserver.reading.definition import Definition, find
 from connectors.sqlserver.reading.disks import homes
@@ -112,6 +114,7 @@ class SqlserverConnector:
             Capability.of("object_counters", rights.sees_objects, "the right to see counters of tables", grant),
             Capability.of("read_times", rights.sees_server, "the right to see read times of files", grant),
             Capability.of("monitor", rights.sees_server, "the right to see other sessions", grant),
+            block_capability(self._session, sees_server=rights.sees_server, advice=grant),
             Capability.of("moves", primary, "a database that can be written here", "Connect to the primary."),
             Capability.of(
                 "online_index_moves",
@@ -147,6 +150,10 @@ class SqlserverConnector:
     def statement_texts(self, ids: Collection[str]) -> Mapping[str, str]:
         """As Query Store has them, without literals."""
         return statements.read_texts(self._session, ids)
+
+    def read_blocks(self) -> BlockReader:
+        """Over a session of its own, by the descriptors of pages in memory."""
+        return PoolReader(self._settings, self._clock)
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Reserved bytes now."""

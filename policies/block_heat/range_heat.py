@@ -38,6 +38,7 @@ class RangeHeat:
     hour: I64  # (hours,) rising, hours since the epoch
     pairs_of_hour: I64  # (hours,) how many pairs of looks each rests on
     by_hour: F64  # (hours, ranges) reads a second
+    waited: F64 | None = None  # (ranges,) estimated seconds that reads took; None: the engine does not say
 
     @property
     def ranges(self) -> int:
@@ -55,6 +56,18 @@ class RangeHeat:
     def coverage(self) -> float:
         """Share of the reads that the engine counted which the looks account for, at most 1; NaN: it counts none."""
         return min(1.0, self.estimated / self.counted) if self.counted > 0 else float("nan")
+
+    def wait_share(self, first_block: int, blocks: int) -> float:
+        """Share of the time that reads took which went to reads of these blocks; NaN: the engine does not say.
+
+        Of a range that lies in them in part, as much as it does.
+        """
+        if self.waited is None or not self.waited.sum():
+            return float("nan")
+        edges = np.minimum(np.arange(self.ranges + 1) * self.width, self.blocks)
+        upto = np.concatenate(([0.0], np.cumsum(self.waited)))
+        first, end = np.interp([first_block, first_block + blocks], edges, upto)
+        return float((end - first) / upto[-1])
 
 
 def first_heat(turnover: Turnover) -> RangeHeat:
@@ -88,6 +101,7 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
     reads[heat.pairs % HALVES] += found
     return replace(
         _with_hour(heat, found / turnover.seconds, int(at_hour)),
+        waited=_with_waits(heat.waited, fades, turnover),
         blocks=int(turnover.blocks.sum()),
         reads=reads,
         seen=heat.seen * fades + float(turnover.came.sum()) / turnover.one_in,
@@ -99,10 +113,17 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
     )
 
 
+def _with_waits(waited: F64 | None, fades: float, turnover: Turnover) -> F64 | None:
+    if waited is None:
+        return None if turnover.read_seconds is None else turnover.waits()
+    return np.asarray(waited * fades + turnover.waits(), dtype=np.float64)
+
+
 def _with_ranges(heat: RangeHeat, width: int, ranges: int) -> RangeHeat:
     """The same in wider ranges and in more or fewer of them."""
     reads, by_hour = (_resize(_merge_ranges(each, width // heat.width), ranges) for each in (heat.reads, heat.by_hour))
-    return replace(heat, width=width, reads=reads, by_hour=by_hour)
+    waited = None if heat.waited is None else _resize(_merge_ranges(heat.waited[None], width // heat.width), ranges)[0]
+    return replace(heat, width=width, reads=reads, by_hour=by_hour, waited=waited)
 
 
 def _merge_ranges(columns: F64, times: int) -> F64:
@@ -135,6 +156,7 @@ def _with_hour(heat: RangeHeat, rate: F64, hour: int) -> RangeHeat:
 def heat_arrays(heat: RangeHeat) -> dict[str, NDArray[Any]]:
     """For the ledger."""
     return {
+        **({} if heat.waited is None else {"waited": heat.waited}),
         "facts": np.array([getattr(heat, name) for name in _FACTS], dtype=np.float64),
         "reads": heat.reads,
         "hour": heat.hour,
@@ -154,4 +176,5 @@ def heat_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RangeHeat:
         hour=arrays["hour"].astype(np.int64),
         pairs_of_hour=arrays["pairs_of_hour"].astype(np.int64),
         by_hour=arrays["by_hour"].astype(np.float64),
+        waited=arrays["waited"].astype(np.float64) if "waited" in arrays else None,
     )  # fmt: skip

@@ -42,6 +42,7 @@ class Turnover:
     after: F64  # at the second
     came: F64  # resident at the second and not at the first
     seconds: float  # between the looks
+    read_seconds: F64 | None = None  # that the reads of those took; None: the engine does not say
 
     def reads(self) -> F64:
         """Reads from storage of each range between the looks by the model, at least ``came``. Shape ``(ranges,)``."""
@@ -49,9 +50,26 @@ class Turnover:
         share = np.minimum(self.came / outside, _SATURATED)
         return np.asarray(np.maximum(-outside * np.log1p(-share), self.came), dtype=np.float64)
 
+    def waits(self) -> F64:
+        """Seconds that these reads took, each as long as those that were seen in its range; 0: the engine does not say.
+
+        Shape ``(ranges,)``.
+        """
+        if self.read_seconds is None:
+            return np.zeros(len(self.came))
+        return np.asarray(self.reads() * self.read_seconds / np.maximum(self.came, 1.0), dtype=np.float64)
+
 
 def compare_looks(
-    before: I64, after: I64, *, blocks: int, block_bytes: int, seconds: float, one_in: int = 1
+    before: I64,
+    after: I64,
+    *,
+    blocks: int,
+    block_bytes: int,
+    seconds: float,
+    one_in: int = 1,
+    identities: tuple[I64, I64] | None = None,
+    read_seconds: F64 | None = None,
 ) -> Turnover:
     """The turnover between two looks at the same unit.
 
@@ -62,14 +80,18 @@ def compare_looks(
         block_bytes: size of a block.
         seconds: between the looks, positive.
         one_in: both looks list one block in so many, chosen by its number.
+        identities: what tells blocks apart, of ``before`` and ``after``; None: their numbers.
+        read_seconds: that the read of each of ``after`` took; None: the engine does not say.
     """
     width = blocks_per_range(blocks)
     ranges = -(-blocks // width)
-    came = np.setdiff1d(after, before, assume_unique=True)
+    earlier, later = (before, after) if identities is None else identities
+    came = np.isin(later, earlier, assume_unique=True, invert=True)
 
-    def by_range(numbers: I64) -> F64:
-        inside = numbers[numbers < blocks]  # the unit may have been cut short between the looks
-        return np.bincount(inside // width, minlength=ranges).astype(np.float64) * one_in
+    def by_range(numbers: I64, each: F64 | None = None) -> F64:
+        inside = numbers < blocks  # the unit may have been cut short between the looks
+        weights = None if each is None else each[inside]
+        return np.bincount(numbers[inside] // width, weights, minlength=ranges).astype(np.float64) * one_in
 
     held = np.full(ranges, float(width))
     held[-1:] = blocks - width * (ranges - 1)
@@ -80,6 +102,7 @@ def compare_looks(
         blocks=held,
         before=np.minimum(by_range(before), held),
         after=np.minimum(by_range(after), held),
-        came=np.minimum(by_range(came), held),
+        came=np.minimum(by_range(after[came]), held),
         seconds=seconds,
+        read_seconds=None if read_seconds is None else by_range(after[came], read_seconds[came]),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isnan
 
 from connectors.formatting import format_bytes, format_ratio, format_wait
 from policies.block_heat.concentration import LEAST_SEEN, Concentration, Shape
@@ -63,11 +64,12 @@ def _say_unknown(heat: RangeHeat, _found: Concentration, _saves: float, _fastest
 
 def _part(heat: RangeHeat, found: Concentration) -> str:
     assert found.part is not None, "this shape has one"
-    share = found.part.share
+    share, of_wait = found.part.share, heat.wait_share(found.part.first_block, found.part.blocks)
+    waits = "" if isnan(of_wait) else f", {format_ratio(of_wait)} of the time that these took"
     return (
         f"{format_bytes(found.part.blocks * heat.block_bytes)} ({format_ratio(share.of_blocks)} of it) take "
         f"{format_ratio(share.of_reads)} of its reads from storage ({format_ratio(share.low)} to "
-        f"{format_ratio(share.high)})"
+        f"{format_ratio(share.high)}){waits}"
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.clock import SystemClock
+from connectors.base import Clock
 from connectors.model import NoRoute, Route
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
@@ -23,7 +24,7 @@ Connect = Callable[..., SqlserverConnector]
 
 @contextmanager
 def connected(
-    lab: Lab, driver: OdbcDriver, folder: Path, account: Account = MOVER, **others: Any
+    lab: Lab, driver: OdbcDriver, folder: Path, account: Account = MOVER, clock: Clock | None = None, **others: Any
 ) -> Iterator[SqlserverConnector]:
     """As that account, closed at the end; ``others`` are connection settings."""
     secret = folder / f"{account.name}.secret"
@@ -38,7 +39,7 @@ def connected(
         encrypt="no",
         **others,
     )
-    found = SqlserverConnector(wanted, SystemClock())
+    found = SqlserverConnector(wanted, clock or SystemClock())
     try:
         yield found
     finally:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
-
 import numpy as np
 
 from connectors.base import Clock, PrivilegeMissing
-from connectors.blocks import BLOCK_HEAT, BlockLook, ResidentBlocks
+from connectors.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks, one_block_in
 from connectors.findings import Capability, Finding
 from connectors.model import I64
 from connectors.postgresql.session.queries import query
@@ -39,7 +36,7 @@ def block_finding(session: ReadSession) -> Finding:
     )
 
 
-class PoolReader:
+class PoolReader(BlockReader):
     """Reads ``pg_buffercache``."""
 
     def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:
@@ -63,7 +60,7 @@ class PoolReader:
         block_bytes, buffers, _ = self._session.rows(
             query("blocks_path"), {"path": path}, doing="setting the search path for looks"
         )[0]
-        one_in = 1 << max(0, -(-buffers // MOST_LISTED) - 1).bit_length()
+        one_in = one_block_in(buffers, MOST_LISTED)
         started = self._clock.monotonic()
         rows = self._session.rows(
             query("blocks"), {"units": physical_ids.tolist(), "one_in": one_in}, doing="looking at blocks"
@@ -82,14 +79,6 @@ class PoolReader:
     def close(self) -> None:
         """End the session."""
         self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _numbers(packed: bytes | None) -> I64:

@@ -10,6 +10,7 @@ from connectors.findings import Finding, Severity
 from connectors.formatting import format_bytes
 from connectors.model import Catalog
 from connectors.sqlserver.doctor.storage_findings import storage_findings
+from connectors.sqlserver.reading.blocks import block_finding
 from connectors.sqlserver.reading.keys import quote
 from connectors.sqlserver.reading.profiles import profile_findings
 from connectors.sqlserver.reading.statements import findings_on as statement_findings
@@ -96,6 +97,7 @@ def examine(
         _online(online, edition),
         *_counters(session, rights),
         *_pool_extension(session, rights),
+        block_finding(session, sees_server=rights.sees_server),
         *_replicas(session, rights),
         *_query_store(session, settings),
         *statement_findings(session),

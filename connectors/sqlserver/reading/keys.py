@@ -74,6 +74,32 @@ def unit_ids(object_id: I64, index_id: I64, partition: I64, lob: I64) -> I64:
     return (packed << _LOB_SHIFT | lob).astype(np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class UnitParts:
+    """A physical id taken apart; ``index_id`` 1 is a heap, too."""
+
+    object_id: int
+    index_id: int
+    partition: int
+    lob: bool
+
+
+def unit_parts(physical_id: int) -> UnitParts:
+    """What ``unit_ids`` has packed.
+
+    >>> unit_parts(int(unit_ids(np.array([77]), np.array([0]), np.array([3]), np.array([1]))[0]))
+    UnitParts(object_id=77, index_id=1, partition=3, lob=True)
+    """
+    packed = physical_id >> _LOB_SHIFT
+    index = packed >> PARTITION_BITS
+    return UnitParts(
+        object_id=index >> INDEX_BITS,
+        index_id=index & ((1 << INDEX_BITS) - 1),
+        partition=packed & ((1 << PARTITION_BITS) - 1),
+        lob=bool(physical_id & 1),
+    )
+
+
 def table_ids(physical_id: I64) -> I64:
     """The id of the first partition of the table that each unit belongs to."""
     objects = physical_id >> (INDEX_BITS + PARTITION_BITS + _LOB_SHIFT)

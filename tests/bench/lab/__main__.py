@@ -23,6 +23,7 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "standby": (3.5, 2.5),
 }
 EXPERIMENTS = tuple(MINUTES)
+IN_PARTS = frozenset({"rules", "inside"})
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -43,11 +44,13 @@ def main() -> int:
     parser.add_argument("experiment", nargs="+", choices=EXPERIMENTS)
     parser.add_argument("--quick", action="store_true", help="small data, short runs")
     parser.add_argument("--major", type=int, help="PostgreSQL of this version, where the experiment can choose")
-    parser.add_argument("--part", type=_part, metavar="N/OF", help="rules: only this part of its placements, 2/4")
+    parser.add_argument(
+        "--part", type=_part, metavar="N/OF", help="rules, inside: only this part of its placements or loads, 2/3"
+    )
     given = parser.parse_args()
     chosen = {"major": given.major} if given.major else {}
-    if given.part and set(given.experiment) != {"rules"}:
-        parser.error("--part is about the placements of rules alone")
+    if given.part and not set(given.experiment) <= IN_PARTS:
+        parser.error(f"--part is about {' and '.join(sorted(IN_PARTS))} alone")
     if given.part:
         chosen["part"] = given.part
     for name in given.experiment:

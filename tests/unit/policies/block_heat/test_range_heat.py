@@ -52,6 +52,24 @@ def test_a_table_cut_within_its_ranges_forgets_what_is_gone() -> None:
     assert heat.reads.sum() == pytest.approx(4.0, rel=0.6)
 
 
+def test_the_time_of_reads_fades_is_merged_and_is_stored() -> None:
+    """Where the engine tells it: what took longer has the larger share; where it does not, nothing is said."""
+    assert np.isnan(more(None, turnover(1280, range(10)), 10.0, 0.0).wait_share(0, 640))
+    slow = np.where(np.arange(20) < 10, 0.001, 0.003)
+    both = np.concatenate((np.arange(10), np.arange(640, 650)))
+    timed = compare_looks(np.arange(0), both, blocks=1280, block_bytes=BLOCK, seconds=2.0, read_seconds=slow)
+    heat = more(None, timed, 20.0, 0.0)
+    assert heat.wait_share(640, 640) == pytest.approx(0.75)
+    assert heat.waited is not None
+    assert heat.waited.sum() == pytest.approx(20 * 0.002, rel=0.6)
+    later = more(heat, timed, 20.0, HALF_LIFE_HOURS)
+    assert later.waited is not None
+    assert later.waited.sum() == pytest.approx(1.5 * heat.waited.sum())
+    grown = more(heat, turnover(40_000, range(1)), 1.0, 0.0)
+    assert grown.wait_share(0, 1280) == pytest.approx(1.0)
+    assert heat_from_arrays(heat_arrays(heat)).wait_share(640, 640) == pytest.approx(0.75)
+
+
 def test_an_hour_shows_the_mean_of_its_pairs_and_a_week_is_kept() -> None:
     """Rates a second, hour by hour; older hours leave."""
     heat: RangeHeat | None = None

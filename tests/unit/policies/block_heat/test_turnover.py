@@ -71,3 +71,14 @@ def test_a_table_read_from_end_to_end_between_the_looks_gives_finite_figures() -
     found = compare_looks(np.arange(0), np.arange(64), blocks=64, block_bytes=BLOCK, seconds=1.0)
     assert np.isfinite(found.reads()).all()
     assert (found.reads() >= found.came).all()
+
+
+def test_blocks_whose_numbers_change_are_told_apart_by_what_they_are() -> None:
+    """The same three blocks under other numbers have not come in; a fourth has, with the time of its read."""
+    found = compare_looks(
+        np.array([1, 2, 3]), np.array([4, 5, 6, 7]), blocks=64, block_bytes=BLOCK, seconds=1.0,
+        identities=(np.array([10, 20, 30]), np.array([10, 20, 30, 40])), read_seconds=np.array([1.0, 1.0, 1.0, 0.25]),
+    )  # fmt: skip
+    assert np.flatnonzero(found.came).tolist() == [7]
+    assert found.waits()[7] >= 0.25
+    assert found.waits().sum() == found.waits()[7]
