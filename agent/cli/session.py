@@ -129,7 +129,7 @@ class Session:
 
         config = self.config
         place, rule = config.ledger, ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
-        ledger = Ledger.open(place.path, self.clock, create=create, anchors=place.anchors, rule=rule)
+        ledger = Ledger.open(place.place, self.clock, create=create, anchors=place.anchors, rule=rule)
         self._open.callback(ledger.close)
         return ledger
 

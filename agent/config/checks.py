@@ -30,6 +30,7 @@ def cross_checks(values: dict[Any, Any]) -> Iterator[Mistake]:
     metrics = values.get("metrics")
     if isinstance(metrics, dict):
         yield from _secrets(metrics.get("basic_auth"), ("metrics", "basic_auth"))
+    yield from _secrets(values.get("ledger"), ("ledger",))
     yield from _approvals(values)
     for location, channel in _items(values, "notices", ()):
         for way in ("webhook", "mail"):

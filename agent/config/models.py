@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import UTC
 from enum import StrEnum
@@ -12,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
 from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
+from agent.config.ledger import LedgerConfig
 from agent.config.notices import NoticeConfig
 from agent.config.policy import PolicyConfig
 from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Ratio, Seconds, Window, Zone
+from agent.config.relative_paths import resolve_against_config_file
 from agent.config.spaces import Storage, resolve
 from agent.config.tiers import TierConfig
 from connectors.base import Clock, Connector, UnknownEngine
@@ -60,24 +61,6 @@ def _only_lacks(error: ValidationError) -> bool:
     return all(item["type"] == "missing" or not item["loc"] for item in error.errors(include_url=False))
 
 
-def _resolve_against_config_file(path: Path | None, info: ValidationInfo) -> Path | None:
-    """A relative path is meant from the folder of the configuration, wherever hotplace is started."""
-    folder = (info.context or {}).get("folder")
-    if path is None:
-        return None
-    return Path(os.path.abspath(folder / path.expanduser())) if folder else path  # noqa: PTH100  # keep symlinks
-
-
-class LedgerConfig(Part):
-    """Where the durable record lives."""
-
-    path: Path = Path("/var/lib/hotplace/ledger.db")
-    anchors: Path | None = None  # file of the chain's anchors; None: next to the ledger, .anchors behind its name
-    history_seconds: Seconds = Field(default=14 * 86400.0, alias="history", gt=0)  # how long heat history is kept
-
-    _absolute = field_validator("path", "anchors", mode="after")(_resolve_against_config_file)
-
-
 class TlsConfig(Part):
     """The certificate of the /metrics endpoint; read again when the file changes."""
 
@@ -85,7 +68,7 @@ class TlsConfig(Part):
     key: Path | None = None  # PEM; None: in the same file
     client_ca: Path | None = None  # PEM; clients must show a certificate of it
 
-    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(_resolve_against_config_file)
+    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(resolve_against_config_file)
 
 
 class BasicAuthConfig(Part):
@@ -276,7 +259,7 @@ class Config(Part):
     notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
     databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
 
-    _absolute = field_validator("allowed_signers", mode="after")(_resolve_against_config_file)
+    _absolute = field_validator("allowed_signers", mode="after")(resolve_against_config_file)
 
     @field_validator("notices")
     @classmethod

@@ -24,6 +24,16 @@ ledger:               # the durable record of proposals, approvals and moves
   path: hotplace.db   # relative to this file's folder; a service uses /var/lib/hotplace/ledger.db
   history: 14d        # how long heat history is kept
   # anchors: FILE     # where the ends of its audit chain are noted; without it next to it (hotplace.db.anchors)
+  # postgresql:       # in place of path: one ledger for several agents; needs anchors
+  #   host: ledger.example.com   # or the folder of a unix socket
+  #   port: 5432          # where it listens
+  #   dbname: hotplace    # a database of the site's
+  #   user: hotplace      # login
+  #   password: {{file: /etc/hotplace/ledger-password}}   # or {{env: VARIABLE}}, or {{credential: NAME}} of systemd
+  #   schema: hotplace    # made where the user may
+  #   sslmode: verify-full     # as libpq takes it
+  #   sslrootcert: ca.pem      # PEM; who signed the server's certificate
+  #   connect_timeout: 10s     # for the login
 
 metrics:              # a live page at /, /metrics, /healthz, /readyz; /api/v1 behind a password
   enabled: true

@@ -180,7 +180,7 @@ def company(stage: Stage, listener: Listener) -> Iterator[Company]:
     database = stage.config.database()
     settings = LoadSettings(limit_seconds=LOAD_LIMIT_SECONDS)
     with (
-        Ledger.open(stage.config.ledger.path, clock, anchors=stage.config.ledger.anchors) as ledger,
+        Ledger.open(stage.config.ledger.place, clock, anchors=stage.config.ledger.anchors) as ledger,
         Load(stage.server.conninfo, stage.schema, stage.folder, settings) as running_load,
         nullcontext(
             Watch(database, ledger, clock, level=stage.config.level, dry_run=stage.config.dry_run, listener=listener)

@@ -1,8 +1,8 @@
 """The durable record: proposals, approvals, moves, steps, outcomes, pins, the audit chain, and heat history.
 
-One SQLite file in WAL mode, mode 0600, one writing transaction at a time. Start reading at ``ledger``; ``schema`` has
-the tables, ``database`` the connection and why it syncs as it does, ``audit`` the chain, ``history`` and ``codec`` the
-blobs.
+One SQLite file (``file``), or for several agents a PostgreSQL (``server``); ``store.database`` says what both give.
+Start reading at ``ledger``; ``schema`` has the tables, ``file.database`` and ``server.database`` the transactions and
+why they sync as they do, ``audit`` the chain, ``history`` and ``codec`` the blobs.
 """
 
 from agent.ledger.chain.signed import ApprovalRule
@@ -15,6 +15,7 @@ from agent.ledger.errors import (
     LedgerMissing,
     LedgerReadOnly,
     LedgerTooNew,
+    LedgerUnreachable,
     NotApproved,
     NotCovered,
     NotFound,
@@ -63,6 +64,7 @@ __all__ = [
     "LedgerMissing",
     "LedgerReadOnly",
     "LedgerTooNew",
+    "LedgerUnreachable",
     "MoveRow",
     "NotApproved",
     "NotCovered",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import where
 from agent.ledger.rows import ClosedSpaceRow
+from agent.ledger.store.database import Database
 from connectors.base import Clock
 
 _CLOSED = "SELECT * FROM closed_spaces"
@@ -42,5 +42,5 @@ class Arrivals:
     def rows(self, database: str) -> list[ClosedSpaceRow]:
         """Those that are closed, by name."""
         with self._database.read() as reading:
-            found = reading.rows(_CLOSED, where("database = ?", database), then="ORDER BY space")
-            return [ClosedSpaceRow(**row._asdict()) for row in found]
+            found = [ClosedSpaceRow(**row._asdict()) for row in reading.rows(_CLOSED, where("database = ?", database))]
+            return sorted(found, key=lambda row: row.space)

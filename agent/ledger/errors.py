@@ -1,11 +1,11 @@
-"""What can go wrong with the ledger, each with the file and the next step.
+"""What can go wrong with the ledger, each with the file or server and the next step.
 
 ::
 
     LedgerError
       LedgerMissing, LedgerReadOnly, LedgerTooNew
       LedgerCorrupt                                (the file is no ledger, or no longer a whole one)
-      LedgerBusy, LedgerFull                       (nothing was written; the same call may succeed later)
+      LedgerBusy, LedgerFull, LedgerUnreachable    (nothing was written; the same call may succeed later)
       NotFound                                     (also a LookupError)
       ProposalTampered                             (a stored proposal is not what was stored)
       Untrusted                                    (chain, anchors, approvals and moves do not agree)
@@ -39,6 +39,12 @@ class LedgerTooNew(LedgerError):
 
 class LedgerCorrupt(LedgerError):
     """The file is not a ledger, or is damaged."""
+
+
+class LedgerUnreachable(LedgerError):
+    """The server that holds the ledger does not answer, or refuses the login."""
+
+    retry: ClassVar[Retry] = Retry.LATER
 
 
 class LedgerBusy(LedgerError):

@@ -15,14 +15,13 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Row, delete, func, select, type_coerce
 
-from agent.ledger.errors import corrupt
 from agent.ledger.file.codec import Values, decode_history, encode_history, merge_history
-from agent.ledger.file.database import Database
 from agent.ledger.file.instants import EPOCH, instant
 from agent.ledger.file.reading import where
 from agent.ledger.file.schema import history
 from agent.ledger.file.transaction import Transaction
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings
+from agent.ledger.store.database import Database
 from connectors.model import I64
 
 DEFAULT_HISTORY = HistorySettings()
@@ -170,7 +169,7 @@ class History:
         try:
             slots, values = decode_history(row.body)
         except ValueError as error:
-            raise corrupt(self._database.path, f"history of {row.database} at {row.ended_at:%F %T}: {error}") from error
+            raise self._database.corrupt(f"history of {row.database} at {row.ended_at:%F %T}: {error}") from error
         return HistoryRow(
             database=row.database, started_at=row.started_at, ended_at=row.ended_at, seconds=row.seconds,
             resolution_seconds=row.resolution_seconds, slots=slots, values=values,

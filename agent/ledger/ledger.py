@@ -1,4 +1,4 @@
-"""The ledger: one file that knows what was proposed, decided, done, measured and observed."""
+"""The ledger: one record that knows what was proposed, decided, done, measured and observed."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agent.ledger.arrivals import Arrivals
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import CREATED
 from agent.ledger.chain.signed import PLAIN, ApprovalRule
-from agent.ledger.chain.trust import Trust, require_no_ledger_before
-from agent.ledger.file.database import BUSY_SECONDS, Database
-from agent.ledger.file.opening import bring_up_to_date, prepare_file
+from agent.ledger.chain.trust import Trust
 from agent.ledger.file.revisions import HEAD
-from agent.ledger.file.upkeep import Upkeep
 from agent.ledger.moves import Moves
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
@@ -28,9 +25,12 @@ from agent.ledger.requests import Requests
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.state_changes import StateChanges
+from agent.ledger.store.database import Database
+from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database, upkeep_of
 from connectors.base import Clock
 
 if TYPE_CHECKING:
+    from agent.config.ledger import LedgerServer
     from agent.ledger.history import History
     from agent.ledger.slots import Slots
     from agent.ledger.statements import StatementHistory
@@ -50,8 +50,8 @@ class Ledger:
         slots: the stable number of each unit key; ``history``: demand by slot and interval.
         work: what the whole database did by interval, for outcomes; ``statements``: what single statements did.
 
-    Any call of them may raise ``LedgerBusy``, ``LedgerCorrupt``, ``LedgerFull`` or ``LedgerReadOnly``: nothing was
-    written.
+    Any call of them may raise ``LedgerBusy``, ``LedgerCorrupt``, ``LedgerFull``, ``LedgerReadOnly`` or
+    ``LedgerUnreachable``: nothing was written.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Ledger:
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
         self.state = SmallState(database, clock)
-        self.upkeep = Upkeep(database, clock)
+        self.upkeep = upkeep_of(database, clock)
 
     @classmethod
     def open(
         cls,
-        path: Path,
+        place: Path | LedgerServer,
         clock: Clock,
         *,
         actor: str = "",
@@ -83,36 +83,35 @@ class Ledger:
         anchors: Path | None = None,
         rule: ApprovalRule = PLAIN,
     ) -> Self:
-        """Open the file, create it and its folder where missing, and migrate its tables where they are old.
+        """Open the ledger, create it where missing, and migrate its tables where they are old.
 
         Args:
-            path: the file; SQLite keeps ``-wal`` and ``-shm`` next to it while it is open.
+            place: the file, next to which SQLite keeps ``-wal`` and ``-shm`` while it is open; or the server.
             clock: tells every time that is stored.
             actor: which process this is, in the audit chain; by default user, host and process number.
             create: make a new ledger where there is none.
             busy_seconds: how long a call waits for another writer.
             rule: how proposals are approved.
-            anchors: file of the anchors; None: next to the ledger, ``.anchors`` behind its name.
+            anchors: file of the anchors; None: next to the ledger's file, ``.anchors`` behind its name.
 
         Raises:
             LedgerMissing: there is none and none was to be made, or there was one, of which the anchors speak.
-            LedgerReadOnly: file or folder cannot be written.
-            LedgerCorrupt: the file is not a ledger or is damaged.
+            LedgerReadOnly: file, folder or schema cannot be written.
+            LedgerCorrupt: it is not a ledger or is damaged.
             LedgerTooNew: a newer hotplace wrote it.
             LedgerBusy: another process held the write lock all the time.
+            LedgerUnreachable: the server does not answer, or refuses the login.
+            DriverMissing: what speaks to the server is not installed.
+            SecretUnavailable: the password's place is empty.
         """
-        path = path.expanduser().absolute()
-        anchor_file = AnchorFile(anchors or path.with_name(f"{path.name}.anchors"))
-        if create:
-            require_no_ledger_before(path, anchor_file)
-        prepare_file(path, create=create)
-        database = Database(path, busy_seconds=busy_seconds)
+        anchor_file = anchor_file_of(place, anchors)
         with ExitStack() as on_failure:
+            database, found = open_database(place, anchor_file, create=create, busy_seconds=busy_seconds)
             on_failure.callback(database.close)
-            found = bring_up_to_date(database)
             ledger = cls(database, clock, actor or default_actor(), anchor_file, rule)
             if found is not None:
-                ledger.audit.record(CREATED if not found else "ledger.migrated", path.name, was=found, now=HEAD)
+                subject = place.name if isinstance(place, Path) else place.schema_name
+                ledger.audit.record(CREATED if not found else "ledger.migrated", subject, was=found, now=HEAD)
             on_failure.pop_all()
         return ledger
 
@@ -162,10 +161,17 @@ class Ledger:
 
         return StatementHistory(self._database)
 
+    def figures(self) -> dict[str, Any]:
+        """Revision, bytes and rows of the tables, and how many proposals and moves are in which state."""
+        from agent.ledger.store.figures import read_figures
+
+        with self._database.read() as reading:
+            return {"bytes": self._database.size_bytes(), **read_figures(reading)}
+
     @property
-    def path(self) -> Path:
-        """The file, absolute."""
-        return self._database.path
+    def name(self) -> str:
+        """The ledger in messages: its file, absolute, or user, host and schema."""
+        return self._database.name
 
 
 def default_actor() -> str:

@@ -11,10 +11,10 @@ from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import Condition, in_parts, one_of, where
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
 from agent.ledger.state_changes import StateChanges
+from agent.ledger.store.database import Database
 from agent.ledger.stored import load_move, load_moves, load_moves_of
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
 from agent.model.states import (

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.errors import Refused
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import where
 from agent.ledger.rows import PinRow
+from agent.ledger.store.database import Database
 from connectors.base import Clock
 from policies.model.settings import Pin
 

@@ -20,11 +20,11 @@ from agent.ledger.chain.signed import (
 )
 from agent.ledger.chain.ways_back import way_back_fault
 from agent.ledger.errors import DigestMismatch, NotApproved, NotFound, WrongState
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.same_work import digest_of_work, makes_unnecessary
 from agent.ledger.state_changes import StateChanges, require_decidable, require_state
+from agent.ledger.store.database import Database
 from agent.ledger.stored import load_moves, load_proposal, load_proposals
 from agent.model.conditions import NONE, Conditions
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import subject_of
 from agent.ledger.errors import NotFound, WrongState
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_changes import StateChanges
+from agent.ledger.store.database import Database
 from agent.ledger.stored import load_move, load_moves
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.base import Clock

@@ -23,10 +23,10 @@ from agent.ledger.chain.standing import (
     why_not_covered,
 )
 from agent.ledger.errors import NotCovered, NotFound, NotSigned, Refused, WrongState
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import Reading, where
 from agent.ledger.rows import ProposalRow, RuleRow, RuleState
 from agent.ledger.state_changes import StateChanges, require_decidable
+from agent.ledger.store.database import Database
 from agent.ledger.stored import load_moves, load_proposal
 from agent.model.standing_rules import StandingRule
 from agent.model.states import MoveState, ProposalState

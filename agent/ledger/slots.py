@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy import Connection, select
 
-from agent.ledger.file.database import Database
 from agent.ledger.file.key_index import KeyIndex
 from agent.ledger.file.reading import in_parts, one_of, where
 from agent.ledger.file.schema import unit_slots
+from agent.ledger.store.database import Database
 from connectors.model import I64
 from connectors.string_column import StringColumn
 

@@ -10,9 +10,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agent.ledger.errors import corrupt
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import where
+from agent.ledger.store.database import Database
 from connectors.base import Clock
 
 # What packs arrays is imported where one is packed: a command that reads a document does not wait for numpy.
@@ -78,7 +77,7 @@ class SmallState:
                     return None
                 return row.at, {**decode_arrays(row.body), **load_columns(connection, database, name)}
         except ValueError as error:
-            raise corrupt(self._database.path, f"the arrays {name!r} of {database}: {error}") from error
+            raise self._database.corrupt(f"the arrays {name!r} of {database}: {error}") from error
 
     def saved_at(self, database: str, name: str) -> datetime | None:
         """When the arrays of that name were saved; they are not unpacked."""

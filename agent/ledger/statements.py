@@ -11,10 +11,9 @@ from datetime import datetime
 import numpy as np
 from sqlalchemy import delete, select
 
-from agent.ledger.errors import corrupt
 from agent.ledger.file.codec import decode_arrays, encode_arrays
-from agent.ledger.file.database import Database
 from agent.ledger.file.schema import statements
+from agent.ledger.store.database import Database
 from agent.model.statements import StatementInterval
 
 _COLUMNS = ("executions", "seconds", "read_wait", "reads")
@@ -72,4 +71,4 @@ class StatementHistory:
             ids = tuple(str(each) for each in found.pop("ids"))
             return StatementInterval(started_at=started_at, ended_at=ended_at, ids=ids, **found)
         except (ValueError, KeyError, TypeError) as error:
-            raise corrupt(self._database.path, f"statements until {ended_at}: {error}") from error
+            raise self._database.corrupt(f"statements until {ended_at}: {error}") from error

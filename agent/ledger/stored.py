@@ -24,7 +24,7 @@ def load_proposals(reading: Reading, *conditions: Condition, then: str) -> Itera
     Raises:
         ProposalTampered: one of them is not what was stored.
     """
-    return map(_proposal_row, reading.rows(_PROPOSALS, *conditions, then=then))
+    return map(_proposal_row, reading.rows(_PROPOSALS, *conditions, then=then, in_pieces=True))
 
 
 def load_proposal(reading: Reading, number: int) -> ProposalRow:

@@ -11,8 +11,8 @@ from datetime import datetime
 
 from sqlalchemy import delete, select
 
-from agent.ledger.file.database import Database
 from agent.ledger.file.schema import work
+from agent.ledger.store.database import Database
 from connectors.model import DatabaseDemand
 from policies.demand.workload import DatedWork
 

@@ -101,7 +101,7 @@ def make_bundle(
     if ledger is None:
         bundle.absent["ledger.json"] = bundle.absent["daemon.json"] = "there is no ledger that can be opened"
     else:
-        bundle.add("ledger.json", read_ledger(config.ledger.path))
+        bundle.add("ledger.json", read_ledger(ledger))
         stored = {each.name: ledger.state.load_document(each.name, STATUS) for each in config.databases}
         bundle.add("daemon.json", scrub.value({name: found and found[1] for name, found in stored.items()}))
     bundle.try_to_add("metrics.txt", lambda: scrub.metrics(read_metrics(config.metrics)))

@@ -6,7 +6,6 @@ import getpass
 import os
 import shutil
 import socket
-import sqlite3
 import ssl
 import subprocess
 import urllib.error
@@ -38,32 +37,9 @@ class NotThere(HotplaceError):
     """A part of the bundle cannot be had; the message says why, and names nothing of the site."""
 
 
-def read_ledger(path: Path) -> dict[str, Any]:
+def read_ledger(ledger: Ledger) -> dict[str, Any]:
     """Version and rows of the tables, and how many proposals and moves are in which state."""
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=SECONDS)
-    try:
-        select = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
-        tables = [name for (name,) in connection.execute(select)]
-        return {
-            "known_revisions": REVISIONS,
-            "revision": [row for (row,) in connection.execute("SELECT version_num FROM alembic_version")],
-            "bytes": path.stat().st_size,
-            "rows": {name: _rows(connection, name) for name in tables},
-            "proposals_by_state": _by_state(connection, "proposals"),
-            "moves_by_state": _by_state(connection, "moves"),
-        }
-    finally:
-        connection.close()
-
-
-def _rows(connection: sqlite3.Connection, table: str) -> int:
-    """How many rows; the name is of the file's own catalog."""
-    count: int = connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]  # noqa: S608 (as said)
-    return count
-
-
-def _by_state(connection: sqlite3.Connection, table: str) -> dict[str, int]:
-    return dict(connection.execute(f"SELECT state, count(*) FROM {table} GROUP BY state"))  # noqa: S608 (ours)
+    return {"known_revisions": REVISIONS, **ledger.figures()}
 
 
 def read_metrics(metrics: MetricsConfig) -> str:
@@ -118,7 +94,7 @@ def names_of_site(config: Config, ledger: Ledger | None) -> Iterator[str]:
     with suppress(OSError, KeyError):
         yield getpass.getuser()
     yield from (value for name in ("SUDO_USER", "LOGNAME", "HOSTNAME") if (value := os.environ.get(name)))
-    for part in (config.metrics.basic_auth, *config.notices):
+    for part in (config.metrics.basic_auth, config.ledger.postgresql, *config.notices):
         yield from _strings(part)
     for database in config.databases:
         yield database.name

@@ -6,7 +6,6 @@ that is gone at once. What fails becomes a finding, never a traceback.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -16,6 +15,7 @@ import numpy as np
 
 from agent.config import Config, ConfigError, DatabaseConfig, Storage
 from agent.keys import SignatureInvalid, Signers
+from agent.service.ledger_doctor import ledger_findings
 from connectors.base import AuthenticationFailed, Clock, Connector, DriverMissing, HotplaceError, PrivilegeMissing
 from connectors.blocks import SeesValues
 from connectors.findings import Finding
@@ -47,7 +47,7 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
     Returns:
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
-    findings = [packages_finding(), ledger_finding(config.ledger.path), approval_finding(config.signers)]
+    findings = [packages_finding(), *ledger_findings(config.ledger), approval_finding(config.signers)]
     findings += policy_findings(database)
     watching = list(_examine_watching(database, clock))
     if database.move_connection is None:
@@ -69,25 +69,6 @@ def packages_finding() -> Finding:
         "Install hotplace into a virtual environment of its own, and unset PYTHONPATH.",
         values=foreign,
     )
-
-
-def ledger_finding(path: Path) -> Finding:
-    """Whether the ledger can be written where the configuration puts it."""
-    try:
-        if path.exists():
-            with path.open("r+b"):
-                pass
-        # The folder too: SQLite makes files of its own next to the ledger (-wal, -shm).
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        return Finding.error(
-            "ledger_path",
-            f"the ledger {path} cannot be written: {error.strerror}",
-            f"Make {path.parent} a folder that the user of hotplace may write to, or change ledger.path.",
-            values={"path": str(path)},
-        )
-    return Finding.ok("ledger_path", f"the ledger {path} can be written")
 
 
 def approval_finding(allowed_signers: Path | None) -> Finding:

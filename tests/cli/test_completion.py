@@ -20,7 +20,7 @@ from agent.cli.completion.kinds import COMMANDS, COMMON, FLAGS, Kind, kind_at
 from agent.cli.completion.shells import BASH, FISH, ZSH, Typed, for_shell
 from agent.cli.main import whole_app
 from agent.config.files import PLACES, VARIABLE
-from agent.config.models import LedgerConfig
+from agent.config.ledger import LedgerConfig
 from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock

@@ -12,7 +12,8 @@ import pytest
 
 from agent.config import load, parse, sample
 from agent.model.clock import SystemClock
-from agent.service.doctor import examine, ledger_finding, packages_finding, policy_findings
+from agent.service.doctor import examine, packages_finding, policy_findings
+from agent.service.ledger_doctor import ledger_finding
 from connectors.findings import Finding, Severity
 from hotplace import OURS, foreign_packages, package_folders
 from tests.config.yaml_texts import values, written

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent.config import ConfigError, Level, find_config, load
 from agent.config.files import VARIABLE
+from agent.config.ledger import LedgerServer
 from agent.config.policy import PolicyConfig
 from connectors.base import HotplaceError
 from connectors.registry import find_engine
@@ -263,12 +264,17 @@ def test_an_unknown_key_anywhere_is_reported_at_its_path(part: list[str | int], 
 
 def _known_keys(part: list[str | int]) -> set[str]:
     """Every key of the product: whichever part is spoilt, none of them is a stranger for sure."""
+    from agent.config.ledger import LedgerConfig, LedgerServer
     from agent.config.mistakes import keys_of
-    from agent.config.models import Config, DatabaseConfig, LedgerConfig, LogConfig, MetricsConfig, PinConfig
+    from agent.config.models import Config, DatabaseConfig, LogConfig, MetricsConfig, PinConfig
     from agent.config.tiers import SpaceConfig, TierConfig
 
     models = (Config, DatabaseConfig, LedgerConfig, LogConfig, MetricsConfig, PinConfig, PolicyConfig, SpaceConfig)
-    return {key for model in (*models, TierConfig, find_engine("simulated").settings) for key in keys_of(model)}
+    return {
+        key
+        for model in (*models, TierConfig, LedgerServer, find_engine("simulated").settings)
+        for key in keys_of(model)
+    }
 
 
 def test_a_database_is_found_by_name_or_as_the_only_one() -> None:
@@ -281,6 +287,48 @@ def test_a_database_is_found_by_name_or_as_the_only_one() -> None:
     plain["databases"].append({**plain["databases"][0], "name": "mart"})
     with pytest.raises(ConfigError, match="say which database; configured: shop, mart"):
         loaded(written(plain)).database()
+
+
+SERVER = {"host": "db1", "dbname": "hotplace", "user": "agent"}
+
+
+@pytest.mark.parametrize(
+    ("ledger", "path", "message"),
+    [
+        ({"postgresql": {**SERVER, "password": "hunter2"}, "anchors": "a"}, "ledger.postgresql.password", "{env:"),
+        ({"url": "postgresql://agent:hunter2@db1/hotplace"}, "ledger.url", "secrets are not accepted"),
+        ({"postgresql": {**SERVER, "host": "postgresql://a:hunter2@db1"}}, "ledger.postgresql.host", "secrets are not"),
+        ({"postgresql": {**SERVER, "dbname": "x password=hunter2"}}, "ledger.postgresql.dbname", "secrets are not"),
+        ({"postgresql": SERVER, "path": "x.db", "anchors": "a"}, "ledger", "remove one of them"),
+        ({"postgresql": SERVER}, "ledger", "needs anchors: FILE"),
+        ({"postgresql": {**SERVER, "schema": 'x"; DROP'}, "anchors": "a"}, "ledger.postgresql.schema", ""),
+    ],
+)
+def test_a_ledger_on_a_server_is_refused_with_a_secret_or_half_said(
+    ledger: dict[str, Any], path: str, message: str
+) -> None:
+    """A password anywhere in the file, a file and a server, a server without anchors, a name that is none."""
+    with pytest.raises(ConfigError) as caught:
+        loaded(written({**values(), "ledger": ledger}))
+    found = {problem.path: problem.message for problem in caught.value.problems}
+    assert message in found[path]
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_ledger_on_a_server(tmp_path: Path) -> None:
+    """Its files lie where the configuration is; a password is read when it is needed."""
+    (tmp_path / "secret").write_text("hunter2\n")
+    server = {**SERVER, "password": {"file": str(tmp_path / "secret")}, "schema": "fleet", "sslrootcert": "ca.pem"}
+    (tmp_path / "hotplace.yaml").write_text(
+        written({**values(), "ledger": {"postgresql": server, "anchors": "anchors", "history": "3d"}})
+    )
+    ledger = load(tmp_path / "hotplace.yaml").ledger
+    assert isinstance(ledger.place, LedgerServer)
+    assert ledger.place.name == "agent@db1:5432/hotplace (schema fleet)"
+    assert "hunter2" not in repr(ledger)
+    arguments = ledger.place.connect_arguments()
+    assert (arguments["password"], arguments["sslrootcert"]) == ("hunter2", str(tmp_path / "ca.pem"))
+    assert (ledger.anchors, ledger.folder) == (tmp_path / "anchors", tmp_path)
 
 
 def test_a_relative_ledger_lies_beside_the_file(tmp_path: Path) -> None:

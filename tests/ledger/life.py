@@ -18,7 +18,7 @@ from typing import Any
 from agent.ledger import Ledger, StepState
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.links import link_hash
-from agent.ledger.file.database import Database
+from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
 from agent.ledger.file.reading import Reading, where
 from agent.ledger.file.transaction import Transaction
@@ -65,7 +65,7 @@ class Life:
         return self.made_at(self.proposals - 1) + timedelta(hours=1)
 
 
-class OneTransaction(Database):
+class OneTransaction(FileDatabase):
     """A ledger's file with one transaction for everything, committed when it is left."""
 
     _transaction: Transaction | None = None
@@ -134,7 +134,7 @@ def _move(number: int, ordinal: int) -> ProposedMove:
     return replace(move, route=replace(move.route, steps=(*move.route.steps, second)))
 
 
-def _carry_out(ledger: Ledger, database: Database, clock: StillClock, number: int, second_steps: int) -> int:
+def _carry_out(ledger: Ledger, database: FileDatabase, clock: StillClock, number: int, second_steps: int) -> int:
     """Approve a proposal and bring all its moves to KEPT; returns how many took a second statement."""
     digest = ledger.proposals.row(number).digest
     clock.at += timedelta(minutes=5)

@@ -98,8 +98,8 @@ def test_an_edited_proposal_is_found(ledger: Ledger, number: int, tamper: Tamper
 def test_an_exchanged_proposal_is_found(ledger: Ledger, number: int, tamper: Tamper) -> None:
     """A text with its own right digest is still not the one that was stored and approved."""
     tamper(
-        "UPDATE proposals SET body = '{}', approved_digest = ?1, digest = ?1",
-        "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",  # SHA-256 of {}
+        "UPDATE proposals SET body = '{}', approved_digest = ?, digest = ?",
+        *["44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"] * 2,  # SHA-256 of {}
     )
     assert "changed after it was stored" in ledger.audit.verify().sentence
 

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from agent.ledger import Ledger, LedgerBusy, LedgerFull, StepState
-from agent.ledger.file.database import Database
+from agent.ledger.file.database import FileDatabase
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState, ProposalState
 from connectors.base import Retry
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import approved, stored
+from tests.ledger.conftest import approved, file_under, stored
 
 ROOT = Path(__file__).parents[2]
 KILLS = (1, 2, 7)  # after that many rounds
@@ -92,10 +92,10 @@ ON_DISK, SOON = 2, 1  # PRAGMA synchronous: FULL and NORMAL
 def test_what_is_decided_or_sent_is_on_the_disk_first(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise 3: a power cut takes neither a decision nor the intent of a statement; only samples may be lost."""
     levels: list[int] = []
-    write = Database.write
+    write = FileDatabase.write
 
     @contextmanager
-    def watched(database: Database, *, durable: bool = True) -> Iterator[Any]:
+    def watched(database: FileDatabase, *, durable: bool = True) -> Iterator[Any]:
         with write(database, durable=durable) as transaction:
             yield transaction
             levels.append(int(transaction.scalar("PRAGMA synchronous")))
@@ -105,7 +105,7 @@ def test_what_is_decided_or_sent_is_on_the_disk_first(ledger: Ledger, monkeypatc
         answer = act()
         return set(levels), answer
 
-    monkeypatch.setattr(Database, "write", watched)
+    monkeypatch.setattr(FileDatabase, "write", watched)
     level, number = level_of(lambda: approved(ledger, 1))
     assert level == {ON_DISK}
     (move,) = ledger.moves.rows(proposal_id=number)
@@ -178,7 +178,7 @@ def _limit_pages(ledger: Ledger, pages: int) -> None:
 def test_a_full_disk_costs_that_write_only(ledger: Ledger, path: Path) -> None:
     """SQLite's own page limit stands for the disk: the error names the file, and what was there stays whole."""
     number = stored(ledger)
-    pages = int(ledger._database.pragma("page_count"))
+    pages = int(file_under(ledger).pragma("page_count"))
     _limit_pages(ledger, pages)
     with pytest.raises(LedgerFull, match=str(path)):
         ledger.audit.record("test", "fills the file", text="x" * 100_000)

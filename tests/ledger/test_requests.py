@@ -11,7 +11,7 @@ from alembic import command
 from alembic.config import Config
 
 from agent.ledger import Ledger, NotFound, RequestKind, WrongState
-from agent.ledger.file.database import Database
+from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import prepare_file
 from agent.ledger.file.revisions import APPLICATION_ID, HEAD
 from agent.model.states import MoveState
@@ -114,7 +114,7 @@ def test_spaces_are_closed_and_opened_once(ledger: Ledger) -> None:
 def test_a_ledger_of_the_first_version_is_migrated(path: Path, clock: StillClock) -> None:
     """Opened by this version it gets the new tables, says so in its audit chain, and works."""
     prepare_file(path, create=True)
-    database = Database(path)
+    database = FileDatabase(path)
     with database.write() as transaction:
         transaction.core.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
         config = Config(attributes={"connection": transaction.core})

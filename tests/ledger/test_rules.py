@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agent.config.ledger import LedgerServer
 from agent.keys import RULE_NAMESPACE, SignatureInvalid, Signers
 from agent.ledger import (
     ApprovalRule,
@@ -31,16 +32,16 @@ from agent.notices.notifier import closed_rules
 from connectors.move_effects import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper, Two
+from tests.ledger.conftest import Tamper, Two, open_ledger
 from tests.unit.samples import a_move, a_proposal, an_outcome
 
 MIB = 1 << 20
 
 
 @pytest.fixture
-def ledger(path: Path, clock: StillClock, signers: Signers) -> Iterator[Ledger]:
+def ledger(place: Path | LedgerServer, path: Path, clock: StillClock, signers: Signers) -> Iterator[Ledger]:
     """Its configuration says ``level: auto`` and ``approval: signed``."""
-    with Ledger.open(path, clock, actor="test", rule=ApprovalRule(signers, automatic=True)) as opened:
+    with open_ledger(place, path, clock, ApprovalRule(signers, automatic=True)) as opened:
         yield opened
 
 

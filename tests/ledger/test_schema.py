@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from agent.ledger import Ledger
 from agent.ledger.file.instants import EPOCH, microseconds
-from agent.ledger.file.opening import _migrate
+from agent.ledger.file.opening import migrate
 from agent.ledger.file.reading import INSTANTS
 from agent.ledger.file.revisions import APPLICATION_ID, HEAD, REVISIONS, VERSION_TABLE
 from agent.ledger.file.schema import Moment, metadata
+from tests.ledger.conftest import file_under
 
 
 def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
@@ -34,7 +35,7 @@ def test_migrations_make_exactly_the_tables_of_a_new_ledger(ledger: Ledger, path
     """Made at once or by every migration in turn, a ledger is the same to the letter: columns, types, keys, indexes."""
     engine = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
     with engine.connect() as connection, closing(sqlite3.connect(path)) as made_at_once:
-        _migrate(connection)
+        migrate(connection)
         migrated = connection.connection.driver_connection
         assert isinstance(migrated, sqlite3.Connection)
         assert _definitions(migrated) == _definitions(made_at_once)
@@ -65,15 +66,15 @@ def test_every_revision_is_named() -> None:
     assert scripts.get_current_head() == HEAD
 
 
-def test_the_file_says_what_it_is(ledger: Ledger) -> None:
+def test_the_file_says_what_it_is(ledger: Ledger, path: Path) -> None:
     """WAL, foreign keys and our application id are on."""
-    assert ledger._database.pragma("journal_mode") == "wal"
-    assert ledger._database.pragma("foreign_keys") == 1
-    assert ledger._database.pragma("application_id") == APPLICATION_ID
+    assert file_under(ledger).pragma("journal_mode") == "wal"
+    assert file_under(ledger).pragma("foreign_keys") == 1
+    assert file_under(ledger).pragma("application_id") == APPLICATION_ID
 
 
 @pytest.mark.parametrize(("durable", "level"), [(True, 2), (False, 1)])
-def test_decisions_are_synced_and_samples_are_not(ledger: Ledger, durable: bool, level: int) -> None:
+def test_decisions_are_synced_and_samples_are_not(ledger: Ledger, path: Path, durable: bool, level: int) -> None:
     """FULL for what must survive a power cut, NORMAL for samples, on the same pooled connection."""
     for _ in range(2):
         with ledger._database.write(durable=durable) as transaction:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.config.ledger import LedgerServer
 from agent.keys import SignatureInvalid, Signers
 from agent.ledger import ApprovalRule, Ledger, MoveRow, NotSigned, ProposalRow, Untrusted, WrongState
 from agent.model.conditions import Conditions
@@ -16,14 +17,14 @@ from agent.model.states import MoveState, ProposalState
 from connectors.model import Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper, Two, approved, stored
+from tests.ledger.conftest import Tamper, Two, approved, open_ledger, stored
 from tests.unit.samples import a_move, a_proposal
 
 
 @pytest.fixture
-def ledger(path: Path, clock: StillClock, signers: Signers) -> Iterator[Ledger]:
+def ledger(place: Path | LedgerServer, path: Path, clock: StillClock, signers: Signers) -> Iterator[Ledger]:
     """Its proposals are approved by one signature."""
-    with Ledger.open(path, clock, actor="test", rule=ApprovalRule(signers)) as opened:
+    with open_ledger(place, path, clock, ApprovalRule(signers)) as opened:
         yield opened
 
 

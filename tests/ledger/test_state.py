@@ -38,7 +38,7 @@ def test_arrays_are_kept_by_database_and_name(ledger: Ledger, clock: StillClock)
     assert ledger.state.load_arrays("shop", "speed") is None
 
 
-def test_damaged_arrays_are_named(ledger: Ledger, path: Path, clock: StillClock, tamper: Tamper) -> None:
+def test_damaged_arrays_are_named(ledger: Ledger, clock: StillClock, tamper: Tamper) -> None:
     """Never returned as numbers."""
     ledger.state.save_arrays("shop", "heat", clock.now(), {"heat": np.arange(100.0)})
     tamper("UPDATE arrays SET body = substr(body, 1, 20)")
@@ -86,7 +86,11 @@ def test_a_key_keeps_its_slot(ledger: Ledger, path: Path, clock: StillClock) -> 
     assert empty.tolist() == []
 
 
-@given(st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), max_size=8), max_size=5))
+# Without NUL, which no engine takes in a name and PostgreSQL in no text.
+KEYS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
+
+
+@given(st.lists(st.lists(KEYS, max_size=8), max_size=5))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_different_keys_have_different_slots(ledger: Ledger, batches: list[list[str]]) -> None:
     """Whatever they are called and in whatever batches they come."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,26 +32,17 @@ def send(ledger: Ledger, row: MoveRow) -> int:
     return ledger.moves.step_intent(row.id, 0, row.move.route.steps[0].sql)
 
 
-def rechain(path: Path, change: Callable[[dict[str, object]], None]) -> None:
+def rechain(ledger: Ledger, change: Callable[[dict[str, Any]], None]) -> None:
     """Write the whole chain again, so that it fits in itself, as a process of the same user could."""
-    with closing(sqlite3.connect(path)) as file, file:
-        file.row_factory = sqlite3.Row
+    with ledger._database.write() as transaction:
         previous = "0" * 64
-        for found in file.execute("SELECT * FROM audit ORDER BY id").fetchall():
-            row = dict(found)
+        for found in list(transaction.rows("SELECT * FROM audit", then="ORDER BY id")):
+            row = found._asdict()
             change(row)
             row["previous"] = previous
-            previous = _hash_of(row)
-            file.execute(
-                "UPDATE audit SET actor=?, facts=?, previous=?, hash=? WHERE id=?",
-                (row["actor"], row["facts"], row["previous"], previous, row["id"]),
-            )
-        file.execute("UPDATE audit_head SET hash=?", (previous,))
-
-
-def _hash_of(row: dict[str, object]) -> str:
-    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(str(row["at"])))
-    return link_hash({**row, "at": at})
+            previous = row["hash"] = link_hash(row)
+            transaction.update("audit", [row.pop("id")], row)
+        transaction.update("audit_head", [1], {"hash": previous})
 
 
 def test_a_whole_ledger_is_trusted(ledger: Ledger) -> None:
@@ -75,14 +64,13 @@ def test_an_approval_that_the_chain_does_not_hold_sends_nothing(ledger: Ledger, 
     assert not ledger.audit.verify().ok
 
 
-def test_a_row_with_a_hash_of_its_own_does_not_fit(ledger: Ledger, tamper: Tamper, path: Path) -> None:
+def test_a_row_with_a_hash_of_its_own_does_not_fit(ledger: Ledger, tamper: Tamper) -> None:
     """Changed and hashed again alone: the row after it still names the hash that it had."""
     row = begun(ledger)
-    with closing(sqlite3.connect(path)) as file:
-        file.row_factory = sqlite3.Row
-        found = dict(file.execute("SELECT * FROM audit WHERE event='proposal.approved'").fetchone())
+    with ledger._database.read() as reading:
+        found = reading.first("SELECT * FROM audit WHERE event='proposal.approved'")._asdict()
     found["facts"] = found["facts"].replace("anna", "bert")
-    tamper("UPDATE audit SET facts=?, hash=? WHERE id=?", found["facts"], _hash_of(found), found["id"])
+    tamper("UPDATE audit SET facts=?, hash=? WHERE id=?", found["facts"], link_hash(found), found["id"])
     report = ledger.audit.verify()
     assert (report.broken_id, "does not follow" in report.sentence) == (found["id"] + 1, True)
     with pytest.raises(Untrusted):
@@ -109,19 +97,19 @@ def test_a_changed_row_before_the_anchor_sends_nothing(ledger: Ledger, tamper: T
         send(ledger, row)
 
 
-def test_a_chain_written_again_sends_nothing(ledger: Ledger, path: Path) -> None:
+def test_a_chain_written_again_sends_nothing(ledger: Ledger) -> None:
     """All its links fit, but it is not the chain that the anchors speak of."""
     row = begun(ledger)
-    rechain(path, lambda link: link.update(actor="somebody else"))
+    rechain(ledger, lambda link: link.update(actor="somebody else"))
     assert ledger.audit.verify().ok, "the chain alone does not show it"
     with pytest.raises(Untrusted, match=r"speaks of another ledger"):
         send(ledger, row)
 
 
-def test_a_rewritten_end_of_the_chain_sends_nothing(ledger: Ledger, path: Path) -> None:
+def test_a_rewritten_end_of_the_chain_sends_nothing(ledger: Ledger) -> None:
     """The first row stays as it was."""
     row = begun(ledger)
-    rechain(path, lambda link: link.update(facts=str(link["facts"]).replace("anna", "bert")))
+    rechain(ledger, lambda link: link.update(facts=str(link["facts"]).replace("anna", "bert")))
     assert ledger.audit.verify().ok
     with pytest.raises(Untrusted, match=r"the chain was rewritten"):
         send(ledger, row)

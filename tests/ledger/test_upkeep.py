@@ -23,7 +23,7 @@ from agent.ledger.file.revisions import APPLICATION_ID
 from agent.model.clock import SystemClock
 from connectors.model import I64
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import stored
+from tests.ledger.conftest import file_under, stored
 
 OLD = Path(__file__).with_name("ledger_v0002.sql")
 DAY = 86400.0
@@ -75,7 +75,7 @@ def test_what_is_dropped_is_given_back(path: Path, clock: StillClock, made_befor
         assert given.free_bytes <= max(SPARE, 0.1 * full)
         assert path.stat().st_size <= full - given.bytes
         assert path.with_name("ledger.db-wal").stat().st_size <= SPARE
-        assert ledger._database.pragma("auto_vacuum") == upkeep.INCREMENTAL
+        assert file_under(ledger).pragma("auto_vacuum") == upkeep.INCREMENTAL
         assert ledger.audit.verify().ok
         assert ledger.proposals.row(number).id == number
         assert len(list(ledger.history.read("shop", clock.now() - timedelta(days=3), clock.now()))) > 10

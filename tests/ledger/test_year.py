@@ -20,7 +20,7 @@ from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
 from agent.report import report_of
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper, approved, stored
+from tests.ledger.conftest import Tamper, approved, file_under, stored
 from tests.ledger.life import Life, live
 from tests.unit.samples import a_move, a_proposal
 
@@ -61,7 +61,7 @@ class Effort:
 
     def __init__(self, ledger: Ledger) -> None:
         self.instructions = 0
-        for driver in ledger._database._free:  # one: a single thread reads with the same one again and again
+        for driver in file_under(ledger)._free:  # one: a single thread reads with the same one again and again
             driver.set_progress_handler(self._count, 1)
 
     def of(self, ask: Callable[[], object]) -> int:

@@ -90,7 +90,7 @@ NAMED = (
         "if inspection.home is not Home.TARGET:", (RULES,),
     ),
     Named(
-        "the ledger is not synchronised (promise 3)", f"{LEDGER}/file/transaction.py",
+        "the ledger is not synchronised (promise 3)", f"{LEDGER}/file/database.py",
         "PRAGMA synchronous={level}", "PRAGMA synchronous=OFF", (ON_DISK,),
     ),
     Named(

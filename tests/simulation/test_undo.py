@@ -191,7 +191,7 @@ def test_killed_while_it_judges(site: Site) -> None:
     """Whatever the point of death, every move has one outcome in the end, and what hurt is proposed to go back."""
     with site.agent() as (watch, ledger):
         number = blundered(site, watch, ledger)
-        path = ledger.path
+        path = Path(ledger.name)
         points = len(ledger.moves.rows(proposal_id=number)) + 1  # an outcome each, and the proposal
     as_it_was = path.read_bytes()
     for at in range(1, points + 1):

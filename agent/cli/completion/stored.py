@@ -139,6 +139,8 @@ def _spaces_of_config(values: Mapping[str, Any], names: Sequence[str]) -> list[t
 
 def _ledger(config: Path, values: Mapping[str, Any]) -> Path:
     place = values.get("ledger")
+    if isinstance(place, dict) and "postgresql" in place:
+        raise OSError("the ledger is on a server")  # which is not asked for the sake of a key
     named = place.get("path", LEDGER) if isinstance(place, dict) else LEDGER
     return config.absolute().parent / str(named)
 

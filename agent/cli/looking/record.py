@@ -49,7 +49,7 @@ def record(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--for") from error
     database = session.database
-    key_file = None if plain_names else key or session.config.ledger.path.with_name(KEY_NAME)
+    key_file = None if plain_names else key or session.config.ledger.folder / KEY_NAME
     names = names_of(database, key_file)
     head = head_of(written_entry(session.config_path, database.name), names)
     columns = (TextColumn("recording"), BarColumn(), TimeRemainingColumn())

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 from agent.ledger.chain.anchors import Anchor, AnchorFile, anchor_fault, send_to_system_log
 from agent.ledger.chain.links import AUDIT, AUDIT_HEAD, CREATED, GENESIS, hash_of_row, link_hash
 from agent.ledger.chain.verification import Verification, first_since
-from agent.ledger.errors import corrupt
-from agent.ledger.file.database import Database
 from agent.ledger.file.reading import Condition, Row, bounded, where
 from agent.ledger.rows import AuditReport, AuditRow
+from agent.ledger.store.database import Database
 from connectors.base import Clock
 
 if TYPE_CHECKING:
@@ -114,15 +113,16 @@ class AuditChain:
             limit: no more than so many.
             event: only events that match; ``*``, ``?`` and ``[...]`` as in file names.
         """
-        matching = [] if event == "*" else [where("event GLOB ?", event.replace("[!", "[^"))]
         with self._database.read() as reading:
+            matching = [] if event == "*" else [reading.dialect.like_file_name("event", event)]
             found = reading.rows(AUDIT, *matching, then=f"ORDER BY id DESC LIMIT {bounded(limit):d}")
             return [_audit_row(row) for row in found]
 
     def events(self) -> list[str]:
         """Every event that the chain holds, by name."""
         with self._database.read() as reading:
-            return [row.event for row in reading.rows("SELECT DISTINCT event FROM audit", then="ORDER BY event")]
+            # Sorted here: how texts are ordered is a matter of the database in PostgreSQL.
+            return sorted(row.event for row in reading.rows("SELECT DISTINCT event FROM audit"))
 
     def since(self, at: datetime, events: Collection[str]) -> list[AuditRow]:
         """All rows from an instant on whose event begins with one of those words, the oldest first."""
@@ -145,12 +145,10 @@ class AuditChain:
         Raises:
             LedgerCorrupt: the file itself is damaged.
         """
-        if since is None:
-            # The file before the chain: rows read from a damaged page would be reported as tampering, and an operator
-            # would look for a culprit instead of a disk.
-            damage = self._database.pragma("quick_check(1)")
-            if damage != "ok":
-                raise corrupt(self._database.path, str(damage))
+        # The file before the chain: rows read from a damaged page would be reported as tampering, and an operator would
+        # look for a culprit instead of a disk.
+        if since is None and (damage := self._database.find_damage()):
+            raise self._database.corrupt(damage)
         with self._database.read() as reading:
             return Verification(reading, since).report()
 

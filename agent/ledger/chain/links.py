@@ -57,7 +57,7 @@ class LinkWalk:
 
     def rows(self) -> Iterator[Row]:
         """The rows as far as they fit."""
-        for row in self._reading.rows(AUDIT, where("id > ?", self.after), then="ORDER BY id"):
+        for row in self._reading.rows(AUDIT, where("id > ?", self.after), then="ORDER BY id", in_pieces=True):
             self.fault = self._fault(row)
             if self.fault:
                 self.broken_id = self.last + 1

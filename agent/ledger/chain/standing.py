@@ -104,13 +104,13 @@ def read_standing(reading: Reading, before: int | None = None) -> dict[int, Stan
     """Every rule by its number, as the chain told it before a row; None: as it is now."""
     # The texts narrow the search, what is parsed decides: most approvals and outcomes have to do with no rule.
     about = where(
-        "(event GLOB 'rule.*' OR (event = ? AND instr(facts, ?)) OR (event = ? AND instr(facts, ?)))",
+        "(substr(event, 1, 5) = 'rule.' OR (event = ? AND instr(facts, ?) > 0) OR (event = ? AND instr(facts, ?) > 0))",
         APPROVED, f'"{UNDER}"', MEASURED, '"hurt',
     )  # fmt: skip
     earlier = [] if before is None else [where("id < ?", before)]
     rules: dict[int, Standing] = {}
     of_proposal: dict[int, int] = {}
-    for row in reading.rows(AUDIT, about, *earlier, then="ORDER BY id"):
+    for row in reading.rows(AUDIT, about, *earlier, then="ORDER BY id", in_pieces=True):
         _apply(rules, of_proposal, row, json.loads(row.facts))
     return rules
 

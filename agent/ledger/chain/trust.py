@@ -7,15 +7,13 @@ asks for that agreement, within the transaction that journals it.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from agent.ledger.chain.anchors import AnchorFile, anchor_fault
 from agent.ledger.chain.links import APPROVED, AUDIT, MOVES_EXPIRED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
 from agent.ledger.chain.signed import ApprovalRule, signature_fault
 from agent.ledger.chain.standing import first_row_of_rule, rule_of_approval, standing_fault
 from agent.ledger.chain.ways_back import way_back_fault
-from agent.ledger.errors import LedgerMissing, Untrusted
+from agent.ledger.errors import Untrusted
 from agent.ledger.file.reading import Reading, where
 from agent.ledger.rows import MoveRow
 from agent.ledger.stored import load_moves
@@ -71,20 +69,6 @@ class Trust:
         for _ in walk.rows():
             pass
         return walk.fault
-
-
-def require_no_ledger_before(path: Path, anchors: AnchorFile) -> None:
-    """Refuse to begin a new ledger where there was one.
-
-    Raises:
-        LedgerMissing: there is no ledger, or an empty file, and its anchors are still there.
-    """
-    anchor = None if path.exists() and path.stat().st_size else anchors.last()
-    if anchor is not None:
-        raise LedgerMissing(
-            f"the ledger {path} was here and is gone: {anchors.path} speaks of {anchor.row} audit rows",
-            advice=f"Restore it from a backup. To begin a new one instead, move {anchors.path} away.",
-        )
 
 
 def _move_fault(reading: Reading, move: MoveRow) -> str:

@@ -11,20 +11,20 @@ Reading goes through ``reading`` and loads no SQLAlchemy; writing goes through `
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.ledger.file.reading import Reading, translated_errors
+from agent.ledger.errors import LedgerCorrupt, LedgerError, corrupt, translate_error
+from agent.ledger.file.reading import Condition, Reading, translated_errors, where
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     from agent.ledger.file.transaction import Transaction
 
-BUSY_SECONDS = 20.0  # how long a writer waits for another one
 # A prepared statement keeps the values that it was given last, whole proposals among them, until it is used again. With
 # Python's 128 for each connection a daemon grew by 10 KiB a move; to prepare a statement again takes microseconds.
 CACHED_STATEMENTS = 4
@@ -33,10 +33,41 @@ JOURNAL_BYTES = 16 << 20  # of the -wal file, once what it held is in the ledger
 INSTRUCTIONS_BETWEEN = 100  # of SQLite's virtual machine: how often a statement is asked whether to go on
 
 
-class Database:
+class SqliteDialect:
+    """SQLite, as the rooms write it."""
+
+    def __init__(self, path: Path) -> None:
+        """The path is for messages."""
+        self._path = path
+
+    def execute(self, driver: sqlite3.Connection, sql: str, values: list[object], *, in_pieces: bool) -> sqlite3.Cursor:
+        """The cursor of a query; SQLite computes each row when it is asked for."""
+        del in_pieces
+        return driver.execute(sql, values)
+
+    def translate(self, error: BaseException) -> LedgerError | None:
+        """The ledger's own error for one that SQLite raised."""
+        return translate_error(self._path, error)
+
+    def like_file_name(self, column: str, pattern: str) -> Condition:
+        """Whether a column matches a pattern with ``*``, ``?`` and ``[...]``."""
+        return where(f"{column} GLOB ?", pattern.replace("[!", "[^"))
+
+    def insert(self, driver: sqlite3.Connection, sql: str, values: list[object]) -> int:
+        """The number that the row got."""
+        number = driver.execute(sql, values).lastrowid
+        assert number is not None, "one row was inserted"
+        return number
+
+    def execute_many(self, driver: sqlite3.Connection, sql: str, rows: Iterable[list[object]]) -> None:
+        """One after the other."""
+        driver.executemany(sql, rows)
+
+
+class FileDatabase:
     """Short transactions on one ledger file. Safe to use from several threads."""
 
-    def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: Path, *, busy_seconds: float = 20.0) -> None:
         """Prepare; connects on first use.
 
         Args:
@@ -44,16 +75,18 @@ class Database:
             busy_seconds: how long to wait for a lock before ``LedgerBusy``.
         """
         self.path = path
+        self.name = str(path)
+        self._dialect = SqliteDialect(path)
         self._busy_seconds = busy_seconds
         self._free: list[sqlite3.Connection] = []  # to read with; what writes has a pool of its own
 
     @contextmanager
     def read(self) -> Iterator[Reading]:
         """One consistent snapshot; writers are not blocked."""
-        with self._connection() as driver, translated_errors(self.path):
+        with self._connection() as driver, translated_errors(self._dialect):
             driver.execute("BEGIN")
             try:
-                yield Reading(self.path, driver)
+                yield Reading(self._dialect, driver)
             finally:
                 # Rolled back, not committed: there is nothing to commit, and a rollback also ends the snapshot where a
                 # query has failed.
@@ -62,7 +95,9 @@ class Database:
     @contextmanager
     def read_by_core(self) -> Iterator[Connection]:
         """The same for statements of SQLAlchemy's Core."""
-        with self._engine.connect() as connection, connection.begin():
+        from agent.ledger.file.transaction import begun
+
+        with begun(self._engine, "BEGIN") as connection:
             yield connection
 
     @contextmanager
@@ -74,12 +109,29 @@ class Database:
         """
         from agent.ledger.file.transaction import writing
 
-        with writing(self._engine, self.path, "FULL" if durable else "NORMAL") as transaction:
+        # IMMEDIATE: a transaction that begins by reading and then wants to write fails at once with SQLITE_BUSY if
+        # another one has written meanwhile, whatever the timeout. The level is set before BEGIN, since SQLite does not
+        # change it within a transaction.
+        level = "FULL" if durable else "NORMAL"
+        with writing(self._engine, self._dialect, f"PRAGMA synchronous={level}", "BEGIN IMMEDIATE") as transaction:
             yield transaction
+
+    def size_bytes(self) -> int:
+        """The file, without its journal."""
+        return self.path.stat().st_size
+
+    def find_damage(self) -> str:
+        """What is wrong with the file; "" where nothing was found."""
+        damage = str(self.pragma("quick_check(1)"))
+        return "" if damage == "ok" else damage
+
+    def corrupt(self, detail: str) -> LedgerCorrupt:
+        """The error that says that something stored is damaged."""
+        return corrupt(self.path, detail)
 
     def pragma(self, statement: str) -> Any:  # noqa: ANN401  # whatever SQLite answers
         """Run a PRAGMA outside any transaction and return its first value."""
-        with self._connection() as driver, translated_errors(self.path):
+        with self._connection() as driver, translated_errors(self._dialect):
             answer = driver.execute(f"PRAGMA {statement}").fetchone()
             return None if answer is None else answer[0]
 
@@ -96,7 +148,7 @@ class Database:
         Raises:
             OperationalError: it was broken off; sqlite3's.
         """
-        with self._connection() as driver, translated_errors(self.path):
+        with self._connection() as driver, translated_errors(self._dialect):
             driver.set_progress_handler(until, INSTRUCTIONS_BETWEEN)
             driver.execute(f"PRAGMA busy_timeout={_milliseconds(busy_seconds or self._busy_seconds)}")
             try:
@@ -114,9 +166,13 @@ class Database:
 
     @cached_property
     def _engine(self) -> Engine:
-        from agent.ledger.file.transaction import make_engine
+        from sqlalchemy import QueuePool, create_engine
 
-        return make_engine(self.path, self._connect)
+        from agent.ledger.file.transaction import prepare_engine
+
+        # The connection that was used last comes first: one after the other they would fill a cache each.
+        engine = create_engine("sqlite://", creator=self._connect, poolclass=QueuePool, pool_use_lifo=True)
+        return prepare_engine(engine, self._dialect)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -124,7 +180,7 @@ class Database:
         try:
             driver = self._free.pop()
         except IndexError:
-            with translated_errors(self.path):
+            with translated_errors(self._dialect):
                 driver = self._connect()
         try:
             yield driver

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.ledger.errors import LedgerMissing, LedgerTooNew, corrupt, read_only
-from agent.ledger.file.database import Database
+from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.reading import where
 from agent.ledger.file.revisions import APPLICATION_ID, HEAD, REVISIONS, VERSION_TABLE
 
@@ -65,7 +65,7 @@ def _create(path: Path) -> None:
         raise read_only(path, str(error.strerror)) from error
 
 
-def bring_up_to_date(database: Database) -> str | None:
+def bring_up_to_date(database: FileDatabase) -> str | None:
     """Create or migrate the tables where needed; the revision found, "" for a new file, None when all was in place.
 
     Raises:
@@ -84,13 +84,13 @@ def bring_up_to_date(database: Database) -> str | None:
         with database.write() as transaction:
             transaction.core.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
             if found:
-                _migrate(transaction.core)
+                migrate(transaction.core)
             else:
-                _create_tables(transaction.core)
+                create_tables(transaction.core)
         return found
 
 
-def _revision(database: Database) -> str:
+def _revision(database: FileDatabase) -> str:
     """The revision of the tables, "" when there are none yet."""
     with database.read() as reading:
         made = where("type = 'table'"), where("name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
@@ -103,28 +103,38 @@ def _revision(database: Database) -> str:
         if not ours or VERSION_TABLE not in tables:
             raise corrupt(database.path, "it is an SQLite file of something else")
         revision = str(reading.scalar(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # our own
-    if revision not in REVISIONS:
-        raise LedgerTooNew(
-            f"the ledger {database.path} was written by a newer hotplace (its tables are {revision}, ours {HEAD})",
-            advice="Upgrade hotplace on this machine, or point it at another ledger.",
-        )
+    require_known(revision, database.name)
     return revision
 
 
-def _create_tables(connection: Connection) -> None:
+def require_known(revision: str, name: str) -> None:
+    """Refuse tables of a revision that this version does not know.
+
+    Raises:
+        LedgerTooNew: a newer hotplace wrote them.
+    """
+    if revision not in REVISIONS:
+        raise LedgerTooNew(
+            f"the ledger {name} was written by a newer hotplace (its tables are {revision}, ours {HEAD})",
+            advice="Upgrade hotplace on this machine, or point it at another ledger.",
+        )
+
+
+def create_tables(connection: Connection) -> None:
     """All tables at once: the same as every migration one after the other (tests/ledger/test_schema.py)."""
     from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert
 
     from agent.ledger.file.schema import metadata
 
-    metadata.create_all(connection)
+    metadata.create_all(connection, checkfirst=False)
     versions = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), nullable=False))
     versions.append_constraint(PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"))  # as Alembic makes it
     versions.create(connection)
     connection.execute(insert(versions).values(version_num=HEAD))
 
 
-def _migrate(connection: Connection) -> None:
+def migrate(connection: Connection) -> None:
+    """Bring tables of an older revision up to date, within the connection's transaction."""
     from alembic import command  # 0.1 s and 10 MB that only an old ledger has to pay
     from alembic.config import Config
 

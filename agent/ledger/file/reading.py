@@ -1,4 +1,4 @@
-"""Reading the ledger's file with the standard library's driver alone.
+"""Reading the ledger with the driver alone: for a file the standard library's.
 
 Most commands only read. To import SQLAlchemy takes longer than all else that they do, so it is loaded by the first
 transaction that writes (``transaction``) and where columns are read (``Database.read_by_core``), not here. The tables
@@ -7,18 +7,18 @@ are those of ``schema``: a test holds ``INSTANTS`` to them.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import namedtuple
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from agent.ledger.errors import translate_error
 from agent.ledger.file.instants import instant, microseconds
+
+if TYPE_CHECKING:
+    from agent.ledger.errors import LedgerError
 
 _V = TypeVar("_V")
 LARGEST = 2**63 - 1
@@ -50,29 +50,60 @@ def where(text: str, *values: object) -> Condition:
 
 def one_of(column: str, values: Collection[object]) -> Condition:
     """Whether the column has one of the values, of which a statement takes some thousands at most."""
+    if not values:
+        return where("1 = 0")
     return Condition(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
+
+
+class Dialect(Protocol):
+    """What the two kinds of databases say differently. The rooms write SQLite's SQL, in what both have in common."""
+
+    def execute(self, driver: Any, sql: str, values: list[object], *, in_pieces: bool) -> Any:  # noqa: ANN401  # DB-API
+        """The cursor of a query of ours: an iterator of its rows, with a ``description``."""
+        ...
+
+    def translate(self, error: BaseException) -> LedgerError | None:
+        """The ledger's own error for one that the driver raised; None where it does not say more than the original."""
+        ...
+
+    def like_file_name(self, column: str, pattern: str) -> Condition:
+        """Whether a column matches a pattern with ``*``, ``?`` and ``[...]``, upper and lower case told apart."""
+        ...
+
+    def insert(self, driver: Any, sql: str, values: list[object]) -> int:  # noqa: ANN401  # DB-API
+        """Carry out the INSERT of one row; the number that it got."""
+        ...
+
+    def execute_many(self, driver: Any, sql: str, rows: Iterable[list[object]]) -> None:  # noqa: ANN401  # DB-API
+        """Carry out a statement for each of some rows of values."""
+        ...
 
 
 class Reading:
     """One consistent snapshot of the ledger."""
 
-    def __init__(self, path: Path, driver: sqlite3.Connection) -> None:
-        """Read through a connection whose transaction has begun; the path is for messages."""
-        self._path = path
+    def __init__(self, dialect: Dialect, driver: Any) -> None:  # noqa: ANN401  # a DB-API connection
+        """Read through a connection whose transaction has begun."""
+        self.dialect = dialect
         self._driver = driver
 
-    def rows(self, select: str, *conditions: Condition, then: str = "") -> Iterator[Row]:
+    def rows(self, select: str, *conditions: Condition, then: str = "", in_pieces: bool = False) -> Iterator[Row]:
         """The rows that fulfil all conditions, read as they are asked for, as named tuples; instants are datetimes.
 
         Args:
             select: the query up to its conditions.
             conditions: all of them have to hold.
             then: what follows the conditions: order and limit.
+            in_pieces: there may be very many: a server sends some at a time, where it would else send all at once.
         """
         together = " AND ".join(condition.text for condition in conditions)
         values = [_stored(value) for condition in conditions for value in condition.values]
-        with translated_errors(self._path):
-            cursor = self._driver.execute(f"{select}{' WHERE ' if together else ''}{together} {then}", values)
+        sql = f"{select}{' WHERE ' if together else ''}{together} {then}"
+        # Closed where reading stops too: a server keeps what was not fetched yet.
+        with (
+            translated_errors(self.dialect),
+            closing(self.dialect.execute(self._driver, sql, values, in_pieces=in_pieces)) as cursor,
+        ):
             row_type, converted = _row_type(tuple(column[0] for column in cursor.description))
             for row in cursor:
                 yield row_type(*map(_load, row, converted))
@@ -88,12 +119,12 @@ class Reading:
 
 
 @contextmanager
-def translated_errors(path: Path) -> Iterator[None]:
-    """Within, what SQLite raises becomes the ledger's own error, where that says more."""
+def translated_errors(dialect: Dialect) -> Iterator[None]:
+    """Within, what the driver raises becomes the ledger's own error, where that says more."""
     try:
         yield
-    except sqlite3.Error as error:
-        ours = translate_error(path, error)
+    except Exception as error:
+        ours = dialect.translate(error)
         if ours is None:
             raise
         raise ours from error

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 
-from agent.ledger.errors import translate_error
 from agent.ledger.file.instants import microseconds
-from agent.ledger.file.reading import Reading, in_parts, translated_errors
+from agent.ledger.file.reading import Dialect, Reading, in_parts, translated_errors
 from agent.ledger.file.schema import metadata
 
 Values = Mapping[str, Any]
@@ -32,15 +29,14 @@ class Transaction(Reading):
 
     after_commit: Callable[[], None] | None = None
 
-    def __init__(self, path: Path, core: Connection) -> None:
-        super().__init__(path, _driver_of(core))
+    def __init__(self, dialect: Dialect, core: Connection) -> None:
+        super().__init__(dialect, driver_of(core))
         self.core = core
 
     def insert(self, table: str, values: Values) -> int:
         """Insert one row and return the number it got."""
-        number = self._carry_out(_insert_text(table, tuple(values)), _bound(values)).lastrowid
-        assert number is not None, "one row was inserted"
-        return number
+        with translated_errors(self.dialect):
+            return self.dialect.insert(self._driver, _insert_text(table, tuple(values)), _bound(values))
 
     def insert_all(self, table: str, rows: Iterable[Values]) -> None:
         """Insert rows, at least one, all with the same columns."""
@@ -55,29 +51,27 @@ class Transaction(Reading):
         changed, names = 0, tuple(values)
         for some in in_parts(numbers, AT_ONCE):
             text = f"{_update_text(table, names)} WHERE id IN ({', '.join('?' * len(some))})"
-            changed += self._carry_out(text, [*_bound(values), *some]).rowcount
+            changed += self._carry_out(text, [*_bound(values), *some])
         return changed
 
     def delete(self, table: str, **of: object) -> int:
         """Delete the rows whose columns have these values, none of them None; how many there were."""
         conditions = " AND ".join(f"{_quoted(name)} = ?" for name in of)
-        return self._carry_out(
-            " ".join(("DELETE FROM", _quoted(table), "WHERE", conditions or "TRUE")), _bound(of)
-        ).rowcount
+        return self._carry_out(" ".join(("DELETE FROM", _quoted(table), "WHERE", conditions or "TRUE")), _bound(of))
 
     # Texts of our own and not Core's: to build a statement and to find its text took longer than to carry it out, with
     # every sample and every state of a move.
 
-    def _carry_out(self, text: str, values: list[object]) -> sqlite3.Cursor:
-        with translated_errors(self._path):
-            return self._driver.execute(text, values)
+    def _carry_out(self, text: str, values: list[object]) -> int:
+        with translated_errors(self.dialect):
+            return int(self.dialect.execute(self._driver, text, values, in_pieces=False).rowcount)
 
     def _carry_out_many(
         self, text_of: Callable[[str, tuple[str, ...]], str], table: str, rows: Iterable[Values]
     ) -> None:
         every = list(rows)
-        with translated_errors(self._path):
-            self._driver.executemany(text_of(table, tuple(every[0])), map(_bound, every))
+        with translated_errors(self.dialect):
+            self.dialect.execute_many(self._driver, text_of(table, tuple(every[0])), map(_bound, every))
 
 
 def _bound(values: Values) -> list[object]:
@@ -109,22 +103,21 @@ def _update_text(table: str, names: tuple[str, ...]) -> str:
     return " ".join(("UPDATE", _quoted(table), "SET", ", ".join(f"{_quoted(name)} = ?" for name in names)))
 
 
-def make_engine(path: Path, connect: Callable[[], sqlite3.Connection]) -> Engine:
-    """The pool of connections that write, of SQLAlchemy."""
-    # The connection that was used last comes first: one after the other they would fill a cache each.
-    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_use_lifo=True)
+def prepare_engine(engine: Engine, dialect: Dialect) -> Engine:
+    """Let an engine begin its transactions as ``begin_with`` says, and raise the ledger's own errors."""
 
     def translate(context: ExceptionContext) -> None:
-        error = translate_error(path, context.original_exception)
+        if context.is_pre_ping:  # a session that the server has ended is replaced by the pool
+            return
+        error = dialect.translate(context.original_exception)
         if error is not None:
             raise error from context.original_exception
 
     def begin(connection: Connection) -> None:
-        """SQLAlchemy's hook at the start of a transaction: sqlite3's own implicit BEGIN comes too late for a writer."""
-        driver = _driver_of(connection)
-        with translated_errors(path):
-            for statement in connection.get_execution_options().get("ledger_begin", ("BEGIN",)):
-                driver.execute(statement)
+        """SQLAlchemy's hook at the start of a transaction: the driver's own BEGIN comes too late for a writer."""
+        with translated_errors(dialect):
+            for statement in connection.get_execution_options()["ledger_begin"]:
+                driver_of(connection).execute(statement)
 
     event.listen(engine, "begin", begin)
     event.listen(engine, "handle_error", translate)
@@ -132,14 +125,17 @@ def make_engine(path: Path, connect: Callable[[], sqlite3.Connection]) -> Engine
 
 
 @contextmanager
-def writing(engine: Engine, path: Path, level: str) -> Iterator[Transaction]:
-    """A transaction that holds the write lock from its start, synchronous at that level."""
-    # IMMEDIATE: a transaction that begins by reading and then wants to write fails at once with SQLITE_BUSY if another
-    # one has written meanwhile, whatever the timeout. The level is set before BEGIN, since SQLite does not change it
-    # within a transaction.
-    options = {"ledger_begin": (f"PRAGMA synchronous={level}", "BEGIN IMMEDIATE")}
-    with engine.connect() as connection, connection.execution_options(**options).begin():
-        transaction = Transaction(path, connection)
+def begun(engine: Engine, *statements: str) -> Iterator[Connection]:
+    """A transaction that begins with these statements; commits at the end, rolls back on any error."""
+    with engine.connect() as connection, connection.execution_options(ledger_begin=statements).begin():
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine, dialect: Dialect, *begin: str) -> Iterator[Transaction]:
+    """A transaction that writes, begun with these statements."""
+    with begun(engine, *begin) as connection:
+        transaction = Transaction(dialect, connection)
         yield transaction
     # Outside the transaction: an anchor written before the commit would speak of a row that a crash can still take
     # back.
@@ -147,7 +143,6 @@ def writing(engine: Engine, path: Path, level: str) -> Iterator[Transaction]:
         transaction.after_commit()
 
 
-def _driver_of(connection: Connection) -> sqlite3.Connection:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return driver
+def driver_of(connection: Connection) -> Any:  # noqa: ANN401  # a DB-API connection
+    """The driver's own connection under one of SQLAlchemy's."""
+    return connection.connection.driver_connection

@@ -10,34 +10,24 @@ there is much to give back, which is when it has the least to write.
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
-from agent.ledger.file.database import JOURNAL_BYTES, Database
+from agent.ledger.file.database import JOURNAL_BYTES, FileDatabase
+from agent.ledger.store.database import LONGEST_SECONDS, GivenBack
 from connectors.base import Clock
 
 SPARE_BYTES = 16 << 20  # free pages that are kept in any case: folding frees and takes as much every hour
 SPARE_RATIO = 0.1  # of the file
 STEP_BYTES = 4 << 20  # given back under one write lock
 PAUSE_SECONDS = 0.02  # between two steps, for other writers
-LONGEST_SECONDS = 10.0  # of VACUUM, half of what other writers wait for (database.BUSY_SECONDS), and of all steps
 CHECKPOINT_SECONDS = 1.0  # to wait for readers of the journal
 WORTH_RATIO = 0.8  # of the content that was too much for VACUUM: with less than this it is tried again
 NONE, INCREMENTAL = 0, 2  # PRAGMA auto_vacuum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenBack:
-    """What became of free pages."""
-
-    bytes: int  # given back
-    free_bytes: int  # still free within the file
-    sentence: str  # why no more was given back; "" where all that is not spare was
-
-
 class Upkeep:
     """The size of the ledger's files."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: FileDatabase, clock: Clock) -> None:
         self._database = database
         self._clock = clock
         self._too_much: int | None = None  # content bytes that VACUUM did not get through in time

@@ -1,0 +1,82 @@
+"""Opening a ledger on a server: its schema, whether it is one of ours, and bringing its tables up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agent.ledger.errors import LedgerMissing, LedgerReadOnly
+from agent.ledger.file.opening import create_tables, migrate, require_known
+from agent.ledger.file.reading import where
+from agent.ledger.file.revisions import HEAD, VERSION_TABLE
+from agent.ledger.server.database import ServerDatabase
+
+if TYPE_CHECKING:
+    from sqlalchemy import CursorResult
+
+OURS = "audit_head"  # a table that every revision has, besides that of the version
+LOCK_OPENING = "SELECT pg_advisory_xact_lock(1752134768, hashtext('opening'))"
+
+
+def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
+    """Create or migrate the tables where needed; the revision found, "" for a new ledger, None when all was in place.
+
+    Raises:
+        LedgerMissing: there is none, and none is to be made.
+        LedgerCorrupt: the schema holds something else.
+        LedgerTooNew: a newer hotplace wrote it.
+        LedgerReadOnly: the user may not create the schema or its tables.
+    """
+    if read_revision(database) == HEAD:
+        return None
+    with database.write_after(LOCK_OPENING) as transaction:
+        found = read_revision(database)  # again under the lock: another process may have made it meanwhile
+        if found == HEAD:
+            return None
+        if not found and not create:
+            raise LedgerMissing(
+                f"there is no ledger at {database.name}", advice="Start hotplace once, or correct ledger.postgresql."
+            )
+        if found:
+            migrate(transaction.core)
+        else:
+            _require_schema(database, transaction.core.exec_driver_sql)
+            create_tables(transaction.core)
+    return found
+
+
+def _require_schema(database: ServerDatabase, execute: Callable[[str], CursorResult[Any]]) -> None:
+    """Make the schema where it is missing.
+
+    Raises:
+        LedgerReadOnly: the user may not.
+    """
+    schema = database.server.schema_name
+    if execute(f"SELECT 1 FROM pg_namespace WHERE nspname = '{schema}'").first() is not None:  # noqa: S608  # [a-z0-9_]
+        return
+    try:
+        execute(f'CREATE SCHEMA "{schema}"')
+    except LedgerReadOnly as error:
+        raise LedgerReadOnly(
+            f"the ledger {database.name} has no schema {schema} yet, and its user may not create it",
+            advice=f'Let an administrator run: CREATE SCHEMA "{schema}" AUTHORIZATION "{database.server.user}";',
+        ) from error
+
+
+def read_revision(database: ServerDatabase) -> str:
+    """The revision of the tables, "" when there are none yet.
+
+    Raises:
+        LedgerCorrupt: the schema holds something else.
+        LedgerTooNew: a newer hotplace wrote it.
+    """
+    with database.read() as reading:
+        here = where("schemaname = ?", database.server.schema_name)
+        tables = {row.tablename for row in reading.rows("SELECT tablename FROM pg_catalog.pg_tables", here)}
+        if not tables:
+            return ""
+        if not tables >= {OURS, VERSION_TABLE}:
+            raise database.corrupt("the schema holds tables of something else")
+        revision = str(reading.scalar(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # our own
+    require_known(revision, database.name)
+    return revision

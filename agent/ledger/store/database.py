@@ -1,0 +1,84 @@
+"""What the rooms of the ledger need of the database under it: short transactions, whichever kind it is.
+
+Two kinds fulfil it: ``file.database`` (SQLite, one machine) and ``server.database`` (PostgreSQL, many agents).
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from agent.ledger.errors import LedgerCorrupt
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from agent.ledger.file.reading import Reading
+    from agent.ledger.file.transaction import Transaction
+
+
+LONGEST_SECONDS = 10.0  # of giving back, half of what other writers wait for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenBack:
+    """What became of free pages."""
+
+    bytes: int  # given back
+    free_bytes: int  # still free within the file
+    sentence: str  # why no more was given back; "" where all that is not spare was
+
+
+class Upkeep(Protocol):
+    """The size of what the ledger is stored in."""
+
+    def give_back(self, longest_seconds: float = LONGEST_SECONDS) -> GivenBack:
+        """Give back what the ledger no longer needs; readers and writers go on meanwhile.
+
+        Raises:
+            LedgerBusy, LedgerFull: nothing was given back.
+        """
+        ...
+
+
+class Database(Protocol):
+    """Short transactions on one ledger. Safe to use from several threads."""
+
+    @property
+    def name(self) -> str:
+        """The ledger in messages: its file, or user, host and schema."""
+        ...
+
+    def read(self) -> AbstractContextManager[Reading]:
+        """One consistent snapshot; writers are not blocked."""
+        ...
+
+    def read_by_core(self) -> AbstractContextManager[Connection]:
+        """The same for statements of SQLAlchemy's Core."""
+        ...
+
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
+        """One transaction, alone of its kind from its start; commits at the end, rolls back on any error.
+
+        Args:
+            durable: what was decided or is about to be done: it survives a power cut once this returns, and no other
+                decision is made meanwhile. False: samples, of which the last may be lost.
+        """
+        ...
+
+    def size_bytes(self) -> int:
+        """What it takes on the disk."""
+        ...
+
+    def find_damage(self) -> str:
+        """What is wrong with the storage under it; "" where nothing was found."""
+        ...
+
+    def corrupt(self, detail: str) -> LedgerCorrupt:
+        """The error that says that something stored is damaged."""
+        ...
+
+    def close(self) -> None:
+        """End all connections."""
+        ...

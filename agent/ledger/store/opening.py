@@ -1,0 +1,104 @@
+"""Opening a ledger where the configuration puts it: a file, or a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.ledger.chain.anchors import AnchorFile
+from agent.ledger.errors import LedgerMissing
+from agent.ledger.store.database import LONGEST_SECONDS, Database, GivenBack, Upkeep
+from connectors.base import Clock, DriverMissing
+
+if TYPE_CHECKING:
+    from agent.config.ledger import LedgerServer
+
+BUSY_SECONDS = 20.0  # how long a writer waits for another one
+
+
+def anchor_file_of(place: Path | LedgerServer, anchors: Path | None) -> AnchorFile:
+    """The file of the anchors: the one that is given, or next to the ledger's file."""
+    if anchors is None:
+        assert isinstance(place, Path), "the configuration names a file of anchors for a ledger on a server"
+        anchors = place.with_name(f"{place.name}.anchors")
+    return AnchorFile(anchors.expanduser().absolute())
+
+
+def open_database(
+    place: Path | LedgerServer, anchors: AnchorFile, *, create: bool, busy_seconds: float
+) -> tuple[Database, str | None]:
+    """The database with its tables up to date, and the revision found: "" for a new one, None when all was in place.
+
+    Raises:
+        LedgerError, DriverMissing, SecretUnavailable: as ``Ledger.open``.
+    """
+    if isinstance(place, Path):
+        return _open_file(place.expanduser().absolute(), anchors, create=create, busy_seconds=busy_seconds)
+    return _open_server(place, anchors, create=create, busy_seconds=busy_seconds)
+
+
+def upkeep_of(database: Database, clock: Clock) -> Upkeep:
+    """What gives back the room that a ledger no longer needs."""
+    from agent.ledger.file.database import FileDatabase
+    from agent.ledger.file.upkeep import Upkeep as FileUpkeep
+
+    return FileUpkeep(database, clock) if isinstance(database, FileDatabase) else _ServerUpkeep()
+
+
+class _ServerUpkeep:
+    """A server uses room again by its autovacuum."""
+
+    def give_back(self, longest_seconds: float = LONGEST_SECONDS) -> GivenBack:
+        """Nothing to give back."""
+        del longest_seconds
+        return GivenBack(bytes=0, free_bytes=0, sentence="")
+
+
+def _open_file(path: Path, anchors: AnchorFile, *, create: bool, busy_seconds: float) -> tuple[Database, str | None]:
+    from agent.ledger.file.database import FileDatabase
+    from agent.ledger.file.opening import bring_up_to_date, prepare_file
+
+    if create and not (path.exists() and path.stat().st_size):
+        require_no_ledger_before(str(path), anchors)
+    prepare_file(path, create=create)
+    database = FileDatabase(path, busy_seconds=busy_seconds)
+    try:
+        return database, bring_up_to_date(database)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _open_server(
+    place: LedgerServer, anchors: AnchorFile, *, create: bool, busy_seconds: float
+) -> tuple[Database, str | None]:
+    try:
+        from agent.ledger.server.database import ServerDatabase
+        from agent.ledger.server.opening import bring_up_to_date, read_revision
+    except ModuleNotFoundError as error:
+        raise DriverMissing(
+            "a ledger on PostgreSQL needs the driver psycopg, which is not installed",
+            advice="Install it: pip install 'hotplace[postgresql]'",
+        ) from error
+    database = ServerDatabase(place, busy_seconds=busy_seconds)
+    try:
+        if create and not read_revision(database):
+            require_no_ledger_before(database.name, anchors)
+        return database, bring_up_to_date(database, create=create)
+    except BaseException:
+        database.close()
+        raise
+
+
+def require_no_ledger_before(name: str, anchors: AnchorFile) -> None:
+    """Refuse to begin a new ledger where there was one.
+
+    Raises:
+        LedgerMissing: its anchors are still there.
+    """
+    anchor = anchors.last()
+    if anchor is not None:
+        raise LedgerMissing(
+            f"the ledger {name} was here and is gone: {anchors.path} speaks of {anchor.row} audit rows",
+            advice=f"Restore it from a backup. To begin a new one instead, move {anchors.path} away.",
+        )
