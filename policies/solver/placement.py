@@ -20,6 +20,7 @@ from policies.solver.rounding import stay_everywhere
 from policies.solver.scarcity import reduce_to_scarce
 from policies.solver.solving import OF_MANY, solve
 
+_MANY_OPTIONS = 30_000  # of all items together: with several spaces in a tier a search is as slow for fewer items
 _WORTH = 1e-3  # of the bound: a resource worth less does not limit the gain
 
 
@@ -52,7 +53,7 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
         choice, worth = best_options(scarce.gain)
         return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), open_items=all_items)
     dual = prices(scarce)
-    if len(scarce) > MANY:
+    if len(scarce) > MANY or scarce.gain.size > _MANY_OPTIONS:
         # None where the options that prices fix outside the core overdraw by more than the core can release, or lose
         # more than it gains. Then no choice within the core helps, and all items are searched.
         placed = _solve_core(scarce, dual, floor)
