@@ -19,7 +19,7 @@ from policies.block_heat.borders import FoundBorder, best_border, borders_to_loo
 from policies.block_heat.concentration import Shape, concentrate
 from policies.block_heat.range_heat import RangeHeat
 
-EVERY_SECONDS = 6 * 3600.0  # at each unit
+FIRST_SECONDS, EVERY_SECONDS = 900.0, 6 * 3600.0  # to the second look at a unit, twice as long each time; at most
 MOST_SECONDS = 2.0  # at one column: two blocks for each border, 258 at most
 _WITH_A_PART = frozenset({Shape.NEWEST, Shape.RANGE, Shape.SCATTERED})  # hot blocks all over may be one range of values
 
@@ -38,6 +38,7 @@ class BorderLooker:
         """
         self._name, self._ledger, self._clock, self._may_read = name, ledger, clock, may_read
         self._due: dict[str, float] = {}
+        self._rest: dict[str, float] = {}  # seconds: young heat is looked at again soon
         self._reader: ValueReader | None = None
 
     def look(self, connector: Connector, unit: LookedAt, heat: RangeHeat) -> float:
@@ -51,7 +52,8 @@ class BorderLooker:
             return 0.0
         if concentrate(heat).shape not in _WITH_A_PART:
             return 0.0
-        self._due[unit.key] = started + EVERY_SECONDS
+        self._due[unit.key] = started + self._rest.get(unit.key, FIRST_SECONDS)
+        self._rest[unit.key] = min(EVERY_SECONDS, 2 * self._rest.get(unit.key, FIRST_SECONDS))
         if self._reader is None:
             self._reader = connector.read_values()
         columns = self._reader.candidates(unit.physical_id)

@@ -21,8 +21,9 @@ from policies.block_heat.range_heat import RangeHeat
 from policies.block_heat.splits import ValueBorder
 
 MOST_COLUMNS = 3  # of a unit whose values are read
-LEAST_FIT = 0.7  # of what the hottest blocks take beyond their share, that a range of values has to take too
+LEAST_FIT = 0.7  # of what the best split by blocks takes beyond its share, that a range of values has to take too
 _IN_ORDER = 0.3  # correlation below which the values of a column are scattered over the file
+_SIZES = tuple(step / 20 for step in range(1, 20))  # shares of the blocks among which the best split is sought
 _ALIKE = 0.05  # two columns that fit so nearly as well fit alike: ids and dates of the same rows
 
 
@@ -139,6 +140,9 @@ def _run(excess: F64) -> tuple[int, int]:
 
 
 def _fit(heat: RangeHeat, taken: float, filled: float) -> float:
-    """What the rows take beyond their share over what as many of the hottest blocks do, 0 to 1."""
-    most = max(hottest_reads(heat, filled), taken) - filled
-    return max(0.0, (taken - filled) / most) if most > 0 else 0.0
+    """What the rows take beyond their share over the most that any number of the hottest blocks do, 0 to 1.
+
+    Compared with as many of the hottest blocks, half of a table would always fit well.
+    """
+    most = max(hottest_reads(heat, share) - share for share in _SIZES)
+    return min(1.0, max(0.0, (taken - filled) / most)) if most > 0 else 0.0

@@ -17,7 +17,7 @@ class ValueBorder:
     type_name: str  # as the engine writes it, for example "bigint" or "timestamp with time zone"
     least: str | None  # as text that the engine reads back as this type; None: the part begins with the first row
     below: str | None  # None: it goes on to the newest row, and to those still to come
-    fit: float  # of the reads that the hot blocks take beyond their share, how much rows in this range take, 0 to 1
+    fit: float  # of the reads that the best split by blocks takes beyond its share, how much this range takes, 0 to 1
     of_rows: float  # share of the unit's blocks that rows in this range fill
     of_reads: float  # share of the unit's reads from storage that go to them
 

@@ -47,8 +47,8 @@ def _say_border(found: FoundBorder, wander: Wandering) -> tuple[str, ...]:
     sure = "" if min(border.fit, wander.agreement) >= _SURE else "perhaps "
     what = (
         f"by values: {sure}the rows with {range_of(border)}, {format_ratio(border.of_rows)} of it, which take "
-        f"{format_ratio(border.of_reads)} of its reads ({format_ratio(border.fit)} of what so many of its hottest "
-        f"blocks take beyond their share; {wander.looks} of {wander.of_looks} looks found this column)"
+        f"{format_ratio(border.of_reads)} of its reads ({format_ratio(border.fit)} of what the best part of its "
+        f"blocks takes beyond its share; {wander.looks} of {wander.of_looks} looks found this column)"
     )
     return (what, *_say_wandering(found, wander))
 

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import psycopg
 
+from agent.block_heat.border_looker import BorderLooker
 from agent.block_heat.choice import LookedAt
 from agent.block_heat.looker import BlockLooker
-from agent.block_heat.stored import load_block_heat
+from agent.block_heat.stored import UnitBorders, load_block_heat, load_borders
 from agent.ledger import Ledger
 from agent.model.clock import SystemClock
 from connectors.model import F64
@@ -38,8 +39,12 @@ DEBIAN = 15  # the embedded servers lack pg_buffercache
 ROWS, PARTS, CLIENTS = 1_200_000, 20, 4  # rows at scale 1
 TRUE_RUNS, SEEN_RUNS = 2, 7  # times ``Pace.run_seconds``
 SHARE = 0.002  # of one session's time for looks, the goal; the default is a quarter of it
-GOAL_ERROR, GOAL_SHARE = 0.05, 0.002
-ERROR, COST = "lab.inside.hot_share_error", "lab.inside.server_share"  # names of rows
+GOAL_ERROR, GOAL_SHARE, GOAL_BORDER = 0.05, 0.002, 0.03
+ERROR, COST, BORDER = (
+    "lab.inside.hot_share_error",
+    "lab.inside.server_share",
+    "lab.inside.border_error",
+)  # names of rows
 EXPECTED = {"newest tenth": Shape.NEWEST, "stripes": Shape.SCATTERED, "all alike": Shape.EVEN}
 
 
@@ -68,6 +73,16 @@ class Seen:
     coverage: float
     server_share: float
     pairs: int
+    border: float | None  # first id of the hot part by the values that were read; None: no column has it as a range
+    border_seconds: float  # that the look at values took
+    rows: int
+
+    @property
+    def border_error(self) -> float:
+        """Distance from the true border, or of finding one where there is none, as a share of the rows."""
+        if self.load != "newest tenth":
+            return 0.0 if self.border is None else 1.0
+        return 1.0 if self.border is None else abs(self.border - 0.9 * self.rows) / self.rows
 
     @property
     def error(self) -> float:
@@ -90,7 +105,7 @@ def run(pace: Pace, major: int = DEBIAN, part: tuple[int, int] = (1, 1)) -> list
             dba.execute("CREATE EXTENSION pg_buffercache")
         rig.build(_split(rows))
         wanted = list(loads(rows).items())[part[0] - 1 :: part[1]]
-        return [_seen(rig, load, script, pace) for load, script in wanted]
+        return [_seen(rig, load, script, pace, rows) for load, script in wanted]
 
 
 def _split(rows: int) -> list[str]:
@@ -104,7 +119,7 @@ def _split(rows: int) -> list[str]:
     return [create, *parts, "INSERT INTO parts SELECT * FROM whole ORDER BY id"]
 
 
-def _seen(rig: Rig, load: str, text: str, pace: Pace) -> Seen:
+def _seen(rig: Rig, load: str, text: str, pace: Pace, rows: int) -> Seen:
     true_seconds, seen_seconds = TRUE_RUNS * pace.run_seconds, SEEN_RUNS * pace.run_seconds
     with _clients(rig, text, "parts", pace.warm_seconds + true_seconds), rig.session() as dba:
         time.sleep(pace.warm_seconds)
@@ -113,13 +128,15 @@ def _seen(rig: Rig, load: str, text: str, pace: Pace) -> Seen:
         true = _reads(dba) - before
     with _clients(rig, text, "whole", pace.warm_seconds + seen_seconds):
         time.sleep(pace.warm_seconds)
-        heat, share = _look(rig, load, seen_seconds)
+        heat, share, border, border_seconds = _look(rig, load, seen_seconds)
     seen = _by_part(heat)
     found = Seen(
         load=load, true=true / true.sum(), seen=seen / seen.sum(), shape=concentrate(heat).shape,
         coverage=heat.coverage, server_share=share, pairs=heat.pairs,
+        border=border, border_seconds=border_seconds, rows=rows,
     )  # fmt: skip
     say(f"  {load}: error {found.error:.3f}, {found.shape}, {found.pairs} pairs, {share:.5f} of a session")
+    say(f"  {load}: border {border}, {found.border_error:.3f} off, {border_seconds:.3f} s")
     return found
 
 
@@ -141,8 +158,8 @@ def _reads(dba: psycopg.Connection) -> F64:
     return np.array([row[0] for row in rows], dtype=np.float64)
 
 
-def _look(rig: Rig, load: str, seconds: float) -> tuple[RangeHeat, float]:
-    """What the looker makes of it in so many seconds, and the share of a session's time that it took."""
+def _look(rig: Rig, load: str, seconds: float) -> tuple[RangeHeat, float, float | None, float]:
+    """What the looker makes of it in so many seconds, its share of a session, the border and what that took."""
     clock, name = SystemClock(), load.replace(" ", "_")
     settings = PostgresqlSettings.model_validate(
         {"host": str(rig.server.folder), "dbname": "postgres", "user": "postgres"}
@@ -159,8 +176,13 @@ def _look(rig: Rig, load: str, seconds: float) -> tuple[RangeHeat, float]:
             clock.sleep(0.5)
         share = looker.server_seconds / (clock.monotonic() - started)
         looker.close(save=True)
+        heat, unit = load_block_heat(ledger, name)["whole"], LookedAt(key="whole", physical_id=row[0])
+        values = BorderLooker(f"{name} values", ledger, clock, may_read=True)
+        took = values.look(connector, unit, heat)
+        values.close()
         connector.close()
-        return load_block_heat(ledger, name)["whole"], share
+        looks = load_borders(ledger, f"{name} values").get("whole", UnitBorders()).looks
+        return heat, share, looks[-1].found.least if looks and looks[-1].found else None, took
 
 
 def _by_part(heat: RangeHeat) -> F64:
@@ -195,6 +217,11 @@ def _lines(seen: Seen, major: int) -> list[Measurement]:
             note=f"{seen.load}: {seen.shape}{wrong}; {PARTS} parts of the table; PostgreSQL {major}",
         ),
         Measurement(
+            name=f"{BORDER}.{load}", value=seen.border_error, unit="of the rows", better="lower", command=COMMAND,
+            note=f"{seen.load}: from the first id of the hot part, or 1 where one is found that is not there; "
+                 f"{seen.border_seconds:.2f} s for a look at values; PostgreSQL {major}",
+        ),
+        Measurement(
             name=f"{COST}.{load}", value=seen.server_share, unit="of one session's time", better="lower",
             command=COMMAND, note=f"{seen.load}: {seen.pairs} pairs of looks, 16 MB of shared buffers",
         ),
@@ -204,7 +231,11 @@ def _lines(seen: Seen, major: int) -> list[Measurement]:
 def worst(lines: list[Measurement]) -> list[Measurement]:
     """The rows that goals are about, from those of all loads."""
     found = list[Measurement]()
-    for name, whole, goal in ((ERROR, f"{ERROR}_max", GOAL_ERROR), (COST, COST, GOAL_SHARE)):
+    for name, whole, goal in (
+        (ERROR, f"{ERROR}_max", GOAL_ERROR),
+        (COST, COST, GOAL_SHARE),
+        (BORDER, f"{BORDER}_max", GOAL_BORDER),
+    ):
         of_loads = [line for line in lines if line["name"].startswith(f"{name}.")]
         largest = max(of_loads, key=lambda line: line["value"])
         note = f"goal {goal:g}; the worst of {len(of_loads)}: {largest.get('note', '')}"

@@ -88,6 +88,14 @@ def test_a_column_scattered_over_the_file_is_not_the_one() -> None:
     assert find_border(seen, ID, look(seen, scattered)) is None
 
 
+@pytest.mark.parametrize(("jitter", "found"), [(0.01, True), (0.8, False)])
+def test_rows_that_came_late_blur_a_border_until_it_is_none(jitter: float, found: bool) -> None:
+    """A part of the hot rows is no split: it has to take most of what as many of the hottest blocks do."""
+    seen = heat(hot(90, 100, 90.0), 4_000)
+    late = IDS - np.random.default_rng(3).uniform(0.0, jitter, len(IDS)) * len(IDS)
+    assert (find_border(seen, ID, look(seen, np.rint(late))) is not None) is found
+
+
 def test_heat_all_over_the_file_has_a_border_where_values_lie_that_way() -> None:
     """Two streams in turns: hot blocks lie all over the file, and are one range of values."""
     weight = np.ones(RANGES)
@@ -128,6 +136,7 @@ def test_keys_and_times_in_the_order_of_the_file_are_read() -> None:
         ID,
     )
     assert [each.name for each in columns_to_read(columns)] == ["id", "made_at", "number"]
+    assert [each.name for each in columns_to_read(columns[:3])] == ["made_at"]
 
 
 def test_of_columns_that_fit_alike_the_key_is_taken_and_else_the_better_one() -> None:
