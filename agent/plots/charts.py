@@ -14,6 +14,7 @@ from leather.shapes import Shape
 from agent.plots.shapes import Row
 from connectors.formatting import format_bytes
 
+MOST_LONG_LABELS, LONG_LABEL_EDGE = 5, 0.03  # labels of a day and a time; share of the axis at either end without
 MOST_TIME_TICKS: Final = 7
 _HOUR: Final = 3600
 _TIME_STEPS: Final = (
@@ -92,9 +93,18 @@ def over_time(chart: Chart, since: datetime, until: datetime) -> None:
     """A horizontal axis of instants as seconds since 1970, labelled in the zone of this machine."""
     ticks = time_ticks(since, until)
     by_day = len(ticks) < 2 or ticks[1] - ticks[0] >= _DAY_STEP - _HOUR  # a day in spring has 23 hours
-    chart.set_x_scale(Exact(since.timestamp(), until.timestamp(), ticks))
     pattern = "%d %b" if by_day else "%d %b %H:%M" if until - since > timedelta(days=1) else "%H:%M"
+    if pattern == "%d %b %H:%M":
+        ticks = _with_long_labels(ticks, since.timestamp(), until.timestamp())
+    chart.set_x_scale(Exact(since.timestamp(), until.timestamp(), ticks))
     chart.add_x_axis(tick_formatter=lambda value, _, __: datetime.fromtimestamp(value).astimezone().strftime(pattern))
+
+
+def _with_long_labels(ticks: list[float], since: float, until: float) -> list[float]:
+    """Those whose labels, of a day and a time, neither touch one another nor leave the picture at its ends."""
+    edge = (until - since) * LONG_LABEL_EDGE
+    within = [tick for tick in ticks if since + edge <= tick <= until - edge]
+    return within[:: -(-len(within) // MOST_LONG_LABELS)] if within else ticks[:1]
 
 
 def time_ticks(since: datetime, until: datetime) -> list[float]:
