@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from connectors.base import AuthenticationFailed, Connector, SeesForeground
+from connectors.blocks import BLOCK_HEAT, SeesBlocks
 from connectors.findings import Severity
 from connectors.model import Signal
 from tests.contract.asking import bundle_of, demand_of, reads_of
@@ -33,6 +34,33 @@ def test_capabilities_have_reasons(connector: Connector) -> None:
     assert capabilities
     assert all(c.because for c in capabilities)
     assert all(c.advice for c in capabilities if not c.available)
+
+
+def test_heat_inside_units_is_seen_or_the_reason_is_said(
+    harness: EngineHarness, connector: Connector, table: PlayTable
+) -> None:
+    """Doctor and capability agree. Who may look is shown the unit's blocks, by rising numbers, and its reads."""
+    (may,) = (each for each in connector.capabilities() if each.name == BLOCK_HEAT)
+    (finding,) = (each for each in connector.doctor() if each.code == "block_looks")
+    assert may.available == (finding.severity is Severity.OK)
+    if not may.available:
+        assert may.advice
+        assert finding.remedy
+        return
+    assert isinstance(connector, SeesBlocks)
+    unit = bundle_of(connector.catalog(), table.key).physical_ids[0]
+    with connector.read_blocks() as reader:
+        before = reader.look(np.array([unit, -1])).units
+        harness.read_randomly(table, READS)
+        look = reader.look(np.array([unit, -1]))
+    (after,) = look.units
+    assert [each.physical_id for each in before] == [after.physical_id] == [unit]
+    assert 0 < len(after.resident) <= after.blocks
+    assert bool(np.all(np.diff(after.resident) > 0))
+    assert bool(np.all((after.resident >= 0) & (after.resident < after.blocks)))
+    assert look.server_seconds > 0
+    assert look.block_bytes >= 512
+    assert after.reads > before[0].reads or bool(np.isnan(after.reads))
 
 
 def test_catalog_is_well_formed(harness: EngineHarness, connector: Connector, table: PlayTable) -> None:

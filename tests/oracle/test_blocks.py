@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.oracle.reading.blocks import MOST_LISTED, extents_of, one_block_in
+from connectors.oracle.reading.blocks import extents_of
 
 BLOCK = 8192
 
@@ -38,15 +37,3 @@ def test_every_block_has_one_number(drawn: list[tuple[int, int]], random: object
     places = np.array([(file, first + at) for file, first, blocks, _ in rows for at in range(blocks)])
     numbers = extents_of(rows).numbers(places[:, 0], places[:, 1])
     assert numbers.tolist() == list(range(len(places)))
-
-
-@pytest.mark.parametrize(
-    ("blocks", "buffers", "one_in"),
-    [
-        (MOST_LISTED, 10 * MOST_LISTED, 1), (MOST_LISTED + 1, 10 * MOST_LISTED, 2), (0, 0, 1),
-        (100 * MOST_LISTED, MOST_LISTED, 1), (100 * MOST_LISTED, 5 * MOST_LISTED, 8),
-    ],
-)  # fmt: skip
-def test_no_more_blocks_are_listed_than_a_look_may_bring(blocks: int, buffers: int, one_in: int) -> None:
-    """Neither of a small table in a large cache nor of a large one in a small cache."""
-    assert one_block_in(blocks, buffers) == one_in

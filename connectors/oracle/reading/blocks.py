@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
 from connectors.base import Clock, ConnectorError
-from connectors.blocks import BlockLook, ResidentBlocks
+from connectors.blocks import BlockLook, BlockReader, ResidentBlocks, one_block_in
 from connectors.model import I64
 from connectors.oracle.reading.catalog import Entry, find_entries, of_ids
 from connectors.oracle.session.driver import Driver
@@ -55,13 +53,7 @@ def extents_of(rows: Sequence[Row]) -> Extents:
     return Extents(first=first[order], blocks=blocks[order], offset=offset[order], block_bytes=block_bytes)
 
 
-def one_block_in(blocks: int, buffers: int) -> int:
-    """Of how many blocks one is listed, so that no more than ``MOST_LISTED`` are: a power of two."""
-    most = min(blocks, buffers)
-    return 1 << max(0, -(-most // MOST_LISTED) - 1).bit_length()
-
-
-class CacheReader:
+class CacheReader(BlockReader):
     """Reads ``V$BH`` of the instance that the session is on; what other instances hold is not seen."""
 
     def __init__(self, driver: Driver, settings: OracleSettings, clock: Clock) -> None:
@@ -85,7 +77,7 @@ class CacheReader:
         entries = find_entries(self._session, [int(each) for each in physical_ids])
         extents = {number: found for number, found in self._extents_of(entries) if found.block_bytes == block_bytes}
         counted = self._counted(list(extents))
-        one_in = one_block_in(sum(each.total for each in extents.values()), buffers)
+        one_in = one_block_in(min(sum(each.total for each in extents.values()), buffers), MOST_LISTED)
         started = self._clock.monotonic()
         listed = self._listed([entries[number].data_object_id for number in extents], one_in)
         return BlockLook(
@@ -105,14 +97,6 @@ class CacheReader:
     def close(self) -> None:
         """End the session."""
         self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _pool(self) -> tuple[int, int]:
         """Bytes of a block, and buffers."""
