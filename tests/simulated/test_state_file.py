@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from connectors.base import CannotConnect, LeaseHeld
 from connectors.model import UnitKind
 from connectors.simulated.connector import SimulatedConnector
+from connectors.simulated.server.state import StateFile
 from connectors.simulated.server.units import UnitSpec
 from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
@@ -202,3 +204,16 @@ def test_a_relative_file_lies_beside_the_configuration(tmp_path: Path) -> None:
     plain = {"state": "world.json"}
     assert SimulatedSettings.model_validate(plain, context={"folder": tmp_path}).state == tmp_path / "world.json"
     assert SimulatedSettings.model_validate(plain).state == Path("world.json")
+
+
+def test_the_file_is_for_its_user_alone(tmp_path: Path) -> None:
+    """Whatever the umask says, and also where a dead process has left a file of other rights in its place."""
+    file = StateFile(tmp_path / "world.json")
+    (tmp_path / "world.json.new").touch(0o644)
+    before = os.umask(0)
+    try:
+        with file.exclusive():
+            file.write({"a": 1})
+    finally:
+        os.umask(before)
+    assert (tmp_path / "world.json").stat().st_mode & 0o777 == 0o600

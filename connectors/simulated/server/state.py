@@ -77,7 +77,11 @@ class StateFile:
             # Before the file is replaced: a death in between makes others read an unchanged file once more, where the
             # other order would let them miss a change.
             os.pwrite(self._lock_handle, b"%020d" % (self._serial() + 1), 0)
-            new.write_text(json.dumps(content), encoding="utf-8")
+            # It holds names of units and what a ledger would: for this user alone, whatever the umask says.
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), 0o600)  # one that a dead process has left may have other rights
+                file.write(json.dumps(content))
             new.replace(self.path)
         except OSError as error:
             raise CannotConnect(
