@@ -22,6 +22,7 @@ from connectors.db2.reading.sizes import exact_sizes, read_rebuilt_in_place
 from connectors.db2.reading.storage import Storage, TableSpace, read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import TableFacts, find_table_of, packages_of, read_protocol
+from connectors.db2.routes import split
 from connectors.db2.routes.containers import route_out
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.table_move import table_route
@@ -33,6 +34,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.findings import Capability, Finding
 from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
 from connectors.recording.tap import Tap
+from connectors.splitting import Border
 from connectors.statements.counters import StatementCounters
 
 NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
@@ -109,6 +111,10 @@ class Db2Connector:
         """See ``containers``: hotplace moves files of DMS table spaces; a person moves paths of storage groups."""
         storage = read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
         return route_out(storage, bundle, self._settings, self._kind())
+
+    def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
+        """See ``split``: by hand, since every row is copied."""
+        return split.by_hand(self._table_of(bundle), bundle, border, to_space)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, since a moved table gets a new object."""

@@ -23,7 +23,7 @@ from connectors.oracle.reading.facts import Facts, find_facts
 from connectors.oracle.reading.licensed import with_licensed_facts
 from connectors.oracle.reading.sampler import SegmentSampler
 from connectors.oracle.reading.spaces import read_files, read_spaces
-from connectors.oracle.routes import available, file_moves, file_out
+from connectors.oracle.routes import available, file_moves, file_out, split
 from connectors.oracle.routes.side_effects import rebuilt_indexes
 from connectors.oracle.session.driver import Driver
 from connectors.oracle.session.instances import Instances
@@ -31,6 +31,7 @@ from connectors.oracle.session.server import JOURNAL_RIGHTS, JOURNAL_SINCE, Serv
 from connectors.oracle.session.sessions import ReadSession
 from connectors.oracle.settings import OracleSettings
 from connectors.recording.tap import Tap
+from connectors.splitting import Border
 from connectors.statements.counters import StatementCounters
 
 
@@ -110,6 +111,11 @@ class OracleConnector:
         """See ``file_out``: by hand, since nothing empties a data file."""
         places = [space.name for space in read_spaces(self._session, self._settings.known_places()).spaces]
         return file_out.by_hand(bundle, read_files(self._session), places, read_server(self._session))
+
+    def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
+        """See ``split``: by hand, since every row is copied."""
+        facts = find_facts(self._session, bundle, to_space)
+        return split.by_hand(facts, bundle, border, to_space, read_server(self._session))
 
     def inspect(self, route: Route) -> Inspection:
         """By OBJECT_ID, which survives moves and rebuilds, and by the name it must still bear."""

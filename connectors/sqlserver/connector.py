@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from connectors.base import Clock, Crowding, Lease, Mover
 from connectors.blocks import BlockReader
+from connectors.containers import ByHand
 from connectors.findings import Capability, Finding
 from connectors.model import (
     I64,
@@ -22,6 +23,7 @@ from connectors.model import (
     Sample,
 )
 from connectors.recording.tap import Tap
+from connectors.splitting import Border
 from connectors.sqlserver.doctor import findings
 from connectors.sqlserver.moving import guards, inspection, lease
 from connectors.sqlserver.moving.blockers import find_blockers
@@ -39,7 +41,7 @@ from connectors.sqlserver.reading.log_room import tempdb_room
 from connectors.sqlserver.reading.partitioning import knowing
 from connectors.sqlserver.reading.residency import resident_note
 from connectors.sqlserver.reading.sampler import DmvSampler
-from connectors.sqlserver.routes import available
+from connectors.sqlserver.routes import available, split
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
 from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
@@ -164,6 +166,11 @@ class SqlserverConnector:
         if self._by_filegroup:
             return self._file_routes(bundle, to_space)
         return self._routes_of(knowing(self._session, find(self._session, name_of(bundle.key))), bundle, to_space)
+
+    def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
+        """See ``split``: by hand, since every row is copied."""
+        definition = find(self._session, name_of(bundle.key))
+        return split.by_hand(definition, bundle, border, to_space, self._server(), self._settings)
 
     def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
         """Of another partition of an index that ``before`` brings to a scheme of its own."""

@@ -20,8 +20,10 @@ from pathlib import Path
 import pytest
 
 from agent.prove.script import script_of
+from connectors.containers import ByHand
 from connectors.model import NoRoute, Route, Step
 from connectors.proving.proof import Scratch
+from connectors.splitting import Border
 from connectors.sqlserver.proving import PROOF
 from connectors.sqlserver.reading.definition import (
     CLUSTERED,
@@ -40,6 +42,7 @@ from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
 from connectors.sqlserver.routes.file_statements import TempdbFile
 from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.routes.split import by_hand
 from connectors.sqlserver.session.queries import query, query_names
 from connectors.sqlserver.session.sessions import _REQUIRED
 from tests.components import TSQL_GRAMMARS
@@ -172,6 +175,9 @@ def statements(major: int, edition: int = 3) -> list[str]:
     gone = removal_route(taken, [file, other], place)
     assert isinstance(gone, Route)
     found += [*_of(route), *_of(gone), *_written(file, major)]
+    written = by_hand(table(index()), bundle(), Border(column="id", value="5"), "SSD", server, settings())
+    if isinstance(written, ByHand):  # no edition without partitions has it
+        found += [sql for sql in written.statements if not sql.startswith("--")]
     return list({re.sub(r"/\*.*?\*/|hotplace_\w+", "", sql): sql for sql in found}.values())
 
 
