@@ -14,7 +14,7 @@ from leather.shapes import Shape
 from agent.plots.shapes import Row
 from connectors.formatting import format_bytes
 
-MOST_LONG_LABELS, LONG_LABEL_EDGE = 5, 0.03  # labels of a day and a time; share of the axis at either end without
+MOST_LONG_LABELS, LONG_LABEL_EDGE = 2, 0.03  # labels of a day and a time; share of the axis at either end without
 MOST_TIME_TICKS: Final = 7
 _HOUR: Final = 3600
 _TIME_STEPS: Final = (
