@@ -10,6 +10,8 @@ import pytest
 
 from connectors.findings import Severity
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.reading import statements
+from connectors.postgresql.session.queries import query
 from connectors.statements.counters import ReadsStatements, StatementCounters
 from tests.labs.postgresql import Cluster, tells_statements
 
@@ -109,3 +111,19 @@ def test_a_server_that_tells_none(cluster: Cluster, dbname: str, cleanup: ExitSt
         finally:
             dba.execute("GRANT pg_monitor TO looker")
     assert "statements" in {each.code for each in looker.doctor()}
+
+
+@pytest.mark.parametrize("column", ["blk_read_time", "shared_blk_read_time"])
+def test_the_time_of_reads_is_found_under_either_name(dba: psycopg.Connection, column: str) -> None:
+    """Stand-ins for the functions of releases 1.10 and 1.11 of the extension, on a real server: one query asks both."""
+    dba.execute(
+        f"CREATE SCHEMA odd; CREATE FUNCTION odd.pg_stat_statements(boolean) RETURNS TABLE (dbid oid, queryid bigint, "
+        f"calls bigint, total_exec_time float8, shared_blks_read bigint, {column} float8) LANGUAGE sql AS "
+        "$$SELECT oid, 7, 2, 3000, 5, 1500 FROM pg_database WHERE datname = current_database()$$; "
+        "CREATE FUNCTION odd.pg_stat_statements_info() RETURNS TABLE (stats_reset timestamptz) LANGUAGE sql AS "
+        "$$SELECT NULL::timestamptz$$".encode()
+    )
+    place = statements.Place(schema="odd", version=(1, 10), loaded=True, sees_others=True)
+    dba.execute("SET track_io_timing = on")
+    found = dba.execute(statements._in(place, query("statements")), {"most": 10}).fetchall()
+    assert found == [("7", 2.0, 3.0, 1.5, 5.0, None)]

@@ -12,7 +12,7 @@ from connectors.postgresql.reading.roles import query_for
 from connectors.proving.files import read_all_questions, read_cases
 from connectors.proving.proof import Case, Scratch
 
-OF_EXTENSIONS = frozenset({"blocks", "statements", "statements_17", "statement_texts"})
+OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts"})
 OF_ANY_TABLE = frozenset({"border_values", "border_times"})  # whose table and column are put in when it is asked
 PACKAGE = "connectors.postgresql.claims"
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)

@@ -14,7 +14,7 @@ from connectors.postgresql.session.sessions import ReadSession
 from connectors.statements.counters import StatementCounters
 from connectors.statements.texts import without_literals
 
-OLDEST, NAMES_SHARED_READS = (1, 9), (1, 11)  # versions of the extension
+OLDEST = (1, 9)  # version of the extension
 _BLIND = "outcomes cannot say which statements became slower or faster"
 _LOAD = "Add pg_stat_statements to shared_preload_libraries and restart the server"
 
@@ -58,10 +58,7 @@ def read_statements(session: ReadSession, clock: Clock, most: int) -> StatementC
     place = find_place(session)
     if place is None or not place.usable:
         return None
-    name, text = ("statements", query("statements"))
-    if place.version >= NAMES_SHARED_READS:
-        name, text = ("statements_17", query("statements_17"))
-    rows = session.rows(_in(place, text), {"most": most}, doing="reading statements", name=name)
+    rows = session.rows(_in(place, query("statements")), {"most": most}, doing="reading statements", name="statements")
     columns = np.array([row[1:5] for row in rows], dtype=np.float64).reshape(len(rows), 4).T
     return StatementCounters(
         taken_at=taken_at,

@@ -44,26 +44,33 @@ class Plan:
     number: int  # of the statement's plans
 
 
-@dataclass(slots=True)
-class Cached:
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What was done by one plan since something began."""
+
+    first: datetime
+    last: datetime
+    total: Run = NOTHING
+
+    def add(self, done: Run, now: datetime) -> None:
+        """Executions that have ended now."""
+        self.total, self.last = self.total + done, now
+
+
+@dataclass(slots=True, kw_only=True)
+class Cached(Tally):
     """A plan in the cache with what was done by it since it came there."""
 
     text: str
     plan: int
-    created: datetime
-    used: datetime
-    total: Run = NOTHING
 
 
-@dataclass(slots=True)
-class Stored:
+@dataclass(slots=True, kw_only=True)
+class Stored(Tally):
     """A row of sys.query_store_runtime_stats."""
 
     plan_id: int
     interval_id: int
-    first: datetime
-    last: datetime
-    total: Run
     on_disk: bool = False
 
 
@@ -110,8 +117,8 @@ class Statements:
     def run(self, text: str, done: Run, plan: int = 1) -> None:
         """Executions of a statement by its first plan, or by another."""
         now = _now()
-        cached = self.cached.setdefault((text, plan), Cached(text, plan, now, now))
-        cached.total, cached.used = cached.total + done, now
+        cached = self.cached.setdefault((text, plan), Cached(text=text, plan=plan, first=now, last=now))
+        cached.add(done, now)
         if self.actual == "READ_WRITE":
             self._store(text, done, plan, now)
 
@@ -125,9 +132,9 @@ class Statements:
         interval, plan_id = self.intervals[-1].interval_id, self.plans[key].plan_id
         for row in self.stored:
             if (row.plan_id, row.interval_id, row.on_disk) == (plan_id, interval, False):
-                row.total, row.last = row.total + done, now
+                row.add(done, now)
                 return
-        self.stored.append(Stored(plan_id, interval, now, now, done))
+        self.stored.append(Stored(plan_id=plan_id, interval_id=interval, first=now, last=now, total=done))
 
     def flush(self) -> None:
         """What is in memory goes to disk; what comes in the same interval has a row of its own."""

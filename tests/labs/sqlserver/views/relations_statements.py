@@ -95,7 +95,7 @@ def query_stats(viewer: Viewer) -> Iterator[Row]:
             yield {
                 "sql_handle": handle_of(cached.text), "statement_start_offset": 0, "statement_end_offset": -1,
                 "plan_generation_num": 1, "plan_handle": handle_of(cached.text, cached.plan),
-                "creation_time": cached.created, "last_execution_time": cached.used,
+                "creation_time": cached.first, "last_execution_time": cached.last,
                 "query_hash": hash_of(cached.text), "query_plan_hash": hash_of(f"{cached.plan} {cached.text}"),
                 **_totals(cached.total),
             }  # fmt: skip
