@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,12 +18,14 @@ from agent.model.purposes import purpose_of_template
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ProposalState
 from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
-from agent.service.watch import Watch
 from agent.terminal.columns import Column
 from connectors.base import FillsTemplates
 from connectors.route import NoRoute
 from connectors.templates import StatementTemplate, TemplateKind
 from policies.calendar import parse_window
+
+if TYPE_CHECKING:  # it brings arrays, which listing rules does not need
+    from agent.service.watch import Watch
 
 COLUMNS = (
     Column("id", number=True), Column("state"), Column("units", name=True), Column("bytes", leaves=3),
