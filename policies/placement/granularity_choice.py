@@ -3,9 +3,8 @@
 Once the granularity of every group is fixed, what remains is an ordinary knapsack for the ``solver``. The choice is
 made with a Lagrangian dual over both: at given prices a group contributes the larger of its gain as a whole and of its
 members' gains. That sum, minimised over the prices, bounds all answers of both kinds. A group whose better granularity
-leads by more than the remaining gap is settled. The others are enumerated if they are few, otherwise fixed by diving
-(the surest first, with the dual solved again) and improved by flipping one group at a time. All groups separately and
-all groups as a whole are always tried.
+leads by more than the remaining gap is settled. The others are enumerated if they are few, otherwise improved by
+flipping one group at a time. All groups separately and all groups as a whole are always tried.
 """
 
 from __future__ import annotations
@@ -128,8 +127,6 @@ def choose_granularity(problem: GranularityProblem) -> GranularityChoice:
     dual = solve_dual(problem)
     start = dual.advantage > 0
     trials.evaluate(start)
-    if dual.bound - trials.gain > _CLOSE * dual.bound:
-        trials.evaluate(_dive(problem, dual))
     open_ = _unsettled_groups(dual, trials.gain)
     if dual.bound - trials.gain <= _CLOSE * dual.bound:
         return trials.answer(dual.bound)
@@ -147,32 +144,6 @@ def _unsettled_groups(dual: Dual, gain: float) -> I64:
     doubt = np.abs(dual.advantage)
     open_ = np.flatnonzero(doubt <= dual.bound - gain)
     return open_[np.argsort(doubt[open_], kind="stable")]
-
-
-def _dive(problem: GranularityProblem, dual: Dual) -> Bools:
-    """Granularities fixed step by step, a third of the open groups at a time, the surest first.
-
-    After each step the dual is solved again. At its first prices hardly any whole group at the threshold fits next to
-    the others; once some are fixed, prices adapt.
-    """
-    whole = np.zeros(len(problem.grouped), dtype=np.bool_)
-    fixed = np.zeros(len(problem.grouped), dtype=np.bool_)
-    while not fixed.all():
-        left = np.flatnonzero(~fixed)
-        surest = left[np.argsort(-np.abs(dual.advantage[left]), kind="stable")][: max(1, len(left) // 3)]
-        whole[surest], fixed[surest] = dual.advantage[surest] > 0, True
-        dual = solve_dual(_fix_groups(problem, whole, fixed))
-    return whole
-
-
-def _fix_groups(problem: GranularityProblem, whole: Bools, fixed: Bools) -> GranularityProblem:
-    """The problem in which some groups have one granularity left."""
-    gone = np.append(fixed & whole, False)[problem.group]  # ALONE reads the last
-    return replace(
-        problem,
-        single=replace(problem.single, gain=np.where(gone, -np.inf, problem.single.gain)),
-        grouped=replace(problem.grouped, gain=np.where(fixed & ~whole, -np.inf, problem.grouped.gain)),
-    )
 
 
 def _combinations(start: Bools, open_: I64) -> Iterator[Bools]:
