@@ -63,7 +63,7 @@ def routes_of_split(
         return refusal
     assert relation is not None, "a missing relation is refused above"
     assert table is not None, "it was looked up by the same key"
-    refusal = refusal_of(table, column) or (border and too_near(table, column, border))
+    refusal = refusal_of(table, column) or (None if border is None else too_near(table, column, border))
     if refusal is not None:
         return refusal
     found = column_of(table, column)
