@@ -233,6 +233,16 @@ class Oracles:
         self._check(HEAD_ROOM, not coming or left >= 0.1 * whole - 1,
                     f"{sent.sql} leaves {left} bytes of {sent.move.space}, which has {whole}")  # fmt: skip
 
+    def _fits(self, row: MoveRow) -> bool:
+        """Whether the target has the room now that the move needs, and its head-room."""
+        placement = self._site.world.placement
+        to, unit = placement.space_row(row.move.to_space), placement.row(row.move.key)
+        if unit is None:
+            return False
+        coming = [each for each in placement.bundle_rows(unit) if placement.units.space[each] != to]
+        need = int(placement.units.size_bytes[coming].sum() * (1 + ONLINE_ROOM))
+        return int(placement.free_bytes()[to]) - need >= 0.1 * placement.spaces[to].capacity_bytes
+
     def _group_begins(self, agent: AgentProgram, sent: Sent) -> None:
         """Nothing of a group begins after a move of it was dropped, unless it is what takes it back."""
         with closing(_open(agent)) as ledger:
@@ -389,7 +399,9 @@ class Oracles:
         placement = self._site.world.placement
         units = [placement.row(key) for key in row.move.route.bundle.unit_keys]
         foreign = row.fingerprint != self._site.server.fingerprint
-        self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign,
+        # A way back is tried until it is done; for good where others have taken the room that it came from.
+        waits = row.move.reason == WAY_BACK and not self._fits(row)
+        self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign or waits,
                     f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
         caused = [unit for unit in units if unit is not None and self._cause.get(unit) == (agent.name, row.id)]
         for unit in caused:

@@ -59,6 +59,7 @@ def test_events_that_are_left_out_do_not_happen() -> None:
         (179, (3, 5, 11)),  # an index that was renamed is still one: its approval names its table
         (187, (5,)),  # what was waited for most is dropped: until then all sessions were slower
         (211, (0, 3, 4, 7)),  # a later group moves a part of an earlier one again
+        (250, (0, 1, 2, 3)),  # a way back waits for the room that another group has taken meanwhile
     ],
 )
 def test_what_is_no_fault_is_none(seed: int, events: tuple[int, ...]) -> None:
