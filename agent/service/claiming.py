@@ -31,6 +31,8 @@ def claim(watch: Watch) -> None:
 def claim_all(watches: Collection[Watch], seconds: float = WAITS_SECONDS) -> list[LeaseHeld]:
     """Take all leases side by side, and wait for them so long; servers that do not answer go on being asked.
 
+    One alone is waited for as long as its connection allows.
+
     Returns:
         Why some are another agent's. What is heard of that later is logged: acting asks again.
     """
@@ -45,6 +47,9 @@ def claim_all(watches: Collection[Watch], seconds: float = WAITS_SECONDS) -> lis
             if over.is_set():
                 log.error("only watched", database=watch.database.name, error=str(error), advice=error.advice)
 
+    if len(watches) == 1:  # it keeps no other waiting
+        take(*watches)
+        return held
     threads = {watch.database.name: threading.Thread(target=take, args=(watch,), daemon=True) for watch in watches}
     until = time.monotonic() + seconds
     for thread in threads.values():

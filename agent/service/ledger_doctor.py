@@ -10,6 +10,7 @@ from pathlib import Path
 from agent.config.ledger import LedgerConfig, LedgerServer
 from connectors.base import HotplaceError
 from connectors.findings import Finding
+from connectors.installing import install_command
 
 TIMEOUT_SECONDS = 5.0  # for a lock; doctor asks for none that is ever kept long
 
@@ -22,9 +23,8 @@ def ledger_findings(config: LedgerConfig) -> Iterator[Finding]:
     try:
         yield from _server_findings(config.postgresql)
     except ModuleNotFoundError:
-        yield Finding.error(
-            "ledger_server", "a ledger on PostgreSQL needs psycopg", "pip install 'hotplace[postgresql]'"
-        )
+        remedy = install_command("postgresql")
+        yield Finding.error("ledger_server", "a ledger on PostgreSQL needs psycopg", remedy)
     except HotplaceError as error:
         yield Finding.error("ledger_server", str(error), error.advice, values={"ledger": config.postgresql.name})
 

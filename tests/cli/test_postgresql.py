@@ -68,6 +68,7 @@ def test_the_script_runs_in_psql(real: Site, cluster: Cluster, dbname: str) -> N
     number = real.good("plan", "--observe", "0.3", "--propose", "--json").document["proposal"]["id"]
     script = cluster.server.folder / f"{dbname}.sql"
     script.write_text(real.good("show", str(number), "--sql").out, encoding="utf-8")
+    script.chmod(0o644)  # for the server's user, whatever our umask
     cluster.server.run(
         "psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", str(cluster.server.folder), "-U", "postgres", "-d", dbname,
         "-f", str(script),

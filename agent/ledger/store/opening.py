@@ -9,6 +9,7 @@ from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.errors import LedgerMissing
 from agent.ledger.store.database import LONGEST_SECONDS, Database, GivenBack, Upkeep
 from connectors.base import Clock, DriverMissing
+from connectors.installing import install_command
 
 if TYPE_CHECKING:
     from agent.config.ledger import LedgerServer
@@ -78,7 +79,7 @@ def _open_server(
     except ModuleNotFoundError as error:
         raise DriverMissing(
             "a ledger on PostgreSQL needs the driver psycopg, which is not installed",
-            advice="Install it: pip install 'hotplace[postgresql]'",
+            advice=f"Run: {install_command('postgresql')}",
         ) from error
     database = ServerDatabase(place, busy_seconds=busy_seconds)
     try:

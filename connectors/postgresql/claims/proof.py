@@ -16,7 +16,7 @@ OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts"})
 OF_ANY_TABLE = frozenset({"border_values", "border_times"})  # whose table and column are put in when it is asked
 PACKAGE = "connectors.postgresql.claims"
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
-PARAMETER = re.compile(r"%\((\w+)\)s")
+PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs by itself
 
 
 def cases(scratch: Scratch) -> tuple[Case, ...]:
