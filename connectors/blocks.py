@@ -7,9 +7,13 @@ logged or counted by a metric, and ``values_at`` is called only where the config
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
 
 from connectors.model import F64, I64
 
@@ -124,6 +128,23 @@ class BlockValues:
     greatest: Value
 
 
+def evenly_first(borders: I64) -> Iterator[int]:
+    """Borders in an order in which those that were reached when time is over lie evenly: the ends, then middles.
+
+    >>> list(evenly_first(np.arange(5)))
+    [0, 4, 2, 1, 3]
+    """
+    rising = np.unique(borders).tolist()
+    yield from dict.fromkeys((*rising[:1], *rising[-1:]))
+    between = deque([(0, len(rising) - 1)])
+    while between:
+        low, high = between.popleft()
+        middle = (low + high) // 2
+        if low < middle:
+            yield rising[middle]
+            between += [(low, middle), (middle, high)]
+
+
 class ValueReader(Protocol):
     """A session of its own. Use from one thread at a time."""
 
@@ -142,7 +163,8 @@ class ValueReader(Protocol):
             physical_id: of the unit.
             column: name of a candidate.
             borders: numbers of blocks.
-            seconds: no further border is looked at after this time, and no look lasts longer.
+            seconds: no further border is looked at after this time, and no look lasts longer; in the order of
+                ``evenly_first``.
 
         Returns:
             By block, rising; without blocks that hold no value of it, and of borders that were reached.

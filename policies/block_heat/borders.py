@@ -64,14 +64,15 @@ def find_border(heat: RangeHeat, column: CandidateColumn, values: Sequence[Block
     Args:
         heat: reads by range.
         column: whose values were read.
-        values: in the blocks at the ends of ranges; ranges of which nothing was read are left out.
+        values: in the blocks at the ends of ranges, of some or all of them.
     """
-    ranges, least, greatest = _by_range(heat, values)
-    if len(ranges) < 2 or not heat.reads[:, ranges].sum() > 0:
+    first_range, behind, least, greatest = _by_cell(heat, values)
+    reads_of_cells = _sums(heat.reads.sum(axis=0), first_range, behind)
+    if len(first_range) < 2 or not reads_of_cells.sum() > 0:
         return None
     points = np.unique(np.concatenate((least, greatest)))
     shares = _shares(points, least, greatest)
-    reads, blocks = heat.reads.sum(axis=0)[ranges] @ shares, heat.range_blocks[ranges] @ shares
+    reads, blocks = reads_of_cells @ shares, _sums(heat.range_blocks, first_range, behind) @ shares
     of_reads, of_blocks = reads / heat.reads.sum(), blocks / heat.blocks
     first, end = _run(reads / reads.sum() - blocks / blocks.sum())
     taken, filled = float(of_reads[first:end].sum()), float(of_blocks[first:end].sum())
@@ -104,18 +105,33 @@ def best_border(found: Sequence[tuple[CandidateColumn, FoundBorder]]) -> FoundBo
     return min(alike, key=lambda pair: (not pair[0].is_key, pair[0].nullable, not pair[0].is_time, pair[0].name))[1]
 
 
-def _by_range(heat: RangeHeat, values: Sequence[BlockValues]) -> tuple[I64, F64, F64]:
-    """Ranges of which values were read, rising, with the least and the greatest of each."""
-    seen: dict[int, tuple[float, float]] = {}
-    for each in values:
-        row = each.block // heat.width
-        if row >= heat.ranges:
-            continue  # the unit has grown since
-        low, high = seen.get(row, (np.inf, -np.inf))
-        seen[row] = min(low, each.least.number), max(high, each.greatest.number)
-    ranges = sorted(seen)
-    ends = np.array([seen[row] for row in ranges], dtype=np.float64).reshape(-1, 2)
-    return np.array(ranges, dtype=np.int64), ends[:, 0], ends[:, 1]
+def _by_cell(heat: RangeHeat, values: Sequence[BlockValues]) -> tuple[I64, I64, F64, F64]:
+    """First ranges of cells and those behind them, with the least and the greatest value of each cell.
+
+    A cell lies between two borders at which values were read: one range, or several where the time ended before all
+    borders were reached. Where nothing was read on one side, the range at the last border alone is known.
+    """
+    known = [each for each in values if each.block < heat.ranges * heat.width]  # the unit may have grown since
+    cuts = {each.block // heat.width for each in known if each.block % heat.width == 0}
+    cuts |= {each.block // heat.width + 1 for each in known if (each.block + 1) % heat.width == 0}
+    cuts |= {heat.ranges for each in known if each.block + 1 >= heat.blocks}
+    if cuts:
+        cuts |= {max(0, min(cuts) - 1), min(heat.ranges, max(cuts) + 1)}
+    borders = np.array(sorted(cuts), dtype=np.int64)
+    found: dict[int, tuple[float, float]] = {}
+    for each in known:
+        cell = int(np.searchsorted(borders, each.block // heat.width, side="right")) - 1
+        low, high = found.get(cell, (np.inf, -np.inf))
+        found[cell] = min(low, each.least.number), max(high, each.greatest.number)
+    cells = np.array(sorted(found), dtype=np.int64)
+    ends = np.array([found[cell] for cell in cells], dtype=np.float64).reshape(-1, 2)
+    return borders[cells], borders[cells + 1], ends[:, 0], ends[:, 1]
+
+
+def _sums(figures: F64, first: I64, behind: I64) -> F64:
+    """Of each cell."""
+    upto = np.concatenate(([0.0], np.cumsum(figures)))
+    return np.asarray(upto[behind] - upto[first], dtype=np.float64)
 
 
 def _shares(points: F64, least: F64, greatest: F64) -> F64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from connectors.formatting import format_bytes, format_ratio, format_wait
@@ -49,6 +50,7 @@ def split_sentence(split: Split, fastest: str, *, with_values: bool) -> str:
         f"{split.key}: {part} of its reads) {gain}; all of it {format_wait(split.whole_saves_per_hour)} in "
         f"{format_bytes(split.whole_bytes)}{'' if split.whole_fits else ', which do not fit'}; "
         f"{format_bytes(split.hot_bytes)} more memory at most {format_wait(split.memory_saves_per_hour)}."
+        f"{_next_step(split)}"
     )
 
 
@@ -61,6 +63,14 @@ def unsplit_sentence(unsplit: Unsplit, fastest: str) -> str:
         f"{format_wait(unsplit.whole_saves_per_hour)} in {format_bytes(unsplit.whole_bytes)}"
         f"{'' if unsplit.whole_fits else ', which do not fit'}."
     )
+
+
+def _next_step(split: Split) -> str:
+    """The command that shows the statements, where the hot part is the newest rows: those to come can be born there."""
+    if split.saves_per_hour <= 0 or split.border is None or not split.border.rolls:
+        return ""
+    command = f"hotplace split {shlex.quote(split.key)} --column {shlex.quote(split.border.column)} --border VALUE"
+    return f" `{command}` shows how, with a value ahead of the newest row."
 
 
 def _rows(split: Split, *, with_values: bool) -> str:

@@ -80,6 +80,7 @@ def test_plan_explain_and_sizing_say_what_a_split_would_bring(site: Site) -> Non
     assert {key: each["code"] for key, each in said.items()} == {SPLIT: "split", SCATTERED: "no_split"}
     assert "its rows with id >= 9000 (95.4 MiB, 80% of its reads) would save" in said[SPLIT]["sentence"]
     assert "more memory at most" in said[SPLIT]["sentence"]
+    assert f"`hotplace split '{SPLIT}' --column id --border VALUE` shows how" in said[SPLIT]["sentence"]
     assert "its reads go to few blocks all over it, so no split helps" in said[SCATTERED]["sentence"]
     assert "with these splits" in site.good("plan").out
     found = site.good("sizing", "--json").document["with_splits"]

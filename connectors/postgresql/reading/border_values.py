@@ -9,7 +9,7 @@ from typing import Self
 from psycopg import sql
 
 from connectors.base import Clock, PrivilegeMissing
-from connectors.blocks import BlockValues, CandidateColumn, Value
+from connectors.blocks import BlockValues, CandidateColumn, Value, evenly_first
 from connectors.model import I64
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.session.sessions import ReadSession, Row, milliseconds
@@ -54,13 +54,13 @@ class BorderValueReader:
         statement = sql.SQL(text.decode()).format(**parts).as_bytes(None)
         until = self._clock.monotonic() + seconds
         found: list[BlockValues] = []
-        for border in sorted(set(borders.tolist())):
+        for border in evenly_first(borders):
             if self._clock.monotonic() >= until:
                 break
             ends = {"first": f"({max(0, border - 1)},0)", "behind": f"({border + 1},0)"}
             rows = self._session.rows(statement, ends, doing="looking at values at range borders", name=name_of(text))
             found += [each for each in map(_values, rows) if each is not None]
-        return tuple(found)
+        return tuple(sorted(found, key=lambda each: each.block))
 
     def close(self) -> None:
         """End the session."""

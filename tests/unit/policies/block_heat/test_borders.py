@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from connectors.blocks import BlockValues, CandidateColumn, Value
+from connectors.blocks import BlockValues, CandidateColumn, Value, evenly_first
 from connectors.model import F64
 from policies.block_heat.border_history import (
     KEPT_LOOKS,
@@ -123,6 +124,19 @@ def test_a_look_that_ended_early_says_what_it_saw() -> None:
     found = find_border(seen, ID, look(seen, IDS)[80:])
     assert found is not None
     assert found.least == pytest.approx(0.9 * len(IDS), rel=0.03)
+
+
+@pytest.mark.parametrize("reached", [33, 65, 100])
+def test_borders_that_time_was_left_for_lie_evenly(reached: int) -> None:
+    """A part of them still shows where the newest tenth begins, and ranges between two of them are taken as one."""
+    seen = heat(hot(90, 100, 21.0), 4_000)
+    borders = set(islice(evenly_first(borders_to_look_at(seen)), reached))
+    values = tuple(each for each in look(seen, IDS) if {each.block, each.block + 1} & borders)
+    found = find_border(seen, ID, values)
+    assert found is not None
+    assert found.border.rolls
+    assert found.least == pytest.approx(0.9 * len(IDS), rel=0.03)
+    assert found.border.of_reads == pytest.approx(0.7, abs=0.07)
 
 
 def test_keys_and_times_in_the_order_of_the_file_are_read() -> None:
