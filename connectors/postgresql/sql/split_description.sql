@@ -4,6 +4,8 @@
 -- Reads: pg_class, pg_attribute, pg_constraint, pg_index, pg_policy, pg_trigger, pg_rewrite, pg_publication_rel,
 -- pg_sequence, pg_description. Since: 14.
 -- Privilege: none. Cost: a few milliseconds. Part of a step of a split: it runs in that step's transaction.
+-- Options of columns without those that the server keeps for itself: late minor releases note a version in pg_attver (seen
+-- on 15.20), which every table has its own of.
 SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C")
   FROM (
     SELECT concat_ws(' ', 'table', c.relowner::regrole, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity,
@@ -15,7 +17,8 @@ SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C")
     UNION ALL
     SELECT concat_ws(' ', 'column', row_number() OVER (ORDER BY a.attnum), quote_ident(a.attname),
                      format_type(a.atttypid, a.atttypmod), a.attcollation, a.attnotnull, a.attidentity, a.attgenerated,
-                     a.attstorage, nullif(a.attcompression, ''), coalesce(a.attstattarget, -1), a.attoptions,
+                     a.attstorage, nullif(a.attcompression, ''), coalesce(a.attstattarget, -1),
+                     (SELECT array_agg(o ORDER BY o) FROM unnest(a.attoptions) AS o WHERE o !~ '^pg_'),
                      pg_get_expr(d.adbin, d.adrelid), col_description(a.attrelid, a.attnum))
       FROM pg_catalog.pg_attribute AS a
       LEFT JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum

@@ -82,7 +82,7 @@ SELECT jsonb_build_object(
                   'number', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
                   'not_null', a.attnotnull, 'identity', a.attidentity, 'generated', a.attgenerated,
                   'statistics', CASE WHEN a.attstattarget >= 0 THEN a.attstattarget END,
-                  'options', coalesce(a.attoptions, '{}'::text[])) ORDER BY a.attnum)
+                  'options', ARRAY(SELECT o FROM unnest(a.attoptions) AS o WHERE o !~ '^pg_')) ORDER BY a.attnum)
         FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped),
     'constraints', coalesce((SELECT jsonb_agg(jsonb_build_object(
                   'name', n.conname, 'type', n.contype, 'definition', pg_get_constraintdef(n.oid),
