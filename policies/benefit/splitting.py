@@ -101,7 +101,7 @@ def splits_of(situation: Situation, plan: Plan, settings: PolicySettings, inside
         elif inside.found.hottest:
             unsplit.append(_unsplit(situation, plan, row, inside, wait, room))
     splits.sort(key=lambda each: (-each.saves_per_hour / max(1, each.hot_bytes), each.key))
-    placed = [_placed(each, room) for each in splits]
+    placed = [_place(each, room) for each in splits]
     return SplitAnswer(
         splits=tuple(sorted(placed, key=lambda each: (-each.saves_per_hour, each.key))), unsplit=tuple(unsplit)
     )
@@ -142,7 +142,7 @@ def _gross(situation: Situation, plan: Plan, row: int, inside: Inside, part: Sha
     )  # fmt: skip
 
 
-def _placed(split: Split, room: _Room) -> Split:
+def _place(split: Split, room: _Room) -> Split:
     """With what gives way taken off; without room, or where giving way costs more than the split saves, it saves 0."""
     found = room.losses_for(split.hot_bytes)
     if found is None or found[1] >= split.saves_per_hour:

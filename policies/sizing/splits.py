@@ -66,7 +66,7 @@ def with_splits(situation: Situation, splits: Sequence[Split]) -> Situation:
     share = np.array([each.of_reads for each in splits], dtype=np.float64)
     heat = situation.heat
     columns = {each.name: getattr(heat, each.name) for each in fields(HeatView)}
-    grown = {name: _appended(column, rows) for name, column in columns.items()}
+    grown = {name: _append_rows(column, rows) for name, column in columns.items()}
     for name in ("rates", "steady"):
         if columns[name] is not None:
             grown[name] = _shared_out(columns[name], rows, share)
@@ -74,11 +74,11 @@ def with_splits(situation: Situation, splits: Sequence[Split]) -> Situation:
         situation,
         units=_units_with(situation.units, splits, rows),
         heat=HeatView(**grown),
-        pin=_appended(situation.pin, rows),
-        cooling_seconds=_appended(situation.cooling_seconds, rows),
+        pin=_append_rows(situation.pin, rows),
+        cooling_seconds=_append_rows(situation.cooling_seconds, rows),
         whole=None if situation.whole is None else np.append(situation.whole, np.full(len(rows), NO_WIDE, np.int32)),
-        growth=_appended(situation.growth, rows),
-        copy_seconds=_appended(situation.copy_seconds, rows),
+        growth=_append_rows(situation.growth, rows),
+        copy_seconds=_append_rows(situation.copy_seconds, rows),
     )
 
 
@@ -89,9 +89,9 @@ def _units_with(units: UnitTable, splits: Sequence[Split], rows: I64) -> UnitTab
     return UnitTable(
         physical_id=np.append(units.physical_id, units.physical_id[-1] + more),
         key=[*units.key, *(f"{each.key} (hot part)" for each in splits)],
-        kind=_appended(units.kind, rows),
+        kind=_append_rows(units.kind, rows),
         size_bytes=size,
-        space=_appended(units.space, rows),
+        space=_append_rows(units.space, rows),
         bundle=np.append(units.bundle, units.bundle.max() + more),
         parent=np.append(units.parent, np.full(len(rows), NO_PARENT, dtype=np.int64)),
         wide=None if units.wide is None else np.append(units.wide, np.full(len(rows), NO_WIDE, np.int32)),
@@ -99,7 +99,7 @@ def _units_with(units: UnitTable, splits: Sequence[Split], rows: I64) -> UnitTab
     )
 
 
-def _appended(column: Column, rows: I64) -> Column:
+def _append_rows(column: Column, rows: I64) -> Column:
     """A column, ``(n,)`` or ``(signals, n)``, with copies of some rows behind it; None stays None."""
     return column if column is None else cast(Column, np.concatenate((column, column[..., rows]), axis=-1))
 

@@ -56,12 +56,12 @@ def describing(name: str, version: Version) -> str:
     SELECT * FROM (SELECT MAX(V.VERSIONNUMBER)
       FROM SYSIBM.SYSVERSIONS AS V) AS Q WHERE 1 = 0
     """
-    text = "\n".join(_fitted(line, version) for line in query(name).text.splitlines())
+    text = "\n".join(_fit_line(line, version) for line in query(name).text.splitlines())
     named = _UNCOMMITTED.sub("", text).replace("CAST(? AS INTEGER)", "0").replace("?", NO_SUCH_NAME)
     return f"SELECT * FROM ({named}) AS Q WHERE 1 = 0"  # noqa: S608  # our own file
 
 
-def _fitted(line: str, version: Version) -> str:
+def _fit_line(line: str, version: Version) -> str:
     found = _LINE.fullmatch(line)
     if found is None or _version(found["version"]) <= version:
         return line.partition(" -- since ")[0]
