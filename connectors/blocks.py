@@ -58,16 +58,8 @@ def one_block_in(listed: int, most: int) -> int:
     return 1 << max(0, -(-listed // most) - 1).bit_length()
 
 
-class BlockReader(Protocol):
-    """A session of its own, for looks. Use from one thread at a time. Whoever inherits it is a context that closes."""
-
-    def look(self, physical_ids: I64) -> BlockLook:
-        """Which blocks of these units the pool holds. Takes no lock that others wait for.
-
-        Raises:
-            ConnectorError: a subclass that says what may be done.
-        """
-        ...
+class Reader(Protocol):
+    """A session of its own, for looks, and a context that closes it. Use from one thread at a time."""
 
     def close(self) -> None:
         """End the session."""
@@ -80,6 +72,18 @@ class BlockReader(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class BlockReader(Reader, Protocol):
+    """Looks at the buffer pool, block by block."""
+
+    def look(self, physical_ids: I64) -> BlockLook:
+        """Which blocks of these units the pool holds. Takes no lock that others wait for.
+
+        Raises:
+            ConnectorError: a subclass that says what may be done.
+        """
+        ...
 
 
 @runtime_checkable
@@ -145,8 +149,8 @@ def evenly_first(borders: I64) -> Iterator[int]:
             between += [(low, middle), (middle, high)]
 
 
-class ValueReader(Protocol):
-    """A session of its own. Use from one thread at a time."""
+class ValueReader(Reader, Protocol):
+    """Looks at values of a column in single blocks."""
 
     def candidates(self, physical_id: int) -> tuple[CandidateColumn, ...]:
         """Columns of a unit with an order that numbers or times have; none of an index. Reads the catalog alone.
@@ -173,16 +177,6 @@ class ValueReader(Protocol):
             ConnectorError: a subclass that says what may be done.
         """
         ...
-
-    def close(self) -> None:
-        """End the session."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
 
 
 @runtime_checkable

@@ -6,11 +6,12 @@ The bytes stay in their space and only change containers, so no policy is asked:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from agent.config import DatabaseConfig
 from agent.model.proposals import CONTAINER, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_container
+from agent.planning.unweighed import unweighed_proposal
 from connectors.base import Connector, TakesOut
 from connectors.containers import ByHand, Container, find_container, others, room_in
 from connectors.formatting import format_bytes
@@ -72,7 +73,9 @@ def take_out(
     if isinstance(answer, Route):
         seconds = answer.bundle.size_bytes / database.policy_settings().copy_bytes_per_second
         move = _move(answer, "" if tier < 0 else storage.tiers[tier].name, seconds)
-        proposal = _proposal(database, connector.identify().fingerprint, move, now, asked_by)
+        purpose = purpose_of_container(move.from_space, move.route.bundle.container)
+        fingerprint = connector.identify().fingerprint
+        proposal = unweighed_proposal(database, fingerprint, [move], now, purpose, asked_by=asked_by)
     return TakingOut(space=space, container=container, answer=answer, proposal=proposal)
 
 
@@ -148,21 +151,4 @@ def _move(route: Route, tier: str, copy_seconds: float) -> ProposedMove:
         copy_seconds=copy_seconds,
         payback_seconds=None,
         sentence=f"{what} ({format_bytes(size)}) is emptied into the others and taken out of {space}.",
-    )
-
-
-def _proposal(database: DatabaseConfig, fingerprint: str, move: ProposedMove, now: datetime, asked_by: str) -> Proposal:
-    return Proposal(
-        database=database.name,
-        fingerprint=fingerprint,
-        created_at=now,
-        expires_at=now + timedelta(seconds=database.proposal_expires_seconds),
-        wait_per_hour=0.0,
-        wait_saved_per_hour=0.0,
-        bound_per_hour=0.0,
-        gap_ratio=0.0,
-        ceiling_ratio=None,
-        moves=(move,),
-        purpose=purpose_of_container(move.from_space, move.route.bundle.container),
-        asked_by=asked_by,
     )

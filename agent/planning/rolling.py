@@ -13,6 +13,7 @@ from agent.config import DatabaseConfig
 from agent.ledger.rows import RuleRow, RuleState
 from agent.model.proposals import ROLLING, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_template
+from agent.planning.unweighed import unweighed_move, unweighed_proposal
 from connectors.base import Connector, FillsTemplates
 from connectors.formatting import format_bytes
 from connectors.model import Catalog, Route
@@ -62,37 +63,14 @@ def _proposal(
 ) -> Proposal:  # fmt: skip
     speed = database.policy_settings().copy_bytes_per_second
     moves = (_move(number, route, template.kind, tiers, speed) for number, route in enumerate(routes, start=1))
-    return Proposal(
-        database=database.name,
-        fingerprint=row.rule.fingerprint,
-        created_at=now,
-        expires_at=min(row.rule.expires_at, now + timedelta(seconds=database.proposal_expires_seconds)),
-        wait_per_hour=0.0,
-        wait_saved_per_hour=0.0,
-        bound_per_hour=0.0,
-        gap_ratio=0.0,
-        ceiling_ratio=None,
-        moves=tuple(moves),
-        purpose=purpose_of_template(template),
-    )
+    expires = now + timedelta(seconds=database.proposal_expires_seconds)
+    return unweighed_proposal(
+        database, row.rule.fingerprint, moves, now, purpose_of_template(template),
+        expires_at=min(row.rule.expires_at, expires),
+    )  # fmt: skip
 
 
 def _move(number: int, route: Route, kind: TemplateKind, tiers: dict[str, str], speed: float) -> ProposedMove:
-    bundle = route.bundle
     done = f"is made in {route.to_space}" if kind is TemplateKind.NEXT_PARTITION else f"has aged: to {route.to_space}"
-    return ProposedMove(
-        ordinal=number,
-        key=bundle.key,
-        route=route,
-        from_space=bundle.space,
-        to_space=route.to_space,
-        from_tier=tiers.get(bundle.space, ""),
-        to_tier=tiers.get(route.to_space, ""),
-        reason=ROLLING,
-        size_bytes=bundle.size_bytes,
-        wait_saved_per_hour=0.0,
-        copy_seconds=bundle.size_bytes / speed,
-        payback_seconds=None,
-        sentence=f"{bundle.key} ({format_bytes(bundle.size_bytes)}) {done}.",
-        group=number,
-    )
+    sentence = f"{route.bundle.key} ({format_bytes(route.bundle.size_bytes)}) {done}."
+    return unweighed_move(number, route, ROLLING, tiers, speed, sentence)

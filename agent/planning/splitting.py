@@ -7,11 +7,12 @@ born in the other space.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from agent.config import DatabaseConfig
 from agent.model.proposals import SPLIT, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_split
+from agent.planning.unweighed import unweighed_proposal
 from connectors.base import Connector
 from connectors.containers import ByHand
 from connectors.formatting import format_bytes
@@ -74,7 +75,9 @@ def split_table(
     proposal = None
     if isinstance(answer, Route):
         move = _move(answer, border, tiers, database.policy_settings().copy_bytes_per_second)
-        proposal = _proposal(database, connector.identify().fingerprint, move, now, asked_by)
+        purpose = purpose_of_split(move.key)
+        fingerprint = connector.identify().fingerprint
+        proposal = unweighed_proposal(database, fingerprint, [move], now, purpose, asked_by=asked_by)
     return Splitting(key=key, border=border, to_space=target, answer=answer, proposal=proposal)
 
 
@@ -141,21 +144,4 @@ def _move(route: Route, border: Border, tiers: dict[str, str], bytes_per_second:
         payback_seconds=None,
         sentence=f"{key} is split where {border.column} = {border.value}: rows from there on are born in {space}; what "
         f"is there stays, and {format_bytes(read)} are read once.",
-    )
-
-
-def _proposal(database: DatabaseConfig, fingerprint: str, move: ProposedMove, now: datetime, asked_by: str) -> Proposal:
-    return Proposal(
-        database=database.name,
-        fingerprint=fingerprint,
-        created_at=now,
-        expires_at=now + timedelta(seconds=database.proposal_expires_seconds),
-        wait_per_hour=0.0,
-        wait_saved_per_hour=0.0,
-        bound_per_hour=0.0,
-        gap_ratio=0.0,
-        ceiling_ratio=None,
-        moves=(move,),
-        purpose=purpose_of_split(move.key),
-        asked_by=asked_by,
     )

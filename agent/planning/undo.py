@@ -21,6 +21,7 @@ from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.containers import put_back
 from agent.planning.situation import rows_of_keys
 from agent.planning.splitting import route_of_rejoining
+from agent.planning.unweighed import unweighed_proposal
 from connectors.base import Connector, HotplaceError, TakesBack
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from policies.model.plan import MoveReason
@@ -58,9 +59,9 @@ def propose_undo(
         _back(ordinal, row, route, steps[row.id])
         for ordinal, (row, route) in enumerate(_routes_back(backwards, catalog, connector, room), start=1)
     )
-    lasts = timedelta(seconds=database.proposal_expires_seconds)
-    back = _proposal_back(rows, moves, database.name, connector, now, lasts)
-    return ledger.proposals.store(replace(back, asked_by=asked_by))
+    purpose = purpose_of_undo(row.id for row in rows)
+    fingerprint = connector.identify().fingerprint
+    return ledger.proposals.store(unweighed_proposal(database, fingerprint, moves, now, purpose, asked_by=asked_by))
 
 
 def way_back(rows: Sequence[MoveRow], database: DatabaseConfig, connector: Connector, now: datetime) -> Proposal:
@@ -79,31 +80,8 @@ def way_back(rows: Sequence[MoveRow], database: DatabaseConfig, connector: Conne
     moves = tuple(
         replace(_back(ordinal, row, routes[row.id]), reason=WAY_BACK, group=ordinal) for ordinal, row in backwards
     )
-    return _proposal_back(rows, moves, database.name, connector, now, LASTS)
-
-
-def _proposal_back(
-    rows: Sequence[MoveRow],
-    moves: tuple[ProposedMove, ...],
-    database: str,
-    connector: Connector,
-    now: datetime,
-    lasts: timedelta,
-) -> Proposal:
-    """A proposal of moves that take ``rows`` back; it is weighed against no bound, since it follows a decision."""
-    return Proposal(
-        database=database,
-        fingerprint=connector.identify().fingerprint,
-        created_at=now,
-        expires_at=now + lasts,
-        wait_per_hour=0.0,
-        wait_saved_per_hour=sum(move.wait_saved_per_hour for move in moves),
-        bound_per_hour=0.0,
-        gap_ratio=0.0,
-        ceiling_ratio=None,
-        moves=moves,
-        purpose=purpose_of_undo(row.id for row in rows),
-    )
+    purpose = purpose_of_undo(row.id for row in rows)
+    return unweighed_proposal(database, connector.identify().fingerprint, moves, now, purpose, expires_at=now + LASTS)
 
 
 def _own_way_back(done: Route, bundle: Bundle) -> Route:

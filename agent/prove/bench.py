@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import ACTIONABLE, TO_BEGIN
 from agent.planning.undo import propose_undo
+from agent.planning.unweighed import unweighed_move, unweighed_proposal
 from agent.prove.claims import Findings
 from agent.prove.refusals import NotApproved
 from agent.prove.script import Script
@@ -58,22 +58,9 @@ class Bench:
         connector, now = self.watch.connector, self.clock.now()
         tier_of = {space: tier.name for tier in self.database.tiers for space in tier.tier.spaces}
         speed = self.database.policy_settings().copy_bytes_per_second
-        return self._note(
-            Proposal(
-                database=self.database.name,
-                fingerprint=connector.identify().fingerprint,
-                created_at=now,
-                expires_at=now + timedelta(seconds=self.database.proposal_expires_seconds),
-                wait_per_hour=0.0,
-                wait_saved_per_hour=0.0,
-                bound_per_hour=0.0,
-                gap_ratio=0.0,
-                ceiling_ratio=None,
-                moves=tuple(_move(n, route, tier_of, speed) for n, route in enumerate(routes, start=1)),
-                purpose=PURPOSE,
-                asked_by=self.who,
-            )
-        )
+        moves = (_move(number, route, tier_of, speed) for number, route in enumerate(routes, start=1))
+        fingerprint = connector.identify().fingerprint
+        return self._note(unweighed_proposal(self.database, fingerprint, moves, now, PURPOSE, asked_by=self.who))
 
     def _note(self, proposal: Proposal) -> int:
         self.proposals.append(self.ledger.proposals.store(proposal))
@@ -194,20 +181,6 @@ def with_exact_size(bundle: Bundle, sizes: Sequence[int]) -> Bundle:
 
 
 def _move(ordinal: int, route: Route, tier_of: dict[str, str], copy_bytes_per_second: float) -> ProposedMove:
-    bundle = route.bundle
-    return ProposedMove(
-        ordinal=ordinal,
-        key=bundle.key,
-        route=route,
-        from_space=bundle.space,
-        to_space=route.to_space,
-        from_tier=tier_of.get(bundle.space, ""),
-        to_tier=tier_of.get(route.to_space, ""),
-        reason=PURPOSE,
-        size_bytes=bundle.size_bytes,
-        wait_saved_per_hour=0.0,
-        copy_seconds=bundle.size_bytes / copy_bytes_per_second,
-        payback_seconds=None,
-        sentence=f"{bundle.key} ({format_bytes(bundle.size_bytes)}) goes to {route.to_space} by {route.name}",
-        group=ordinal,
-    )
+    size = format_bytes(route.bundle.size_bytes)
+    sentence = f"{route.bundle.key} ({size}) goes to {route.to_space} by {route.name}"
+    return unweighed_move(ordinal, route, PURPOSE, tier_of, copy_bytes_per_second, sentence)

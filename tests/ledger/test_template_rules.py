@@ -23,6 +23,7 @@ from connectors.route import Argument
 from connectors.templates import StatementTemplate, StatementText, TemplateKind, TemplateParameter, ValueKind
 from tests.keys import Person
 from tests.ledger.clock import StillClock
+from tests.ledger.conftest import Two
 from tests.ledger.test_rules import MIB
 from tests.unit.samples import a_move, a_proposal, a_route, an_outcome
 
@@ -40,18 +41,10 @@ TEMPLATE = StatementTemplate(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def anna(tmp_path_factory: pytest.TempPathFactory) -> Person:
-    """She may sign."""
-    return Person.new(tmp_path_factory.mktemp("people"), "anna")
-
-
 @pytest.fixture
-def signers(tmp_path: Path, anna: Person) -> Signers:
-    """A file that allows her."""
-    path = tmp_path / "allowed_signers"
-    path.write_text(anna.line)
-    return Signers(path)
+def anna(people: Two) -> Person:
+    """She may sign."""
+    return people[0]
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -220,7 +219,7 @@ class Load:
         self._lab.database.look_up(self._segment, self._random.integers(low, self._segment.blocks))
 
 
-class LoadedReader:
+class LoadedReader(BlockReader):
     """A reader while whose looks the load goes on: 300 look-ups a second of the clock."""
 
     def __init__(self, reader: BlockReader, load: Load, clock: VirtualClock) -> None:
@@ -241,14 +240,6 @@ class LoadedReader:
     def close(self) -> None:
         """End the session."""
         self._reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class Engine:

@@ -102,8 +102,9 @@ def test_an_extra_that_repeats_a_package_repeats_its_bounds() -> None:
 
 
 ADVISED = re.compile(r"pip install[^\n]*?['\" ]hotplace(\[|['\"]|$)")
+FOLDERS = ("agent", "connectors", "policies", "deploy", "docs", "tests")
 SHOWN = [
-    path for folder in ("agent", "connectors", "policies", "deploy", "tests") for path in (ROOT / folder).rglob("*")
+    path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
     if path.is_file() and path.suffix in {".py", ".md", ".sql", ".yaml", ".yml", ".json", ".service", ""}
 ]  # fmt: skip
 

@@ -32,6 +32,7 @@ from agent.terminal.wording import (
     proposal_document,
     short_digest,
 )
+from connectors.containers import ByHand
 from connectors.formatting import format_bytes, format_sessions, format_wait
 from policies.model.plan import Advice, Verdict
 
@@ -242,3 +243,12 @@ def _ranking_cells(ranking: Ranking, row: int) -> tuple[str, ...]:
         format_sessions(float(ranking.benefit_per_hour[row])),
         ranking.verdict_code(row),
     )
+
+
+def print_by_hand(out: Output, heading: str, answer: ByHand) -> None:
+    """What a person has to do, with the exact statements, and why hotplace does not do it."""
+    out.heading(heading)
+    out.line(f"hotplace does not do it: {answer.because}")
+    out.heading("the exact statements")
+    for statement in answer.statements:
+        out.line(statement)

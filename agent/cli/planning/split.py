@@ -8,7 +8,7 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.planning.plan import ProposeOption, print_next, stored_document
+from agent.cli.planning.plan import ProposeOption, print_by_hand, print_next, stored_document
 from agent.cli.session import Session
 from agent.ledger import ProposalRow
 from agent.planning.splitting import Splitting
@@ -61,11 +61,7 @@ def _print(out: Output, found: Splitting, stored: ProposalRow | None, *, propose
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):
-        out.heading(f"{found.key} is split by hand")
-        out.line(f"hotplace does not do it: {found.answer.because}")
-        out.heading("the exact statements")
-        for statement in found.answer.statements:
-            out.line(statement)
+        print_by_hand(out, f"{found.key} is split by hand", found.answer)
 
 
 def _document(session: Session, found: Splitting, stored: ProposalRow | None, *, propose: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.cli.planning.plan import print_next, stored_document
+from agent.cli.planning.plan import print_by_hand, print_next, stored_document
 from agent.cli.session import Session
 from agent.cli.storage.containers import container_document
 from agent.ledger import ProposalRow
@@ -51,11 +51,7 @@ def _print(out: Output, found: TakingOut, stored: ProposalRow | None, *, propose
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):
-        out.heading(f"drain: {found.container.name} is taken out of {found.space.name} by hand")
-        out.line(f"hotplace does not do it: {found.answer.because}")
-        out.heading("the exact statements")
-        for statement in found.answer.statements:
-            out.line(statement)
+        print_by_hand(out, f"drain: {found.container.name} is taken out of {found.space.name} by hand", found.answer)
         out.line()
         out.line(f"next: hotplace close {found.space.name} keeps plans from bringing anything to it meanwhile")
 

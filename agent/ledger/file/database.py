@@ -45,6 +45,11 @@ class SqliteDialect:
         del in_pieces
         return driver.execute(sql, values)
 
+    @property
+    def errors(self) -> type[Exception]:
+        """What SQLite's driver raises."""
+        return sqlite3.Error
+
     def translate(self, error: BaseException) -> LedgerError | None:
         """The ledger's own error for one that SQLite raised."""
         return translate_error(self._path, error)

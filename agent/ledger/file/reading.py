@@ -62,6 +62,11 @@ class Dialect(Protocol):
         """The cursor of a query of ours: an iterator of its rows, with a ``description``."""
         ...
 
+    @property
+    def errors(self) -> type[Exception]:
+        """What the driver raises."""
+        ...
+
     def translate(self, error: BaseException) -> LedgerError | None:
         """The ledger's own error for one that the driver raised; None where it does not say more than the original."""
         ...
@@ -123,7 +128,7 @@ def translated_errors(dialect: Dialect) -> Iterator[None]:
     """Within, what the driver raises becomes the ledger's own error, where that says more."""
     try:
         yield
-    except Exception as error:
+    except dialect.errors as error:
         ours = dialect.translate(error)
         if ours is None:
             raise

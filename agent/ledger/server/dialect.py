@@ -37,6 +37,11 @@ class PostgresqlDialect:
         cursor.itersize = ROWS_IN_A_PIECE
         return cursor.execute(query, values)
 
+    @property
+    def errors(self) -> type[Exception]:
+        """What psycopg raises."""
+        return psycopg.Error
+
     def translate(self, error: BaseException) -> LedgerError | None:
         """The ledger's own error for one that psycopg raised."""
         return translate_server_error(self._name, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,11 +64,11 @@ def _open_file(path: Path, anchors: AnchorFile, *, create: bool, busy_seconds: f
         require_no_ledger_before(str(path), anchors)
     prepare_file(path, create=create)
     database = FileDatabase(path, busy_seconds=busy_seconds)
-    try:
-        return database, bring_up_to_date(database)
-    except BaseException:
-        database.close()
-        raise
+    with ExitStack() as unless_opened:
+        unless_opened.callback(database.close)
+        found = bring_up_to_date(database)
+        unless_opened.pop_all()
+    return database, found
 
 
 def _open_server(
@@ -82,13 +83,13 @@ def _open_server(
             advice=f"Run: {install_command('postgresql')}",
         ) from error
     database = ServerDatabase(place, busy_seconds=busy_seconds)
-    try:
+    with ExitStack() as unless_opened:
+        unless_opened.callback(database.close)
         if create and not read_revision(database):
             require_no_ledger_before(database.name, anchors)
-        return database, bring_up_to_date(database, create=create)
-    except BaseException:
-        database.close()
-        raise
+        found = bring_up_to_date(database, create=create)
+        unless_opened.pop_all()
+    return database, found
 
 
 def require_no_ledger_before(name: str, anchors: AnchorFile) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from types import TracebackType
-from typing import Self
 
 from psycopg import sql
 
 from connectors.base import Clock, PrivilegeMissing
-from connectors.blocks import BlockValues, CandidateColumn, Value, evenly_first
+from connectors.blocks import BlockValues, CandidateColumn, Value, ValueReader, evenly_first
 from connectors.model import I64
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.session.sessions import ReadSession, Row, milliseconds
@@ -27,7 +25,7 @@ _OPTIONS = {
 }
 
 
-class BorderValueReader:
+class BorderValueReader(ValueReader):
     """Reads least and greatest values of one column in single blocks."""
 
     def __init__(self, settings: PostgresqlSettings, clock: Clock) -> None:
@@ -65,14 +63,6 @@ class BorderValueReader:
     def close(self) -> None:
         """End the session."""
         self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _rows_of(self, physical_id: int) -> list[Row]:
         return self._session.rows(query("split_candidates"), {"unit": physical_id}, doing="looking at columns")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,7 +17,7 @@ _SMALL = 50  # a table with less than this part of the buffers is small to a sca
 _SEED = 24
 
 
-class CachedWork:
+class CachedWork(ABC):
     """The caches of all instances, and the truth about what was read into them."""
 
     def __init__(self, quirks: Quirks) -> None:
@@ -26,9 +27,9 @@ class CachedWork:
         self._true: dict[int, I64] = {}  # physical reads of each block by look-ups, by data object
         self._chance = np.random.default_rng(_SEED)
 
+    @abstractmethod
     def segments(self) -> Iterator[Segment]:
         """All segments there are."""
-        raise NotImplementedError
 
     def reads_of_blocks(self, segment: Segment) -> I64:
         """Physical reads of each of its blocks by ``look_up``, shape ``(blocks,)``."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ UNIT = LookedAt(key="public.t", physical_id=7)
 BLOCKS = 1280
 
 
-class PoolReader:
+class PoolReader(BlockReader):
     """Looks at a pool whose load goes on with the clock; each look takes some seconds of it."""
 
     def __init__(self, clock: VirtualClock, cost: float = 0.01, rate: float = 100.0) -> None:
@@ -57,14 +56,6 @@ class PoolReader:
     def close(self) -> None:
         """Noted."""
         self.closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class Engine:
