@@ -86,7 +86,7 @@ class FaultySite:
         self.agents = {name: self._agent(name) for name in (MAIN, SECOND)}
         self.agents[SECOND].wanted = False
         self.people = Person(self)
-        self.armed: list[list[object]] = []
+        self.armed: list[tuple[Event, int]] = []  # with the calls still to pass
         self.jumps: list[tuple[float, float]] = []  # of the wall clock: when on the monotonic one, by how many seconds
         self.calm = False
         self.watchers: list[Callable[[], None]] = []  # called every hour
@@ -141,19 +141,18 @@ class FaultySite:
             fate = self._happen(event, None)
             assert fate is None
         else:
-            self.armed.append([event, event.passes])
+            self.armed.append((event, event.passes))
 
-    def _due(self, trigger: Trigger) -> Iterator[Event]:
-        """The events that strike at this call."""
-        for each in list(self.armed):
-            event, passes = each
-            assert isinstance(event, Event)
-            if event.trigger is trigger:
-                if passes:
-                    each[1] = passes - 1  # type: ignore[operator]  # a number
-                else:
-                    self.armed.remove(each)
-                    yield event
+    def _due(self, trigger: Trigger) -> list[Event]:
+        """The events that strike at this call. A list: while one happens, calls of its own may be struck by others."""
+        due, waiting = [], []
+        for event, passes in self.armed:
+            if event.trigger is trigger and not passes:
+                due.append(event)
+            else:
+                waiting.append((event, passes - (event.trigger is trigger)))
+        self.armed = waiting
+        return due
 
     def _strike_at_server(self, trigger: Trigger, process: Process) -> Fate | None:
         fate = None
