@@ -55,13 +55,21 @@ class VirtualClock:
 
     @contextmanager
     def repeat_in_background(self, every_seconds: float, action: Callable[[], None]) -> Iterator[None]:
-        """Call ``action`` that often, from within the sleeps of the block."""
-        lasting = True
+        """Call ``action`` that often, from within the sleeps of the block; as a thread would, never twice at a time."""
+        lasting, acting = True, False
 
         def repeat() -> None:
-            if lasting:
-                self.call_later(every_seconds, repeat)
+            nonlocal acting
+            if not lasting:
+                return
+            self.call_later(every_seconds, repeat)
+            if acting:
+                return
+            acting = True
+            try:
                 action()
+            finally:
+                acting = False
 
         self.call_later(every_seconds, repeat)
         try:
