@@ -15,7 +15,7 @@
  * Writes go to a write cache: they take the bus and channel for their transfer, which delays the reads behind them, and
  * hold the writer up for the transfer alone. fsync waits for one access in the queue.
  *
- * A device may have a capacity and may break: slow_disk_limits.h.
+ * A device may have a capacity and may break: slow_disk_limits.h. Single blocks may be elsewhere: slow_disk_blocks.h.
  *
  * The control file is written by slow_disk.py, whose ctypes structures mirror those below; every field is 64 bits wide.
  */
@@ -38,6 +38,7 @@
 _Static_assert(sizeof(off_t) == 8 && sizeof(void *) == 8, "needs a 64-bit system");
 
 enum { DEVICES = 4, CHANNELS = 16, PLACEMENTS = 16, CHUNKS = 64, ENDS = 64, PATH_BYTES = 1024, DESCRIPTORS = 65536 };
+enum { BLOCK = 8192, MAPS = 8, BLOCKS = 32768 };
 static const uint64_t MAGIC = 0x6b736964776f6c73, SECOND = 1000000000, FRESH = 1000000000;
 
 struct device {
@@ -53,10 +54,15 @@ struct placement {
     char folder[PATH_BYTES];
 };
 
+struct map {
+    uint64_t file, reads[BLOCKS], device[BLOCKS];
+};
+
 struct control {
-    uint64_t magic, bytes, on, generation, attached, placements;
+    uint64_t magic, bytes, on, generation, attached, placements, maps;
     struct device device[DEVICES];
     struct placement placement[PLACEMENTS];
+    struct map map[MAPS];
 };
 
 struct target {
@@ -171,6 +177,8 @@ static uint64_t request(struct device *d, uint64_t now, uint64_t access, uint64_
     return by_bus > by_channel ? by_bus : by_channel;
 }
 
+#include "slow_disk_blocks.h"
+
 /* ---- reads ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t mark(uint64_t file, uint64_t position) { return (file ^ position * 0xff51afd7ed558ccdu) | 1; }
@@ -205,7 +213,7 @@ static uint64_t load_chunk(struct device *d, uint64_t now, uint64_t file, uint64
 }
 
 static void charge_read(struct target *t, uint64_t offset, uint64_t length) {
-    struct device *d = t->device;
+    struct device *d = device_of_read(t, offset);
     uint64_t now = now_ns(), done = now, end = offset + length;
     int sequential = ended_recently_at(d, mark(t->file, offset));
     ADD(d->reads, 1);

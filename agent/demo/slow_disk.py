@@ -22,7 +22,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ PROBE = "/bin/true"  # a dynamically linked program that every system has
 
 # The sizes of slow_disk.c
 _DEVICES, _CHANNELS, _PLACEMENTS, _CHUNKS, _ENDS, _PATH_BYTES = 4, 16, 16, 64, 64, 1024
+_BLOCK, _MAPS, _BLOCKS = 8192, 8, 32768
 _MAGIC = 0x6B736964776F6C73
 
 
@@ -95,11 +96,16 @@ class _Placement(ctypes.Structure):
     _fields_ = [("device", ctypes.c_uint64), ("length", ctypes.c_uint64), ("folder", ctypes.c_char * _PATH_BYTES)]
 
 
+class _Map(ctypes.Structure):
+    _fields_ = [("file", ctypes.c_uint64), *[(name, ctypes.c_uint64 * _BLOCKS) for name in ("reads", "device")]]
+
+
 class _Control(ctypes.Structure):
     _fields_ = [
-        *[(name, ctypes.c_uint64) for name in ("magic", "bytes", "on", "generation", "attached", "placements")],
+        *[(name, ctypes.c_uint64) for name in ("magic", "bytes", "on", "generation", "attached", "placements", "maps")],
         ("device", _Device * _DEVICES),
         ("placement", _Placement * _PLACEMENTS),
+        ("map", _Map * _MAPS),
     ]
 
 
@@ -192,6 +198,33 @@ class SlowDisk:
         device = self._shared.device[self._names.index(name)]
         device.read_error_after = device.write_error_after = 0
 
+    def count_blocks(self, path: Path) -> None:
+        """Count the reads of this file by its blocks of 8 KiB from now on; one of its blocks may then be placed alone.
+
+        Raises:
+            ValueError: the file is too long, or too many are counted already.
+            OSError: it is not there.
+        """
+        status, row = path.stat(), int(self._shared.maps)
+        if row >= _MAPS or status.st_size > _BLOCK * _BLOCKS:
+            raise ValueError(f"at most {_MAPS} files of at most {_BLOCK * _BLOCKS} bytes: {path}")
+        self._shared.map[row].file = _mark(status)
+        self._shared.maps = row + 1
+
+    def block_reads(self, path: Path) -> list[int]:
+        """How often each of the file's blocks was read since ``count_blocks``."""
+        return list(self._map(path).reads[: -(-path.stat().st_size // _BLOCK)])
+
+    def place_blocks(self, path: Path, name: str | None, blocks: Iterable[int]) -> None:
+        """Serve reads of these blocks of a counted file from the device of that name; None: from its folder's."""
+        device, found = 0 if name is None else self._names.index(name) + 1, self._map(path)
+        for block in blocks:
+            found.device[block] = device
+
+    def _map(self, path: Path) -> Any:  # noqa: ANN401  # fields of a ctypes structure have no static types
+        mark = _mark(path.stat())
+        return next(each for each in self._shared.map[: self._shared.maps] if each.file == mark)
+
     def _count_used(self) -> None:
         used = [0] * len(self._names)
         for row, folder in self._folders:
@@ -215,6 +248,11 @@ def _counters(device: Any) -> DeviceCounters:  # noqa: ANN401  # fields of a cty
         write_bytes=device.write_bytes,
         busy_seconds=device.busy_ns / 1e9,
     )
+
+
+def _mark(status: os.stat_result) -> int:
+    """A file as slow_disk.c knows it."""
+    return (status.st_ino * 0x9E3779B97F4A7C15 & 2**64 - 1) ^ status.st_dev
 
 
 def _length(path: Path) -> int:

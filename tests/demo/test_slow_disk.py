@@ -93,6 +93,29 @@ def test_an_ssd_serves_many_at_once(disk: SlowDisk, folder: Path) -> None:
     assert counters.busy_seconds == pytest.approx(8000 * 116e-6, rel=0.5)
 
 
+READ_BLOCKS = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for block in sys.argv[2:]: os.pread(fd, 8192, int(block) * 8192)
+"""
+
+
+def test_blocks_are_counted_and_placed_one_by_one(disk: SlowDisk, folder: Path) -> None:
+    """A read of a block goes to the device where that block is; taken back it goes to the folder's again."""
+    file = place(disk, HDD, folder / "hdd")
+    place(disk, SSD, folder / "ssd")
+    disk.count_blocks(file)
+    disk.place_blocks(file, "ssd", [7, 4095])
+    assert start(disk, READ_BLOCKS, file, 7, 7, 4095, 3, 100).wait(60) == 0
+    reads = disk.block_reads(file)
+    assert len(reads) == FILE_BYTES // BLOCK
+    assert {block: count for block, count in enumerate(reads) if count} == {3: 1, 7: 2, 100: 1, 4095: 1}
+    assert {name: each.reads for name, each in disk.counters().items()} == {"hdd": 2, "ssd": 3}
+    disk.place_blocks(file, None, [7])
+    assert start(disk, READ_BLOCKS, file, 7).wait(60) == 0
+    assert {name: each.reads for name, each in disk.counters().items()} == {"hdd": 3, "ssd": 3}
+
+
 @pytest.mark.parametrize("call", ["pread", "preadv", "read"])
 def test_reading_through_a_file_pays_for_transfer_and_hardly_for_access(
     disk: SlowDisk, folder: Path, call: str
