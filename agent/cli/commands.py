@@ -107,6 +107,11 @@ COMMANDS = {
         Group.LOOK,
         "Write down for a while what the connector reads, without user data, for `hotplace simulate --recording`.",
     ),
+    "fleet": Listed(
+        "fleet.commands",
+        Group.LOOK,
+        "All databases of the ledger, this machine's and others: what needs a person, what is worth deciding.",
+    ),
     "containers": Listed(
         "storage.containers",
         Group.LOOK,

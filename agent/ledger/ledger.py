@@ -19,6 +19,7 @@ from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
 from agent.ledger.file.revisions import HEAD
 from agent.ledger.moves import Moves
+from agent.ledger.overview import Overview
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
 from agent.ledger.requests import Requests
@@ -47,6 +48,7 @@ class Ledger:
         pins: set by hand; ``arrivals``: the spaces that are closed to arrivals.
         audit: the chain of who did and decided what.
         state: arrays and documents that a restart goes on from.
+        overview: all databases at once.
         slots: the stable number of each unit key; ``history``: demand by slot and interval.
         work: what the whole database did by interval, for outcomes; ``statements``: what single statements did.
 
@@ -69,6 +71,7 @@ class Ledger:
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
         self.state = SmallState(database, clock)
+        self.overview = Overview(database)
         self.upkeep = upkeep_of(database, clock)
 
     @classmethod

@@ -39,7 +39,7 @@ _TO_DO = "SELECT moves.id FROM moves JOIN proposals ON proposals.id = moves.prop
 _STEPS = """
 SELECT steps.* FROM steps JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
 """
-_OUTCOMES = """
+OUTCOMES = """
 SELECT outcomes.*, moves.proposal_id, proposals.database
 FROM outcomes JOIN moves ON moves.id = outcomes.move_id JOIN proposals ON proposals.id = moves.proposal_id
 """
@@ -262,20 +262,20 @@ class Moves:
         of_it = where("+proposals.database = ?", database)
         newest: dict[int, OutcomeRow] = {}
         with self._database.read() as reading:
-            for row in reading.rows(_OUTCOMES, of_it, then="ORDER BY outcomes.id DESC"):
+            for row in reading.rows(OUTCOMES, of_it, then="ORDER BY outcomes.id DESC"):
                 if len(newest) == limit and row.proposal_id not in newest:
                     break
                 if row.proposal_id not in newest:
-                    newest[row.proposal_id] = _outcome_row(row._asdict())
+                    newest[row.proposal_id] = outcome_row(row._asdict())
         return list(newest.values())
 
     def outcomes_of(self, move_ids: Collection[int]) -> dict[int, OutcomeRow]:
         """What was measured for those moves, by their numbers; what was not measured is left out."""
         with self._database.read() as reading:
             return {
-                row.move_id: _outcome_row(row._asdict())
+                row.move_id: outcome_row(row._asdict())
                 for some in in_parts(move_ids, AT_ONCE)
-                for row in reading.rows(_OUTCOMES, one_of("outcomes.move_id", some), then="ORDER BY outcomes.id")
+                for row in reading.rows(OUTCOMES, one_of("outcomes.move_id", some), then="ORDER BY outcomes.id")
             }
 
 
@@ -335,6 +335,7 @@ def _note_arrival(transaction: Transaction, row: MoveRow, now: datetime) -> None
     transaction.put("placements", [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys])
 
 
-def _outcome_row(values: dict[str, Any]) -> OutcomeRow:
+def outcome_row(values: dict[str, Any]) -> OutcomeRow:
+    """An outcome from the columns of ``OUTCOMES``."""
     body = values.pop("body")
     return OutcomeRow(**values, outcome=outcome_from_json(json.loads(body)))

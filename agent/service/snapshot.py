@@ -118,6 +118,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "last_sample": cycle.taken_at.isoformat() if cycle else None,
         "last_cycle": cycle.sentence if cycle else None,
         "units": cycle.units if cycle else 0,
+        "sample_seconds": snapshot.sample_seconds if math.isfinite(snapshot.sample_seconds) else None,
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
         "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),

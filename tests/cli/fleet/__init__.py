@@ -1,0 +1,1 @@
+"""Commands about all databases of one ledger."""

@@ -1,0 +1,100 @@
+"""All databases of a ledger at once, on both kinds of ledger."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from agent.fleet.reading import Selection, read_outcomes, read_proposals, read_standings, read_summaries
+from agent.fleet.standing import Heartbeat, Need
+from agent.ledger import Ledger
+from agent.ledger.file.reading import Reading
+from agent.model.outcomes import OutcomeVerdict
+from agent.model.states import OPEN_PROPOSALS, ProposalState
+from tests.ledger.clock import StillClock
+from tests.ledger.fleet import a_fleet, approve, heard_of, measured, proposed
+from tests.unit.samples import MADE_AT
+
+ALL = Selection()
+
+
+def test_what_needs_a_person_comes_first(ledger: Ledger, clock: StillClock) -> None:
+    """A ledger that is not trusted, then silence, errors, and decisions by what they save; then what needs nothing."""
+    a_fleet(ledger, clock)
+    found = read_standings(ledger, ALL, clock.now())
+    assert [(each.database, each.needs) for each in found] == [
+        ("forged", Need.UNTRUSTED), ("unwatched", Need.SILENT), ("old", Need.SILENT), ("broken", Need.FAILING),
+        ("shop-2", Need.DECISION), ("shop-1", Need.DECISION), ("calm", Need.NOTHING),
+    ]  # fmt: skip
+    by_name = {each.database: each for each in found}
+    assert (by_name["old"].heartbeat, by_name["unwatched"].heartbeat) == (Heartbeat.SILENT, Heartbeat.NEVER)
+    assert by_name["shop-2"].undecided_saved_per_hour == 5000.0
+    assert by_name["calm"].tiers == {"ssd": (3, 7)}
+
+
+def test_a_pattern_and_an_engine_choose(ledger: Ledger, clock: StillClock) -> None:
+    """By name as of files, upper and lower case told apart, and by what the agent says it watches."""
+    a_fleet(ledger, clock)
+
+    def names(selection: Selection) -> list[str]:
+        return [each.database for each in read_standings(ledger, selection, clock.now())]
+
+    assert names(Selection(pattern="shop-*")) == ["shop-2", "shop-1"]
+    assert names(Selection(pattern="SHOP-*")) == []
+    assert names(Selection(engine="db2")) == ["broken"]
+    heads = read_proposals(ledger, Selection(engine="db2"), OPEN_PROPOSALS)
+    assert [head.database for head in heads] == ["broken"]
+    assert not read_proposals(ledger, Selection(pattern="calm"), None)
+
+
+def test_proposals_of_all_databases_by_worth(ledger: Ledger, clock: StillClock) -> None:
+    """What waits for a decision first, of that what saves most."""
+    numbers = a_fleet(ledger, clock)
+    approve(ledger, numbers["broken"])
+    heads = read_proposals(ledger, ALL, OPEN_PROPOSALS)
+    assert [head.database for head in heads] == ["shop-2", "shop-1", "unwatched", "broken"]
+    assert (heads[0].moves, heads[0].bytes, heads[-1].decided_by) == (2, 2 * (64 << 20), "anna")
+    assert [head.id for head in read_proposals(ledger, ALL, {ProposalState.APPROVED})] == [numbers["broken"]]
+
+
+def test_outcomes_and_what_they_come_to(ledger: Ledger, clock: StillClock) -> None:
+    """What hurt is first; the report counts proposals, moves and verdicts by database, and what was saved."""
+    for name, verdict in (("a", OutcomeVerdict.HELPED), ("b", OutcomeVerdict.HURT), ("c", OutcomeVerdict.HELPED)):
+        number = proposed(ledger, name)
+        approve(ledger, number)
+        measured(ledger, number, verdict)
+    proposed(ledger, "c", 1.0, moves=2)
+    rows = read_outcomes(ledger, ALL, MADE_AT - timedelta(days=1))
+    assert [row.database for row in rows] == ["b", "c", "a"]
+    found = read_summaries(ledger, ALL, MADE_AT - timedelta(days=1))
+    assert [(each.database, each.hurt, each.moved) for each in found] == [("b", 1, 1), ("a", 0, 1), ("c", 0, 1)]
+    assert found[2].proposals[ProposalState.PROPOSED] == 1
+    # 900 s an hour were to be three quarters of the wait; the wait per transaction has doubled since.
+    assert found[0].saved_per_hour == pytest.approx(-1200.0)
+    assert not read_outcomes(ledger, ALL, clock.now() + timedelta(seconds=1))
+
+
+def test_queries_do_not_grow_with_the_databases(
+    ledger: Ledger, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve databases take as many queries as two."""
+    asked: list[str] = []
+    rows = Reading.rows
+
+    def counted(self: Reading, select: str, *conditions: object, **more: object) -> object:
+        asked.append(select)
+        return rows(self, select, *conditions, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Reading, "rows", counted)
+
+    def queries(databases: range) -> int:
+        for number in databases:
+            heard_of(ledger, f"db{number}")
+            proposed(ledger, f"db{number}")
+        asked.clear()
+        assert len(read_standings(ledger, ALL, clock.now())) == databases.stop
+        read_summaries(ledger, ALL, MADE_AT - timedelta(days=1))
+        return len(asked)
+
+    assert queries(range(2)) == queries(range(2, 12))
