@@ -28,6 +28,7 @@ class LedgerServer(Part):
     sslrootcert: Path | None = None
     schema_name: SchemaName = Field(default="hotplace", alias="schema")  # made where the user may
     connect_timeout: Seconds = Field(default=10.0, gt=0)
+    lease_seconds: Seconds = Field(default=30.0, alias="lease", ge=1)  # until an agent that says nothing has lost it
 
     _absolute = field_validator("sslrootcert", mode="after")(resolve_against_config_file)
 

@@ -34,6 +34,7 @@ ledger:               # the durable record of proposals, approvals and moves
   #   sslmode: verify-full     # as libpq takes it
   #   sslrootcert: ca.pem      # PEM; who signed the server's certificate
   #   connect_timeout: 10s     # for the login
+  #   lease: 30s               # without a word of the agent that acts on a database, until another one may
 
 metrics:              # a live page at /, /metrics, /healthz, /readyz; /api/v1 behind a password
   enabled: true

@@ -8,6 +8,7 @@ why they sync as they do, ``audit`` the chain, ``history`` and ``codec`` the blo
 from agent.ledger.chain.signed import ApprovalRule
 from agent.ledger.errors import (
     DigestMismatch,
+    LeaseLost,
     LedgerBusy,
     LedgerCorrupt,
     LedgerError,
@@ -26,6 +27,7 @@ from agent.ledger.errors import (
     Untrusted,
     WrongState,
 )
+from agent.ledger.leases import LeaseRow
 from agent.ledger.ledger import Ledger, user_name
 from agent.ledger.rows import (
     AuditReport,
@@ -56,6 +58,8 @@ __all__ = [
     "FoldReport",
     "HistoryRow",
     "HistorySettings",
+    "LeaseLost",
+    "LeaseRow",
     "Ledger",
     "LedgerBusy",
     "LedgerCorrupt",

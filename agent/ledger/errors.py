@@ -9,6 +9,7 @@
       NotFound                                     (also a LookupError)
       ProposalTampered                             (a stored proposal is not what was stored)
       Untrusted                                    (chain, anchors, approvals and moves do not agree)
+      LeaseLost                                    (another agent acts on the database by now)
       Refused -- WrongState, DigestMismatch, ProposalExpired, NotSigned, NotApproved, NotCovered
 """
 
@@ -69,6 +70,12 @@ class ProposalTampered(LedgerError):
 
 class Untrusted(LedgerError):
     """The audit chain, its anchors and what the ledger holds of a move do not agree: no statement is sent."""
+
+
+class LeaseLost(LedgerError):
+    """Another agent has taken the lease of the database since: its token is the newer one, and only it may write."""
+
+    retry: ClassVar[Retry] = Retry.LATER
 
 
 class Refused(LedgerError):

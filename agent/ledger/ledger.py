@@ -18,6 +18,7 @@ from agent.ledger.chain.links import CREATED
 from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
 from agent.ledger.file.revisions import HEAD
+from agent.ledger.leases import Leases
 from agent.ledger.moves import Moves
 from agent.ledger.overview import Overview
 from agent.ledger.pins import Pins
@@ -44,6 +45,7 @@ class Ledger:
     Attributes:
         proposals: stored once, then decided; ``moves`` of them with the journal of statements and the outcomes.
         rules: standing rules, under which proposals are approved at level ``auto``.
+        leases: which process may act on a database.
         requests: operator requests (pause, resume, cancel) for moves.
         pins: set by hand; ``arrivals``: the spaces that are closed to arrivals.
         audit: the chain of who did and decided what.
@@ -66,7 +68,8 @@ class Ledger:
         self.proposals = Proposals(database, self.audit, clock, changes, rule)
         self.rules = Rules(database, self.audit, clock, changes, rule)
         self._trust = Trust(anchors, rule)
-        self.moves = Moves(database, self.audit, clock, changes, self._trust)
+        self.leases = Leases(database, self.audit, actor)
+        self.moves = Moves(database, self.audit, clock, changes, self._trust, self.leases)
         self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)

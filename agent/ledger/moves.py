@@ -12,6 +12,7 @@ from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState
 from agent.ledger.file.reading import Condition, in_parts, one_of, where
+from agent.ledger.leases import Leases
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
 from agent.ledger.state_changes import StateChanges
 from agent.ledger.store.database import Database
@@ -39,6 +40,10 @@ _TO_DO = "SELECT moves.id FROM moves JOIN proposals ON proposals.id = moves.prop
 _STEPS = """
 SELECT steps.* FROM steps JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
 """
+_STATE_OF_STEP = """
+SELECT steps.state, proposals.database FROM steps
+JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
+"""
 OUTCOMES = """
 SELECT outcomes.*, moves.proposal_id, proposals.database
 FROM outcomes JOIN moves ON moves.id = outcomes.move_id JOIN proposals ON proposals.id = moves.proposal_id
@@ -46,16 +51,21 @@ FROM outcomes JOIN moves ON moves.id = outcomes.move_id JOIN proposals ON propos
 
 
 class Moves:
-    """The moves of all proposals. Every change is one transaction with its audit row."""
+    """The moves of all proposals. Every change is one transaction with its audit row.
+
+    Changes of state, intents, results and outcomes raise ``LeaseLost`` where another agent acts on the database by now:
+    nothing was written.
+    """
 
     def __init__(
-        self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges, trust: Trust
+        self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges, trust: Trust, leases: Leases
     ) -> None:
         self._database = database
         self._chain = chain
         self._clock = clock
         self._changes = changes
         self._trust = trust
+        self._leases = leases
 
     def rows(
         self,
@@ -126,7 +136,7 @@ class Moves:
             NotApproved: the move would begin without an approval.
         """
         with self._database.write() as transaction:
-            row = load_move(transaction, move_id)
+            row = self._load(transaction, move_id)
             _check(row, to)
             started = row.state is MoveState.PRECHECK and to is MoveState.RUNNING
             now = self._clock.now()
@@ -156,6 +166,16 @@ class Moves:
             found = reading.rows("SELECT unit_key, placed_at FROM placements", where("database = ?", database))
             return {row.unit_key: row.placed_at for row in found}
 
+    def _load(self, transaction: Transaction, move_id: int) -> MoveRow:
+        """The move that a write is about, if no other agent acts on its database.
+
+        Raises:
+            LeaseLost: one does.
+        """
+        row = load_move(transaction, move_id)
+        self._leases.require(transaction, row.database)
+        return row
+
     # -- the journal ---------------------------------------------------------------------------------------------
 
     def step_intent(self, move_id: int, ordinal: int, sql: str) -> int:
@@ -168,7 +188,7 @@ class Moves:
             Untrusted: chain, anchors and tables do not agree about it.
         """
         with self._database.write() as transaction:
-            row = load_move(transaction, move_id)
+            row = self._load(transaction, move_id)
             _check_covered(row, sql)
             self._trust.require(transaction, row)
             # Within the transaction that journals it: checked before, the ledger could be changed between the check and
@@ -194,13 +214,14 @@ class Moves:
         if state is StepState.INTENDED:
             raise ValueError(f"step {step_id}: a result is done, failed or unknown, not {state}")
         with self._database.write() as transaction:
-            before = transaction.scalar("SELECT state FROM steps", where("id = ?", step_id))
-            if before is None:
+            step = transaction.first(_STATE_OF_STEP, where("steps.id = ?", step_id))
+            if step is None:
                 raise NotFound(f"there is no step {step_id}")
+            self._leases.require(transaction, step.database)
             # Refused, not stored over the first: the journal is evidence, and what it says of a statement is never
             # rewritten.
-            if before != StepState.INTENDED:
-                raise WrongState(f"step {step_id} already ended: {before}")
+            if step.state != StepState.INTENDED:
+                raise WrongState(f"step {step_id} already ended: {step.state}")
             values = {"state": state, "detail": detail, "ended_at": self._clock.now()}
             transaction.update("steps", [step_id], values)
             self._chain.append(transaction, f"step.{state}", subject_of("step", step_id), detail=detail)
@@ -249,7 +270,7 @@ class Moves:
         """
         plain = outcome_json(outcome)
         with self._database.write() as transaction:
-            row = load_move(transaction, move_id)
+            row = self._load(transaction, move_id)
             values = {"move_id": move_id, "at": self._clock.now(), "body": json.dumps(plain, ensure_ascii=False)}
             number = transaction.insert("outcomes", values)
             self._chain.append(

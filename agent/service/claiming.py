@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Collection
 
+from agent.ledger import LedgerError
 from agent.logs import EventLog
 from agent.service.watch import Watch
 from connectors.base import ConnectorError, LeaseHeld
@@ -24,7 +25,7 @@ def claim(watch: Watch) -> None:
         watch.hold_lease()
     except LeaseHeld:
         raise
-    except ConnectorError as error:
+    except (ConnectorError, LedgerError) as error:
         log.warning("not reachable yet", database=watch.database.name, error=str(error), advice=error.advice)
 
 

@@ -11,9 +11,10 @@ import math
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -28,6 +29,7 @@ from agent.config import STALE_SAMPLES, Config, ConfigError, load
 from agent.execution.hooks import MoveEvent
 from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.logs import EventLog
+from agent.model.clock import repeat_in_background
 from agent.notices.notifier import Notifier
 from agent.service.claiming import claim, claim_all
 from agent.service.facts import facts_of
@@ -47,6 +49,7 @@ LOOK_INSIDE_EVERY_SECONDS = 15.0  # whether looks are due; how often they are fo
 FOLD_EVERY_SECONDS = 3600.0
 FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
+LEASE_PARTS = 3  # of a lease: how often it is renewed in its time, so that one renewal may fail
 LISTEN_SECONDS = 1.0
 JOBS_END_WITHIN_SECONDS = 6.0  # once asked to stop
 STOPS_WITHIN_SECONDS = 9.0  # all of it, wherever it is held up: before a service manager loses patience
@@ -117,7 +120,8 @@ class Daemon:
             for watch in self._watches.values():
                 try:
                     claim(watch)
-                    self._jobs.everything(watch)
+                    with self._kept(watch):
+                        self._jobs.everything(watch)
                 except HotplaceError as error:
                     failures.append(error)
                 else:
@@ -127,6 +131,13 @@ class Daemon:
             self._close_watches()
         if failures:
             raise failures[0]
+
+    def _kept(self, watch: Watch) -> AbstractContextManager[None]:
+        """Within, the lease of a watch is renewed."""
+        if not self._ledger.leases.run_out:
+            return nullcontext()
+        renew = partial(self._jobs.run_guarded, self._jobs.keep_lease, watch)
+        return repeat_in_background(self._clock, self._ledger.leases.seconds / LEASE_PARTS, renew)
 
     def ask_to_stop(self) -> None:
         """End ``run`` soon. Safe from a signal handler and from any thread."""
@@ -214,9 +225,9 @@ class Daemon:
         """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
         self._jobs.begin()
         scheduler = BackgroundScheduler(
-            # Three threads for each database: a copy occupies one for hours, a look at a large buffer pool one for
-            # seconds, and neither must keep the sampling of any database from its turn.
-            executors={"default": ThreadPoolExecutor(2 + 3 * len(self._watches))},
+            # Four threads for each database: a copy occupies one for hours, a look at a large buffer pool one for
+            # seconds, and neither must keep the sampling of any database, or the renewal of its lease, from its turn.
+            executors={"default": ThreadPoolExecutor(2 + 4 * len(self._watches))},
             timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
             # Missed turns are made up for by one, however late: by default a job that is a second late is dropped, and
             # a machine that slept would miss its plan.
@@ -255,7 +266,7 @@ class Daemon:
         after the second sample, which is the first that says anything. Where no phase is given by what was done last,
         each database is later than the one before it.
         """
-        database = watch.database
+        database, renewed = watch.database, self._ledger.leases.seconds / LEASE_PARTS
 
         def later(every: float) -> timedelta:
             return place_in_row(position, len(self._watches), every)
@@ -273,7 +284,9 @@ class Daemon:
         if due == between:  # overdue, perhaps as all others are
             due += later(every)
         plan = on_grid(due, between, database.sample_seconds)
+        keep = ((self._jobs.keep_lease, renewed, soon + later(renewed)),) if self._ledger.leases.run_out else ()
         return (
+            *keep,
             (self._jobs.sample, database.sample_seconds, sample),
             (self._jobs.plan, database.plan_seconds, plan),
             (self._jobs.act, ACT_EVERY_SECONDS, soon + later(ACT_EVERY_SECONDS)),

@@ -212,6 +212,14 @@ class Jobs:
                 watch.plan()  # the ranking and the metrics show the new homes at once
             return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read
 
+    def keep_lease(self, watch: Watch) -> None:
+        """Say to the ledger that this agent lives.
+
+        Raises:
+            LeaseLost: another agent has taken over.
+        """
+        watch.leasing.keep()
+
     def look(self, watch: Watch) -> None:
         """Look into large hot units, if that is due.
 

@@ -45,10 +45,11 @@ from agent.sampling.statements import StatementReader
 from agent.sampling.tier_fill import fill_of, record_fill
 from agent.sampling.trace import NothingTraced
 from agent.service.facts import waiting_of
+from agent.service.leasing import Leasing
 from agent.service.snapshot import Snapshot, Term, Worth
 from agent.verification.left_worse import GroupWatch
 from agent.verification.settling import Settling
-from connectors.base import Clock, Connector, ConnectorError, Lease
+from connectors.base import Clock, Connector, ConnectorError
 from connectors.model import Identity
 from connectors.splitting import Border
 from policies.modes.dispatch import Mode
@@ -109,8 +110,8 @@ class Watch:
         self._sampler: Sampler | None = None
         self._executor: Executor | None = None
         self._acting: Connector | None = None
-        self._lease: Lease | None = None
-        self._leasing = threading.Lock()
+        # With dry_run the reading session holds it, because none that could write is ever opened.
+        self.leasing = Leasing(database.name, ledger.leases, lambda: self.connector if dry_run else self.acting)
         self._stopping = threading.Event()
         self._statements = StatementReader(database, ledger, clock)
         self._statements_refused = ""  # why they could not be read
@@ -392,15 +393,9 @@ class Watch:
 
         Raises:
             LeaseHeld: another one is.
+            ConnectorError, LedgerError: engine or ledger did not answer.
         """
-        with self._leasing:  # two threads would each open a session, and the second be refused because of the first
-            # The engine is asked each time: a lease ends with its session, and another agent may have it since.
-            if self._lease is None or not self._lease.is_held():
-                if self._lease is not None:
-                    self._lease.release()  # what is left of a session that no longer answers
-                # With dry_run the reading session holds it, because none that could write is ever opened.
-                connector = self.connector if self.dry_run else self.acting
-                self._lease = connector.acquire_lease(f"hotplace for {self.database.name}")
+        self.leasing.hold()
 
     def stop(self) -> None:
         """Cancel what runs and start nothing more."""
@@ -414,12 +409,11 @@ class Watch:
             for connector in (self._connector, self._acting):
                 if connector is not None:
                     ending.callback(connector.close)
-            if self._lease is not None:
-                ending.callback(self._lease.release)
+            ending.callback(self.leasing.release)
             ending.callback(self._looker.close, save=save)
             sampler = self._sampler if save else None
             self._sampler_memory = self._sampler_memory if self._sampler is None else self._sampler.memory
-            self._connector = self._acting = self._sampler = self._executor = self._lease = None
+            self._connector = self._acting = self._sampler = self._executor = None
             if sampler is not None:
                 sampler.save()
 

@@ -29,7 +29,7 @@ def _codes() -> tuple[tuple[type[HotplaceError], ExitCode], ...]:
     """Exit codes by class of error; the first that matches decides, so the narrower classes come first."""
     from agent.config import ConfigError, NothingToSize
     from agent.keys import SignatureInvalid
-    from agent.ledger import LedgerBusy, LedgerError, NotFound, Refused
+    from agent.ledger import LeaseLost, LedgerBusy, LedgerError, NotFound, Refused
     from agent.planning.undo import CannotUndo
     from agent.service.httpd import CannotListen
     from connectors.base import CannotConnect, DriverMissing, LeaseHeld, PrivilegeMissing, UnknownEngine
@@ -43,6 +43,7 @@ def _codes() -> tuple[tuple[type[HotplaceError], ExitCode], ...]:
         (LeaseHeld, ExitCode.BUSY),
         (CannotListen, ExitCode.BUSY),
         (LedgerBusy, ExitCode.BUSY),
+        (LeaseLost, ExitCode.BUSY),
         (CannotConnect, ExitCode.CANNOT_CONNECT),
         (PrivilegeMissing, ExitCode.NOT_ALLOWED),
         (DriverMissing, ExitCode.NOT_ALLOWED),

@@ -67,7 +67,7 @@ def _totals(before: Any, after: Any, **named: Any) -> Any:  # as above
 
 
 def _once(self: Watch) -> None:
-    if self._lease is None:
+    if self.leasing.of_engine is None:
         _hold_lease(self)
 
 

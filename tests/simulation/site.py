@@ -92,8 +92,8 @@ databases:
             yield watch, ledger
             watch.close()
         finally:
-            if watch._lease is not None:
-                watch._lease.release()  # an engine ends the sessions of a process that died
+            if watch.leasing.of_engine is not None:
+                watch.leasing.of_engine.release()  # an engine ends the sessions of a process that died
             ledger.close()
 
     def copy(self, folder: Path) -> Site:

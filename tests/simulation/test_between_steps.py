@@ -131,8 +131,8 @@ def test_who_has_lost_the_lease_sends_nothing_more(site: Site) -> None:
         number = approve_one(site, watch, ledger, two)
 
         def taken_over() -> None:
-            assert watch._lease is not None
-            watch._lease.release()
+            assert watch.leasing.of_engine is not None
+            watch.leasing.of_engine.release()
             site.world.lease("another agent")
 
         after_first_result(ledger, taken_over)
@@ -149,8 +149,8 @@ def test_a_lease_that_broke_is_taken_again(site: Site) -> None:
     with site.agent() as (watch, ledger):
         number = approve_one(site, watch, ledger, two)
         watch.hold_lease()
-        assert watch._lease is not None
-        after_first_result(ledger, watch._lease.release)
+        assert watch.leasing.of_engine is not None
+        after_first_result(ledger, watch.leasing.of_engine.release)
         watch.act()
         (row,) = ledger.moves.rows(proposal_id=number)
         assert row.state is MoveState.PLACED

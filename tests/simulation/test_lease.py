@@ -26,8 +26,8 @@ def site(tmp_path: Path) -> Site:
 
 def take_over(site: Site, watch: Watch) -> None:
     """The lease goes to another agent, as after a failover."""
-    assert watch._lease is not None
-    watch._lease.release()
+    assert watch.leasing.of_engine is not None
+    watch.leasing.of_engine.release()
     site.world.lease("another agent")
 
 

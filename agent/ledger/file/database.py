@@ -10,9 +10,11 @@ Reading goes through ``reading`` and loads no SQLAlchemy; writing goes through `
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,6 +83,7 @@ class FileDatabase:
         """
         self.path = path
         self.name = str(path)
+        self.lease_seconds = math.inf  # who acts is a matter of the engine's own lock on one machine
         self._dialect = SqliteDialect(path)
         self._busy_seconds = busy_seconds
         self._free: list[sqlite3.Connection] = []  # to read with; what writes has a pool of its own
@@ -120,6 +123,15 @@ class FileDatabase:
         level = "FULL" if durable else "NORMAL"
         with writing(self._engine, self._dialect, f"PRAGMA synchronous={level}", "BEGIN IMMEDIATE") as transaction:
             yield transaction
+
+    def write_apart(self) -> AbstractContextManager[Transaction]:
+        """As ``write``: a file has one writer at a time."""
+        return self.write()
+
+    def now(self, reading: Reading) -> datetime:
+        """The machine's own clock, which all processes that use the file have in common."""
+        del reading
+        return datetime.now(UTC)
 
     def size_bytes(self) -> int:
         """The file, without its journal."""

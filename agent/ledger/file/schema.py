@@ -254,3 +254,15 @@ statements = Table(
     Column("body", LargeBinary, nullable=False),  # agent.ledger.statements
     Index("ix_statements_database", "database", "ended_at"),
 )
+
+leases = Table(  # one row for each database that was ever acted on: agent.ledger.leases
+    "leases",
+    metadata,
+    Column("database", Text, primary_key=True),
+    Column("token", BigInteger, nullable=False),  # of the newest holder; it only ever grows
+    Column("holder", Text, nullable=False),  # which process, in words
+    Column("session", Text, nullable=False),  # the same, in a word that is never used again; "": given back
+    Column("seconds", Float, nullable=False),  # how long it lasts without being renewed
+    Column("expires_at", Moment),  # by the clock of the server; None: it lasts until another one takes it
+    sqlite_with_rowid=False,
+)

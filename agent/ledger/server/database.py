@@ -12,12 +12,14 @@ An intent is on the server's disk, and on that of its synchronous standbys, when
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.config.ledger import LedgerServer
 from agent.ledger.errors import LedgerCorrupt
+from agent.ledger.file.instants import instant
 from agent.ledger.file.reading import Reading, translated_errors, where
 from agent.ledger.server.dialect import PostgresqlDialect
 from agent.ledger.server.sessions import Sessions, connect, settings_of_transaction
@@ -36,6 +38,7 @@ DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', true) "
     "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
 )
+NOW = "SELECT CAST(1000000 * extract(epoch FROM clock_timestamp()) AS bigint)"
 NOT_DURABLE = "SET LOCAL synchronous_commit = off"
 
 
@@ -51,6 +54,7 @@ class ServerDatabase:
         """
         self.server = server
         self.name = server.name
+        self.lease_seconds = server.lease_seconds
         self.dialect = PostgresqlDialect(self.name)
         self._settings = settings_of_transaction(server, busy_seconds)
         self._reading = Sessions(server, self.dialect, f"BEGIN {READ_ONLY}; {self._settings}")
@@ -80,6 +84,14 @@ class ServerDatabase:
         kind = f"{DURABLE}; {LOCK_DECISIONS}" if durable else f"{NOT_DURABLE}; {LOCK_SAMPLES}"
         with self.write_after(kind) as transaction:
             yield transaction
+
+    def write_apart(self) -> AbstractContextManager[Transaction]:
+        """A durable transaction that waits for decisions only where it locks the same row."""
+        return self.write_after(DURABLE)
+
+    def now(self, reading: Reading) -> datetime:
+        """The clock of the server at this moment, not at the start of the transaction."""
+        return instant(int(reading.scalar(NOW)))
 
     @contextmanager
     def write_after(self, *begin: str) -> Iterator[Transaction]:

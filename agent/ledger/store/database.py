@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from agent.ledger.errors import LedgerCorrupt
@@ -46,6 +47,15 @@ class Database(Protocol):
     """Short transactions on one ledger. Safe to use from several threads."""
 
     @property
+    def lease_seconds(self) -> float:
+        """How long a lease lasts without being renewed; inf: until another process of the machine takes it."""
+        ...
+
+    def now(self, reading: Reading) -> datetime:
+        """The time by the clock that all who write here have in common."""
+        ...
+
+    @property
     def name(self) -> str:
         """The ledger in messages: its file, or user, host and schema."""
         ...
@@ -65,6 +75,10 @@ class Database(Protocol):
             durable: what was decided or is about to be done: it survives a power cut once this returns, and no other
                 decision is made meanwhile. False: samples, of which the last may be lost.
         """
+        ...
+
+    def write_apart(self) -> AbstractContextManager[Transaction]:
+        """A durable transaction that waits for decisions only where it locks the same row."""
         ...
 
     def size_bytes(self) -> int:
