@@ -155,6 +155,7 @@ class Table:
     partitioned: bool = False
     composite: bool = False
     default_tablespace: str = ""  # of later partitions
+    interval: str = ""  # of one whose next partitions the server makes with their first rows
     iot: bool = False
     long_column: bool = False
     clustered: bool = False

@@ -13,6 +13,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from tests.labs.oracle.adding import day_of
 from tests.labs.oracle.creating import LOBS
 from tests.labs.oracle.making import extent_bytes
 from tests.labs.oracle.model import BLOCK, Column, Index, Segment, Table
@@ -275,7 +276,8 @@ def _part_expression(table: Table) -> str:
         if bound.upper() == "MAXVALUE":
             cases.append(f"WHEN TRUE THEN '{part}'")
         else:
-            text = sqlglot.parse_one(bound, read="oracle").sql(dialect="duckdb")
+            at = day_of(bound)
+            text = bound if at is None else f"TIMESTAMP '{at}'"
             cases.append(f"WHEN {_quoted(table.partition_key)} < {text} THEN '{part}'")
     return f"CASE {' '.join(cases)} END"
 

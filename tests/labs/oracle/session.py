@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
+from tests.labs.oracle.adding import add_partition
 from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, read_move_file, read_rebuild
 from tests.labs.oracle.making import comment, create, grant
 from tests.labs.oracle.moving import allocate_extent, lockable, mark_unusable, move_file, move_table, rebuild_index
@@ -381,6 +382,9 @@ class EmulatedSession:
             words.need(")")
             words.end()
             allocate_extent(self, owner, name, size)
+            return
+        if words.take("ADD", "PARTITION"):
+            add_partition(self, owner, name, words)
             return
         words.need("MOVE", error=NOT_ENDED)
         move_table(self, owner, name, read_move(words))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tests.labs.oracle.adding import printed
 from tests.labs.oracle.model import BLOCK, Index, Lob, Segment, Table
 from tests.labs.oracle.views import accounts, cached, licensed, structure
 
@@ -202,7 +203,7 @@ def _partition(table: Table, segment: Segment, at: int) -> Row:
         "LOGGING": _FLAG[table.logging],
         "COMPRESSION": "ENABLED" if segment.compress_for else "DISABLED", "COMPRESS_FOR": segment.compress_for or None,
         "SEGMENT_CREATED": _FLAG[segment.created], "READ_ONLY": "NO",
-        "HIGH_VALUE": table.bounds.get(segment.part, f"{at}00"),
+        "HIGH_VALUE": printed(table.bounds.get(segment.part, f"{at}00")),
         "INDEXING": "OFF" if segment.part in table.not_indexed else "ON",
     }  # fmt: skip
 
@@ -315,7 +316,8 @@ def partitioned_tables(db: EmulatedDatabase) -> Rows:
                 "OWNER": table.owner, "TABLE_NAME": table.name, "PARTITIONING_TYPE": "RANGE", "STATUS": "VALID",
                 "SUBPARTITIONING_TYPE": "HASH" if table.composite else "NONE",
                 "PARTITION_COUNT": len(table.segments or table.indexes[0].segments),
-                "DEF_TABLESPACE_NAME": table.default_tablespace,
+                "DEF_TABLESPACE_NAME": table.default_tablespace, "PARTITIONING_KEY_COUNT": 1,
+                "INTERVAL": table.interval or None,
             }  # fmt: skip
 
 
