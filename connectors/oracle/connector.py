@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from connectors.oracle.reading.licensed import with_licensed_facts
 from connectors.oracle.reading.sampler import SegmentSampler
 from connectors.oracle.reading.spaces import read_files, read_spaces
 from connectors.oracle.routes import available, file_moves, file_out, split
+from connectors.oracle.routes.due import Calendar
 from connectors.oracle.routes.side_effects import rebuilt_indexes
 from connectors.oracle.session.driver import Driver
 from connectors.oracle.session.instances import Instances
@@ -33,6 +35,7 @@ from connectors.oracle.settings import OracleSettings
 from connectors.recording.tap import Tap
 from connectors.splitting import Border
 from connectors.statements.counters import StatementCounters
+from connectors.templates import StatementTemplate, TemplateKind
 
 
 class OracleConnector:
@@ -117,6 +120,14 @@ class OracleConnector:
         facts = find_facts(self._session, bundle, to_space)
         return split.by_hand(facts, bundle, border, to_space, read_server(self._session))
 
+    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+        """Of tables that are partitioned by ranges of one column of dates or times."""
+        return self._calendar().template(kind, table, to_space, seconds)
+
+    def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
+        """By the ranges and tablespaces that the dictionary shows now."""
+        return self._calendar().routes_due(template, now)
+
     def inspect(self, route: Route) -> Inspection:
         """By OBJECT_ID, which survives moves and rebuilds, and by the name it must still bear."""
         return inspection.inspect(self._session, route)
@@ -171,6 +182,9 @@ class OracleConnector:
         own = [file for file in files if lead is not None and file.tablespace == lead.space]
         places = [space.name for space in read_spaces(self._session, self._settings.known_places()).spaces]
         return file_moves.routes_of(own, bundle, to_place, places, read_server(self._session), self._settings)
+
+    def _calendar(self) -> Calendar:
+        return Calendar(self._session, read_server(self._session), self._settings, self.routes)
 
     def _server(self) -> Server:
         if self._known is None:

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from agent.config import load
-from agent.keys import RULE_NAMESPACE
-from agent.ledger import ApprovalRule, HistorySettings, Ledger, MoveRow
-from agent.model.clock import SystemClock
-from agent.model.purposes import purpose_of_template
-from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import MoveState, ProposalState
-from agent.service.jobs import Jobs
-from agent.service.watch import Watch
-from connectors.base import Connector, FillsTemplates
 from connectors.model import NoRoute
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.templates import StatementTemplate, TemplateKind
-from tests.cli.site import Finished, run_here
+from connectors.templates import TemplateKind
 from tests.contract.asking import run
-from tests.keys import Person
+from tests.labs.calendar_site import DAY, LIMITS, Site, a_template, act, day
 from tests.labs.postgresql import Cluster, installations
 from tests.labs.test_long_transactions import NEWEST
 
@@ -36,31 +24,10 @@ pytestmark = [
         "cluster", [pytest.param(NEWEST, marks=pytest.mark.xdist_group(f"postgresql {NEWEST}"))], indirect=True
     ),
 ]
-DAY = 86400
-TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-CONFIG = """
-dry_run: false
-level: auto
-approval: signed
-allowed_signers: {signers}
-ledger: {{path: ledger.db}}
-databases:
-  - name: real
-    engine: postgresql
-    connection: {{host: {host}, dbname: {dbname}, user: postgres, lock_timeout: 2s}}
-    tiers:
-      - {{name: ssd, spaces: [fast]}}
-      - {{name: hdd, spaces: [{{name: slow, capacity: 1 GiB}}]}}
-"""
 HOMES = """
     SELECT c.relname, coalesce(t.spcname, 'slow') FROM pg_inherits JOIN pg_class AS c ON c.oid = inhrelid
       LEFT JOIN pg_tablespace AS t ON t.oid = c.reltablespace WHERE inhparent = '"Odd 100%"."orders"'::regclass
 """
-
-
-def day(days: int, form: str = "%Y-%m-%d") -> str:
-    """A day from today on."""
-    return (TODAY + timedelta(days=days)).strftime(form)
 
 
 @pytest.fixture
@@ -92,12 +59,13 @@ def homes(dba: psycopg.Connection) -> dict[int, str]:
     return {days: found[name] for days in range(-5, 10) if (name := f"Orders_{day(days, '%Y_%m_%d')}") in found}
 
 
-def a_template(connector: Connector, kind: TemplateKind, table: str, space: str, days: int) -> StatementTemplate:
-    """Which the connector makes."""
-    assert isinstance(connector, FillsTemplates)
-    found = connector.template(kind, table, space, days * DAY)
-    assert isinstance(found, StatementTemplate), found
-    return found
+def a_site(folder: Path, cluster: Cluster, dba: psycopg.Connection) -> Site:
+    """An agent over this database."""
+    connection = {"host": str(cluster.server.folder), "dbname": dba.info.dbname, "user": "postgres"}
+    tiers = [
+        {"name": "ssd", "spaces": ["fast"]}, {"name": "hdd", "spaces": [{"name": "slow", "capacity": "1 GiB"}]},
+    ]  # fmt: skip
+    return Site(folder, {"engine": "postgresql", "connection": {**connection, "lock_timeout": "2s"}, "tiers": tiers})
 
 
 def test_next_partitions_are_born_in_their_space(
@@ -151,53 +119,9 @@ def test_what_cannot_be_served(connector: PostgresqlConnector, dba: psycopg.Conn
     assert "default partition" in why()
 
 
-class Site:
-    """The agent at level auto, and a person who signs."""
-
-    def __init__(self, folder: Path, cluster: Cluster, dba: psycopg.Connection) -> None:
-        self.anna = Person.new(folder, "anna")
-        signers = folder / "allowed_signers"
-        signers.write_text(self.anna.line)
-        self.path = folder / "hotplace.yaml"
-        self.path.write_text(CONFIG.format(host=cluster.server.folder, dbname=dba.info.dbname, signers=signers))
-
-    @contextmanager
-    def agent(self) -> Iterator[tuple[Watch, Ledger, Jobs]]:
-        """One agent's life."""
-        config, clock = load(self.path), SystemClock()
-        rule = ApprovalRule.of(config.allowed_signers, config.approvals, automatic=config.automatic)
-        with Ledger.open(self.path.parent / "ledger.db", clock, rule=rule) as ledger:
-            watch = Watch(config.database(), ledger, clock, level=config.level, dry_run=config.dry_run)
-            try:
-                yield watch, ledger, Jobs(ledger, clock, HistorySettings())
-            finally:
-                watch.close(save=False)
-
-    def sign(self, watch: Watch, ledger: Ledger, template: StatementTemplate, most_a_day: int) -> int:
-        """Open a rule over a template."""
-        rule = StandingRule(
-            database="real", fingerprint=watch.identity.fingerprint, mode=purpose_of_template(template),
-            units=('"Odd 100%".*',), most_bytes=1 << 30, locks=LockClass.ANY, most_stall_seconds=60.0,
-            least_gain_per_hour=0.0, most_a_day=most_a_day, expires_at=datetime.now(UTC) + timedelta(days=365),
-            template=template,
-        )  # fmt: skip
-        number = ledger.rules.propose(rule, who="carl", origin="test")
-        text = ledger.rules.document(number).text
-        ledger.rules.open(number, origin="test", signature=self.anna.sign(text, RULE_NAMESPACE))
-        return number
-
-
-def act(watch: Watch, jobs: Jobs) -> list[MoveRow]:
-    """What the daemon does in its turns."""
-    watch.sample()
-    watch.sample()
-    jobs.plan(watch)
-    return list(watch.act())
-
-
 def test_a_day_by_signed_rules(tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str) -> None:
     """Made and brought down without a further question, as many as the rule allows; all rows are there; by its name."""
-    site = Site(tmp_path, cluster, dba)
+    site = a_site(tmp_path, cluster, dba)
     with site.agent() as (watch, ledger, jobs):
         site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 2), 2)
         site.sign(watch, ledger, a_template(watch.connector, TemplateKind.AGED_PARTITION, table, "slow", 0), 1)
@@ -216,7 +140,7 @@ def test_statements_that_have_changed_wait_for_a_person(
     tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, connector: PostgresqlConnector, table: str
 ) -> None:
     """Another lock timeout is another statement than the one that was signed: it is proposed, and not approved."""
-    site = Site(tmp_path, cluster, dba)
+    site = a_site(tmp_path, cluster, dba)
     with site.agent() as (watch, ledger, jobs):
         number = site.sign(watch, ledger, a_template(connector, TemplateKind.NEXT_PARTITION, table, "fast", 1), 9)
         assert act(watch, jobs) == []
@@ -227,29 +151,21 @@ def test_statements_that_have_changed_wait_for_a_person(
 
 def test_by_commands(tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str) -> None:
     """A rule proposed, printed and signed by commands; what it says is what is sent."""
-    site = Site(tmp_path, cluster, dba)
+    site = a_site(tmp_path, cluster, dba)
 
-    def hotplace(*arguments: str) -> Finished:
-        return run_here("--config", str(site.path), *arguments)
-
-    limits = ("--at-most", "1GB", "--stall", "1min", "--a-day", "3", "--until", "365d")
-    made = hotplace("rules", "roll", table, "--ahead", "1d", "--to", "fast", *limits, "--json").document
-    assert made["limits"]["template"]["kind"] == "next partition"
-    printed = hotplace("rules", "open", "1").out
+    printed = site.open_by_commands(tmp_path, table, "--ahead", "1d", "--to", "fast")
+    assert "next partition of" in printed
     assert 'CREATE TABLE "Odd 100%"."Orders_{partition}" PARTITION OF' in printed
-    signature = tmp_path / "rule.sig"
-    signature.write_text(site.anna.sign(printed, RULE_NAMESPACE))
-    assert "is open until" in hotplace("rules", "open", "1", "--signature", str(signature)).out
     with site.agent() as (watch, ledger, jobs):
         (row,) = act(watch, jobs)
         assert row.state is MoveState.PLACED, row.reason
         (sent,) = ledger.moves.steps(row.id)
         assert f"FOR VALUES FROM ('{day(1)} 00:00:00+00') TO ('{day(2)} 00:00:00+00')" in sent.sql
     assert homes(dba)[1] == "fast"
-    assert hotplace("rules", "list", "--json").document["rules"][0]["used_today"] == 1
-    assert hotplace("rules", "roll", "public.thing", "--aged", "1d", "--to", "slow", *limits).code == 6
-    assert hotplace("rules", "roll", table, "--to", "slow", *limits).code == 2
-    undone = hotplace("undo", str(row.id), "--json")
+    assert site.hotplace("rules", "list", "--json").document["rules"][0]["used_today"] == 1
+    assert site.hotplace("rules", "roll", "public.thing", "--aged", "1d", "--to", "slow", *LIMITS).code == 6
+    assert site.hotplace("rules", "roll", table, "--to", "slow", *LIMITS).code == 2
+    undone = site.hotplace("undo", str(row.id), "--json")
     assert (undone.code, "it may hold rows" in undone.err + str(undone.document)) == (6, True)
 
 
@@ -257,7 +173,7 @@ def test_what_is_no_longer_due_is_not_sent(
     tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str
 ) -> None:
     """A partition that a person has made in the meantime, is left alone, and nothing is sent."""
-    site = Site(tmp_path, cluster, dba)
+    site = a_site(tmp_path, cluster, dba)
     with site.agent() as (watch, ledger, jobs):
         number = site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 1), 9)
         watch.sample()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from connectors.model import Home, Inspection, Route, Step
+from connectors.operations import Operation
 from connectors.oracle.reading.catalog import Entry, find_entries
 from connectors.oracle.reading.facts import find_indexes, key_now, table_of
 from connectors.oracle.reading.spaces import read_files
 from connectors.oracle.routes import file_moves, statements
-from connectors.oracle.routes.operations import SET_DEGREE, operation_of, rebuilding
+from connectors.oracle.routes.operations import ADD_PARTITION, SET_DEGREE, operation_of, rebuilding
 from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession
+from connectors.rolling.filling import HIGH, value_of
 
 
 def inspect(session: ReadSession, route: Route) -> Inspection:
@@ -22,6 +24,9 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     # Asked before the dictionary is read: a statement that ends in between is looked at again, while the reverse would
     # take its half-built index for a leftover.
     running = is_running(session, route)
+    made = operation_of(route.steps[0])
+    if made.name == ADD_PARTITION:
+        return _of_new_partition(session, route, made, running=running)
     entries = find_entries(session, bundle.physical_ids)
     lead = entries.get(bundle.physical_ids[0])
     if lead is None:
@@ -44,6 +49,22 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         else (*_journal(session, lead, route), *_repairs(session, whose.owner, whose.table, route)),
         running=running,
     )
+
+
+def _of_new_partition(session: ReadSession, route: Route, made: Operation, *, running: bool) -> Inspection:
+    """By name, as it has no object id before it is there; one with another bound is not what the statement makes."""
+    names = {"owner": made.text("owner"), "name": made.text("table")}
+    rows = session.rows(query("part_bounds"), names, doing=f"looking for {route.bundle.key}")
+    found = next((row for row in rows if row[0] == made.text("partition")), None)
+    if found is None:
+        home, sentence = Home.SOURCE, f"{route.bundle.key} does not exist yet"
+    else:
+        own = found[1] == route.to_space and value_of(route, HIGH) in str(found[3])
+        home = Home.TARGET if own else Home.ELSEWHERE
+        sentence = f"{route.bundle.key} is in {found[1]}, its rows end before {found[3]}"
+    return Inspection(
+        home=home, sentence=sentence, size_bytes=0, on_disk=None, running=running, finished=home is Home.TARGET
+    )  # fmt: skip
 
 
 def _of_files(session: ReadSession, lead: Entry, route: Route, size: int, *, running: bool) -> Inspection:

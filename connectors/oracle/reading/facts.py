@@ -188,7 +188,7 @@ def find_facts(session: ReadSession, bundle: Bundle, to_space: str) -> Facts | N
         overflow_space=next((entry.space for entry in others if entry.type.startswith("TABLE")), None),
         indexes=indexes,
         spaces={row[0]: SpaceFacts(*row) for row in spaces},
-        quota_left=_quota_left(session, lead.owner, to_space),
+        quota_left=quota_left(session, lead.owner, to_space),
         carried=tuple(_piece_of(entry, indexes) for entry in others if entry.type.startswith("INDEX")),
         rewritten=_rows_of(session, whose) if lead.type.startswith("LOB") else None,
     )
@@ -257,8 +257,12 @@ def _lob(session: ReadSession, entry: Entry) -> LobFacts:
     return LobFacts(column=column, space=entry.space or "", bytes=entry.bytes or 0, securefile=secure)
 
 
-def _quota_left(session: ReadSession, owner: str, space: str) -> int | None:
-    """Of the owner of the segment: the agent's own quota does not matter (ORA-01536, ORA-01950)."""
+def quota_left(session: ReadSession, owner: str, space: str) -> int | None:
+    """Bytes of the owner of the segment, None without limit (ORA-01536, ORA-01950); the agent's own does not matter.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
     rows = session.rows(query("quota"), {"owner": owner, "target": space}, doing="looking up the owner's quota")
     if any(int(limit) < 0 for _, _, limit in rows):
         return None

@@ -7,6 +7,7 @@ import re
 from connectors.base import StatementFailed
 
 _SIMPLE = re.compile(r"[A-Z][A-Z0-9_$#]*")
+_TWO_NAMES = re.compile(r'("[^"]+"|[A-Za-z][\w$#]*)\.("[^"]+"|[A-Za-z][\w$#]*)')
 
 
 def quote(*identifiers: str) -> str:
@@ -40,3 +41,16 @@ def key_of(owner: str, name: str, *, word: str = "", part_word: str = "", part: 
     if word:
         key += f" {word}"
     return f"{key} {part_word} {plain(part)}" if part else key
+
+
+def names_of(key: str) -> tuple[str, str] | None:
+    """Owner and name of the table of that key; None where it is the key of none. What is not quoted is in capitals.
+
+    >>> names_of('app."Odd 100%"'), names_of("APP.ORDERS PARTITION P1")
+    (('APP', 'Odd 100%'), None)
+    """
+    found = _TWO_NAMES.fullmatch(key)
+    if found is None:
+        return None
+    owner, name = (text[1:-1] if text.startswith('"') else text.upper() for text in found.groups())
+    return owner, name

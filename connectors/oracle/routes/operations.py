@@ -11,6 +11,7 @@ MOVE_TABLE = "oracle.move_table"  # its parameter maintains: the statement keeps
 REBUILD_INDEX = "oracle.rebuild_index"  # its parameter space: "" where the index stays in its tablespace
 SET_DEGREE = "oracle.set_degree"
 MOVE_DATAFILE = "oracle.move_datafile"
+ADD_PARTITION = "oracle.add_partition"
 
 
 def moving_table(*, maintains: bool) -> Operation:
@@ -32,6 +33,11 @@ def setting_degree(piece: IndexPiece, clause: str) -> Operation:
 def moving_file(number: int) -> Operation:
     """The move of a data file."""
     return Operation(MOVE_DATAFILE, {"file": number})
+
+
+def adding_partition(owner: str, table: str, partition: str) -> Operation:
+    """The making of the partition behind the last one."""
+    return Operation(ADD_PARTITION, {"owner": owner, "table": table, "partition": partition})
 
 
 def operation_of(step: Step) -> Operation:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from connectors.model import NoRoute, Route
 from connectors.postgresql.moving.relation import find_relation
-from connectors.postgresql.reading.partitions import PartitionedTable, Range, read_partitions
+from connectors.postgresql.reading.partitions import PartitionedTable, read_partitions
 from connectors.postgresql.reading.replication import Replication, read_replication
 from connectors.postgresql.routes.available import routes_of
-from connectors.postgresql.routes.by_calendar import (
-    LAST_ROW,
-    aged_bundle,
-    aged_route,
-    aged_template,
-    next_routes,
-    next_template,
-)
+from connectors.postgresql.routes.by_calendar import aged_route, aged_template, next_routes, next_template
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
+from connectors.rolling.filling import aged_bundle, is_aged
+from connectors.rolling.ranges import Range
 from connectors.templates import StatementTemplate, TemplateKind
 
 
@@ -67,7 +62,7 @@ def _aged_template(
     route = _way(session, settings, example, to_space, read_replication(session))
     if isinstance(route, NoRoute):
         return route
-    return aged_template(example.schema, example.name, route, found.key, seconds)
+    return aged_template(example, route, found.key, seconds)
 
 
 def _aged_routes(
@@ -75,10 +70,9 @@ def _aged_routes(
     now: datetime,
 ) -> Iterator[Route]:  # fmt: skip
     """The oldest first, whether or not their statements still are those of the template."""
-    until = now + timedelta(seconds=template.bounds(LAST_ROW).most)
     replication = read_replication(session)
     for partition in found.ranges:
-        if partition.space == template.from_space and partition.high <= until:
+        if is_aged(partition, template, now):
             route = _way(session, settings, partition, template.space, replication)
             if isinstance(route, Route):
                 yield aged_route(partition, route)

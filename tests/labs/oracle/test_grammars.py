@@ -10,15 +10,21 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from connectors.containers import ByHand
 from connectors.model import Bundle, NoRoute, Route
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.routes import split
+from connectors.oracle.reading.partitions import DATE, PartitionedTable
+from connectors.oracle.routes import by_calendar, split
+from connectors.rolling.ranges import Range
 from connectors.splitting import Border
+from connectors.templates import StatementTemplate
 from tests.components import ORACLE_GRAMMARS
 from tests.contract.asking import bundle_of
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
@@ -75,6 +81,7 @@ def statements() -> list[str]:
                     shapes[re.sub(r'/\*.*?\*/|"[^"]*"|\d+', "", statement)] = statement
                 connector.close()
     shapes["split"] = _split()
+    shapes["next"] = _next()
     return [shapes[shape] for shape in sorted(shapes)]
 
 
@@ -106,6 +113,21 @@ def _split() -> str:
     assert isinstance(found, ByHand)
     clause = found.statements[-1].partition(" MODIFY ")[2].partition(" ONLINE UPDATE INDEXES")[0]
     return f'CREATE TABLE "APP"."ORDERS" ("MADE AT" DATE) {clause}'
+
+
+def _next() -> str:
+    """What makes the next partition of a table."""
+    days = [datetime(2026, 2, number, tzinfo=UTC) for number in (1, 2, 3)]
+    common: dict[str, Any] = {"id": 1, "schema": "APP", "key": "APP.LOG PARTITION P", "space": "FAST", "size_bytes": 1}
+    ranges = tuple(Range(name=f"P_{low:%Y_%m_%d}", low=low, high=high, **common) for low, high in pairwise(days))
+    table = PartitionedTable(
+        key="APP.LOG", schema="APP", name="LOG", time_format="%F %T", ranges=ranges, why_not="", why_no_more="",
+        bound=DATE, elsewhere=(),
+    )  # fmt: skip
+    found = by_calendar.next_template(table, "FAST", 86400, made.SETTINGS)
+    assert isinstance(found, StatementTemplate), found
+    (route,) = by_calendar.next_routes(table, found, days[-1], made.SETTINGS)
+    return route.steps[0].sql
 
 
 def _bundles(connector: OracleConnector) -> Iterator[Bundle]:

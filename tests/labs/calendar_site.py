@@ -1,0 +1,105 @@
+"""An agent at level auto over one database, and a person who signs rules over templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from agent.config import load
+from agent.keys import RULE_NAMESPACE
+from agent.ledger import ApprovalRule, HistorySettings, Ledger, MoveRow
+from agent.model.clock import SystemClock
+from agent.model.purposes import purpose_of_template
+from agent.model.standing_rules import LockClass, StandingRule
+from agent.service.jobs import Jobs
+from agent.service.watch import Watch
+from connectors.base import Connector, FillsTemplates
+from connectors.templates import StatementTemplate, TemplateKind
+from tests.cli.site import Finished, run_here
+from tests.keys import Person
+
+DAY = 86400
+TODAY = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+LIMITS = ("--at-most", "1GB", "--stall", "1min", "--a-day", "3", "--until", "365d")
+
+
+def day(days: int, form: str = "%Y-%m-%d") -> str:
+    """A day from today on."""
+    return (TODAY + timedelta(days=days)).strftime(form)
+
+
+def a_template(connector: Connector, kind: TemplateKind, table: str, space: str, days: int) -> StatementTemplate:
+    """Which the connector makes."""
+    assert isinstance(connector, FillsTemplates)
+    found = connector.template(kind, table, space, days * DAY)
+    assert isinstance(found, StatementTemplate), found
+    return found
+
+
+class Site:
+    """The agent and the person."""
+
+    def __init__(self, folder: Path, database: Mapping[str, Any]) -> None:
+        """``database``: engine, connection and tiers, as in the configuration."""
+        self.anna = Person.new(folder, "anna")
+        signers = folder / "allowed_signers"
+        signers.write_text(self.anna.line)
+        self.path = folder / "hotplace.yaml"
+        common = {
+            "dry_run": False, "level": "auto", "approval": "signed", "allowed_signers": str(signers),
+            "ledger": {"path": "ledger.db"},
+        }  # fmt: skip
+        self.path.write_text(yaml.safe_dump({**common, "databases": [{"name": "real", **database}]}))
+
+    @contextmanager
+    def agent(self) -> Iterator[tuple[Watch, Ledger, Jobs]]:
+        """One agent's life."""
+        config, clock = load(self.path), SystemClock()
+        rule = ApprovalRule.of(config.allowed_signers, config.approvals, automatic=config.automatic)
+        with Ledger.open(self.path.parent / "ledger.db", clock, rule=rule) as ledger:
+            watch = Watch(config.database(), ledger, clock, level=config.level, dry_run=config.dry_run)
+            try:
+                yield watch, ledger, Jobs(ledger, clock, HistorySettings())
+            finally:
+                watch.close(save=False)
+
+    def sign(self, watch: Watch, ledger: Ledger, template: StatementTemplate, most_a_day: int) -> int:
+        """Open a rule over a template."""
+        rule = StandingRule(
+            database="real", fingerprint=watch.identity.fingerprint, mode=purpose_of_template(template),
+            units=("*",), most_bytes=1 << 30, locks=LockClass.ANY, most_stall_seconds=60.0,
+            least_gain_per_hour=0.0, most_a_day=most_a_day, expires_at=datetime.now(UTC) + timedelta(days=365),
+            template=template,
+        )  # fmt: skip
+        number = ledger.rules.propose(rule, who="carl", origin="test")
+        text = ledger.rules.document(number).text
+        ledger.rules.open(number, origin="test", signature=self.anna.sign(text, RULE_NAMESPACE))
+        return number
+
+    def hotplace(self, *arguments: str) -> Finished:
+        """A command over this configuration."""
+        return run_here("--config", str(self.path), *arguments)
+
+    def open_by_commands(self, folder: Path, *arguments: str) -> str:
+        """``rules roll`` with those arguments, printed, signed and opened; what was printed."""
+        made = self.hotplace("rules", "roll", *arguments, *LIMITS, "--json")
+        assert made.code == 0, made.err
+        number = str(made.document["rule"])
+        printed = self.hotplace("rules", "open", number).out
+        signature = folder / "rule.sig"
+        signature.write_text(self.anna.sign(printed, RULE_NAMESPACE))
+        assert "is open until" in self.hotplace("rules", "open", number, "--signature", str(signature)).out
+        return printed
+
+
+def act(watch: Watch, jobs: Jobs) -> list[MoveRow]:
+    """What the daemon does in its turns."""
+    watch.sample()
+    watch.sample()
+    jobs.plan(watch)
+    return list(watch.act())
