@@ -7,13 +7,16 @@ tells where it stands.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from connectors.containers import ByHand
+from connectors.move_effects import Transfer
 from connectors.route import Bundle, NoRoute, Route
 
 SPLIT, REJOIN = "split", "split, back"  # Route.name, of all engines
+SLOW_BYTES_PER_SECOND = 20e6  # that a slow disk reads and writes under load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,11 @@ class Border:
 
     column: str  # as the catalog has it, not quoted
     value: str  # text that the engine reads as the column's type
+
+
+def held_seconds(transfers: Iterable[Transfer]) -> float:
+    """For how long a table is locked while all of this is read and written, on a slow disk under load."""
+    return sum(each.bytes for each in transfers) / SLOW_BYTES_PER_SECOND
 
 
 @runtime_checkable

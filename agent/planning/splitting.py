@@ -1,7 +1,7 @@
 """A table split along a column: a proposal of one move, or what a person does, or why there is no way.
 
-The cold part keeps its files and its place, so no policy is asked and nothing is copied; rows from the border on are
-born in the other space.
+The cold part keeps its files and its place, so no policy is asked; rows from the border on are born in the other space,
+and those that are there already are moved to it within the split's transaction.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from datetime import datetime
 from agent.config import DatabaseConfig
 from agent.model.proposals import SPLIT, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_split
-from agent.planning.unweighed import unweighed_proposal
+from agent.planning.unweighed import unweighed_move, unweighed_proposal
 from connectors.base import Connector
 from connectors.containers import ByHand
-from connectors.formatting import format_bytes
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from connectors.move_effects import Locked
-from connectors.splitting import REJOIN, Border, SplitsTables
+from connectors.splitting import REJOIN, Border, SplitsTables, held_seconds
 from policies.modes.dispatch import UnknownName
 
 
@@ -128,20 +128,21 @@ def _answer(connector: Connector, bundle: Bundle, border: Border, to_space: str)
 
 def _move(route: Route, border: Border, tiers: dict[str, str], bytes_per_second: float) -> ProposedMove:
     read = sum(transfer.bytes for transfer in route.transfers if not transfer.written)
-    key, space = route.bundle.key, route.to_space
-    return ProposedMove(
-        ordinal=1,
-        key=key,
-        route=route,
-        from_space=route.bundle.space,
-        to_space=space,
-        from_tier=tiers[route.bundle.space],
-        to_tier=tiers[space],
-        reason=SPLIT,
-        size_bytes=0,
-        wait_saved_per_hour=0.0,
-        copy_seconds=read / bytes_per_second,
-        payback_seconds=None,
-        sentence=f"{key} is split where {border.column} = {border.value}: rows from there on are born in {space}; what "
-        f"is there stays, and {format_bytes(read)} are read once.",
+    where = f"{route.bundle.key} is split where {border.column} = {border.value}: rows from there on"
+    if route.locked is Locked.ALL:  # rows are moved, under a lock for as long as that takes
+        seconds = held_seconds(route.transfers)
+        sentence = f"{where}, {_what_moves(route, seconds)}"
+    else:
+        seconds = read / bytes_per_second
+        stays = f"what is there stays, and {format_bytes(read)} are read once."
+        sentence = f"{where} are born in {route.to_space}; {stays}"
+    move = unweighed_move(1, route, SPLIT, tiers, bytes_per_second, sentence)
+    return replace(move, copy_seconds=seconds)
+
+
+def _what_moves(route: Route, seconds: float) -> str:
+    size, space = format_bytes(route.bundle.size_bytes), route.to_space
+    return (
+        f"about {size} by the server's statistics, are moved to {space} while the table is locked for about "
+        f"{format_seconds(seconds)}, and new ones are born there; the rest stays."
     )

@@ -28,6 +28,7 @@ from connectors.postgresql.doctor import findings
 from connectors.postgresql.moving import inspection, lease
 from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.moving.mover import PostgresqlMover
+from connectors.postgresql.moving.present_rows import read_present_share
 from connectors.postgresql.moving.relation import find_relation
 from connectors.postgresql.moving.split_table import read_border, read_table
 from connectors.postgresql.reading import demand, due, statements
@@ -133,8 +134,11 @@ class PostgresqlConnector:
         relation = find_relation(self._session, bundle.key, to_space)
         table = read_table(self._session, bundle.key)
         column = None if table is None else column_of(table, border.column)
-        value = None if column is None else read_border(self._session, column, border.value)
-        return routes_of_split(relation, table, value, border.column, bundle, to_space, self._settings)
+        if table is None or column is None:
+            return routes_of_split(relation, table, None, None, border.column, bundle, to_space, self._settings)
+        value = read_border(self._session, column, border.value)
+        share = read_present_share(self._session, table, column, value.text)
+        return routes_of_split(relation, table, value, share, border.column, bundle, to_space, self._settings)
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Of tables that are partitioned by ranges of one column of dates or times."""
@@ -158,7 +162,7 @@ class PostgresqlConnector:
 
     def inspect(self, route: Route) -> Inspection:
         """By name, because REINDEX CONCURRENTLY gives an index a new oid."""
-        return inspection.inspect(self._session, route, local=self._is_local())
+        return inspection.inspect(self._session, route, self._settings, local=self._is_local())
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""

@@ -172,7 +172,7 @@ REFUSED = {
     "grantors": "SET ROLE split_reader; GRANT SELECT ON orders TO split_writer; RESET ROLE",
     "index_statistics": "CREATE INDEX e ON orders ((customer + 1)); ALTER INDEX e ALTER 1 SET STATISTICS 9",
     "sequence": "CREATE TABLE other (n bigint DEFAULT nextval('orders_id_seq'))",
-    "too_near": "SELECT setval('orders_id_seq', 2000000)",
+    "no_statistics": "SELECT setval('orders_id_seq', 2000000)",
 }
 
 

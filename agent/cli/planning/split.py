@@ -56,7 +56,7 @@ def _print(out: Output, found: Splitting, stored: ProposalRow | None, *, propose
         (move,) = found.proposal.moves
         out.heading("the plan (split)")
         out.line(move.sentence)
-        out.facts([("reading it takes", format_seconds(move.copy_seconds))])
+        out.facts([("moving rows takes" if move.size_bytes else "reading it takes", format_seconds(move.copy_seconds))])
         print_moves(out, found.proposal.moves)
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)

@@ -11,9 +11,10 @@ from connectors.postgresql.moving.split_inspection import inspect_split, is_spli
 from connectors.postgresql.routes.available import drop_leftover, leftover_names, tag_of
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
+from connectors.postgresql.settings import PostgresqlSettings
 
 
-def inspect(session: ReadSession, route: Route, *, local: bool) -> Inspection:
+def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *, local: bool) -> Inspection:
     """Where the bundle of that route is.
 
     Raises:
@@ -24,7 +25,7 @@ def inspect(session: ReadSession, route: Route, *, local: bool) -> Inspection:
     # way round, its work would be taken for what a dead one has left.
     running = _running(session, route)
     if is_split(route):
-        return inspect_split(session, route, running=running)
+        return inspect_split(session, route, settings, running=running)
     relation = find_relation(session, key, route.to_space)
     if relation is None and not route.bundle.unit_keys:  # a partition that is to be made
         return Inspection(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from connectors.model import Home, Inspection, Remnant, Route, Step
+from connectors.model import Home, Inspection, NoRoute, Remnant, Route, Step
 from connectors.operations import Operation
+from connectors.postgresql.moving.present_rows import read_present_share
 from connectors.postgresql.moving.split_table import read_border, read_table
-from connectors.postgresql.routes.split import CHECK_STEP, REJOIN_STEP, too_near
+from connectors.postgresql.routes.split import CHECK_STEP, MOVE_STEP, REJOIN_STEP, too_near
 from connectors.postgresql.routes.split_refusals import PARTITIONED, PLAIN, column_of
+from connectors.postgresql.routes.split_rows import moved_bytes, refuse_rows
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
+from connectors.postgresql.settings import PostgresqlSettings
 
-OPERATIONS = frozenset({CHECK_STEP, REJOIN_STEP})  # of the first step of each
+OPERATIONS = frozenset({CHECK_STEP, MOVE_STEP, REJOIN_STEP})  # of the first step of each
 
 
 class _State(NamedTuple):
@@ -32,7 +35,7 @@ def is_split(route: Route) -> bool:
     return operation is not None and operation.name in OPERATIONS
 
 
-def inspect_split(session: ReadSession, route: Route, *, running: bool) -> Inspection:
+def inspect_split(session: ReadSession, route: Route, settings: PostgresqlSettings, *, running: bool) -> Inspection:
     """Where the table of that route is on the way from plain to partitioned, or back.
 
     Raises:
@@ -54,9 +57,9 @@ def inspect_split(session: ReadSession, route: Route, *, running: bool) -> Inspe
         remnants = tuple(Remnant(space=route.bundle.space, size_bytes=0) for _ in route.tidy_steps)
         left = () if running else route.tidy_steps
         return _found(route, home, running=running, leftovers=left, remnants=remnants[: len(left)])
-    if home is Home.SOURCE and not running and (why := _too_late(session, route, operation)):
-        return Inspection(home=Home.ELSEWHERE, sentence=why, size_bytes=0, on_disk=None)
-    return _found(route, home, running=running)
+    if home is Home.SOURCE and not running:
+        return _before(session, route, operation, settings)
+    return _found(route, home, running=running, size=route.bundle.size_bytes)
 
 
 def _found(
@@ -88,11 +91,21 @@ def _sentence(route: Route, home: Home) -> str:
     return f"{route.bundle.key} is {'partitioned' if split else 'one table'}"
 
 
-def _too_late(session: ReadSession, route: Route, operation: Operation) -> str:
-    """Why the split must not begin any more; "" where it may."""
+def _before(session: ReadSession, route: Route, operation: Operation, settings: PostgresqlSettings) -> Inspection:
+    """Whether the split may begin: its border lies ahead still, or the rows beyond it are few enough still."""
     table = read_table(session, route.bundle.key)
     column = None if table is None else column_of(table, operation.text("column"))
     if table is None or column is None:
-        return ""
-    refusal = too_near(table, column.name, read_border(session, column, operation.text("border")))
-    return "" if refusal is None else refusal.sentence
+        return _found(route, Home.SOURCE, running=False)
+    border = read_border(session, column, operation.text("border"))
+    if operation.name != MOVE_STEP:
+        return _unless(too_near(table, column.name, border), route)
+    present = read_present_share(session, table, column, border.text)
+    refusal = refuse_rows(table, present, route.bundle, route.to_space, settings)
+    return _unless(refusal, route, size=moved_bytes(table, present))
+
+
+def _unless(refusal: NoRoute | None, route: Route, *, size: int = 0) -> Inspection:
+    if refusal is not None:
+        return Inspection(home=Home.ELSEWHERE, sentence=refusal.sentence, size_bytes=0, on_disk=None)
+    return _found(route, Home.SOURCE, running=False, size=size)

@@ -39,6 +39,7 @@ class Column(_Part):
     generated: str
     statistics: int | None
     options: tuple[str, ...]
+    analyzed: bool  # there are statistics of its values that this login may see
 
 
 class TableConstraint(_Part):

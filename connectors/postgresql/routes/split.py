@@ -1,51 +1,55 @@
-"""The route that splits a table: a constraint, its validation, and one short transaction. Pure.
+"""The routes that split a table. Pure. The cold part is the table as it is, with all its files.
 
-The cold part is the table as it is, with all its files; new rows from the border on are born in another space. From the
-constraint on until the transaction ends, rows from the border on are refused: so the border lies ahead of what arrives
-meanwhile, and what an interrupted run leaves is removed before anything else.
+With a border ahead of the rows: a constraint, its validation, and one short transaction. From the constraint on until
+the transaction ends, rows from the border on are refused: so the border lies ahead of what arrives meanwhile, and what
+an interrupted run leaves is removed before anything else.
+
+With a border among the rows: one transaction alone, which moves those from the border on to the hot part and has the
+server read the rest. It keeps the table for that long, so it is refused where that is too long or too much.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 
-from connectors.formatting import format_seconds
+from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
 from connectors.move_effects import FollowUp, Locked, Transfer
 from connectors.operations import Operation
 from connectors.postgresql.moving.relation import Relation
 from connectors.postgresql.moving.split_table import BorderValue, Column, Table, seconds_until
-from connectors.postgresql.routes.available import NAME_BYTES, SCAN_WORK, TAG, patience_of, prologue_of, refuse_relation
-from connectors.postgresql.routes.split_refusals import column_of, refusal_of
-from connectors.postgresql.routes.split_statements import (
-    SplitNames,
-    SplitPlan,
-    add_check,
-    drop_check,
-    rejoin,
-    switch,
-    validate_check,
+from connectors.postgresql.routes.available import (
+    NAME_BYTES,
+    SCAN_WORK,
+    TAG,
+    patience_of,
+    prologue_of,
+    refuse_relation,
 )
+from connectors.postgresql.routes.split_block import SplitNames, SplitPlan
+from connectors.postgresql.routes.split_refusals import column_of, refusal_of
+from connectors.postgresql.routes.split_rows import MIB, is_reached, moved_bytes, refuse_rows, transfers_of_rows
+from connectors.postgresql.routes.split_statements import add_check, drop_check, rejoin, switch, validate_check
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.splitting import SPLIT
+from connectors.splitting import SLOW_BYTES_PER_SECOND, SPLIT, held_seconds
 
 CHECK_STEP, VALIDATE_STEP, SWITCH_STEP = (
     "postgresql.split_check",
     "postgresql.split_validate",
     "postgresql.split_switch",
 )
+MOVE_STEP = "postgresql.split_move"
 REJOIN_STEP, DROP_CHECK_STEP = "postgresql.rejoin", "postgresql.split_drop_check"
 SWITCH_SECONDS = 60.0  # that catalog changes may take once they have their locks; each is a matter of milliseconds
-SCAN_BYTES_PER_SECOND = 20e6  # of a slow disk under load: the validation reads the table once
 PATIENCE = 3.0  # times the scan that the border has to lie ahead, for tries that wait for locks
 LEAST_AHEAD_SECONDS = 60.0
-MIB = 2**20
 
 
 def routes_of_split(
-    relation: Relation | None, table: Table | None, border: BorderValue | None, column: str, bundle: Bundle,
-    to_space: str, settings: PostgresqlSettings,
+    relation: Relation | None, table: Table | None, border: BorderValue | None, present: float | None, column: str,
+    bundle: Bundle, to_space: str, settings: PostgresqlSettings,
 ) -> Route | NoRoute:  # fmt: skip
     """The route of a split, or the first reason against it.
 
@@ -53,6 +57,7 @@ def routes_of_split(
         relation: as of any move; None: it is gone.
         table: its definition; None as ``relation``.
         border: as the server reads it; None: there is no such column.
+        present: share of the rows that lie from the border on, 0 to 1; None: not known.
         column: name of the column.
         bundle: the table.
         to_space: of rows from the border on.
@@ -63,16 +68,22 @@ def routes_of_split(
         return refusal
     assert relation is not None, "a missing relation is refused above"
     assert table is not None, "it was looked up by the same key"
-    refusal = refusal_of(table, column) or (None if border is None else too_near(table, column, border))
+    refusal = refusal_of(table, column)
     if refusal is not None:
         return refusal
     found = column_of(table, column)
     assert found is not None, "a missing column is refused above"
     assert border is not None, "it was read as that column"
+    moves_rows = is_reached(table, found, border, present)
+    refusal = refuse_rows(table, present, bundle, to_space, settings) if moves_rows else too_near(table, column, border)
+    if refusal is not None:
+        return refusal
     plan = SplitPlan(
         table=table, column=found, border=border.text, space=to_space, names=choose_names(table, found, border.text),
-        most_back_bytes=settings.split_back_mib * MIB,
+        most_back_bytes=settings.split_back_mib * MIB, moves_rows=moves_rows,
     )  # fmt: skip
+    if moves_rows:
+        return _route_that_moves(plan, moved_bytes(table, present), relation, bundle, settings)
     return _route(plan, relation, bundle, settings)
 
 
@@ -93,7 +104,7 @@ def too_near(table: Table, column: str, border: BorderValue) -> NoRoute | None:
 
 def ahead_needed(table: Table) -> float:
     """Seconds that the border has to lie ahead."""
-    return LEAST_AHEAD_SECONDS + PATIENCE * table.heap_bytes / SCAN_BYTES_PER_SECOND
+    return LEAST_AHEAD_SECONDS + PATIENCE * table.heap_bytes / SLOW_BYTES_PER_SECOND  # the validation reads it once
 
 
 def choose_names(table: Table, column: Column, border: str) -> SplitNames:
@@ -157,33 +168,65 @@ def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: Postgr
     )  # fmt: skip
 
 
-def _steps(
-    plan: SplitPlan, settings: PostgresqlSettings
-) -> tuple[tuple[Step, ...], tuple[Step, ...], tuple[Step, ...]]:
+def _route_that_moves(
+    plan: SplitPlan, moved: int, relation: Relation, bundle: Bundle, settings: PostgresqlSettings
+) -> Route:
+    """In place of refusing rows from the border on, the one transaction moves them."""
+    copies = transfers_of_rows(plan.table, moved, bundle, plan.space)
+    held, wait = format_seconds(held_seconds(copies)), format_seconds(settings.lock_timeout)
+    limit, cold = format_seconds(settings.split_lock_limit), plan.names.cold
+    follow_up = FollowUp(what=f"VACUUM {cold}: room of rows that were moved is used again after it", seconds=None)
+    route = _route(plan, relation, replace(bundle, size_bytes=moved), settings)
+    return replace(
+        route,
+        online=False,
+        locks=f"ACCESS EXCLUSIVE on the table, no reads, no writes, for about {held}: about {format_bytes(moved)} of "
+        f"rows and index entries are moved, and the table is read twice; the server ends it after {limit} "
+        "(split_lock_limit), and nothing has changed then; SHARE ROW EXCLUSIVE on tables that its foreign keys name; "
+        f"waits at most {wait} for a lock, and others queue behind that wait",
+        locked=Locked.ALL,
+        log_bytes=2 * moved,
+        undo_bytes=moved,
+        copies=copies,
+        follow_up=(*route.follow_up, follow_up),
+    )  # fmt: skip
+
+
+def _steps(plan: SplitPlan, settings: PostgresqlSettings) -> tuple[tuple[Step, ...], ...]:
     """Steps of the way there, of the way back, and of what tidies up."""
     name, space = plan.table.name, plan.space
+    back = ((rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),)
+    if plan.moves_rows:
+        what = f"move rows of {name} from the border on to a part in {space}, and read the rest"
+        return _made(plan, ((switch(plan), what, MOVE_STEP, settings.split_lock_limit),), back, ())
     there = (
         (add_check(plan), f"refuse new rows of {name} from the border on", CHECK_STEP, SWITCH_SECONDS),
         (validate_check(plan), f"read {name} once: no row is beyond the border", VALIDATE_STEP, settings.move_timeout),
         (switch(plan), f"put a partitioned {name} in its place, with a part in {space}", SWITCH_STEP, SWITCH_SECONDS),
     )  # fmt: skip
-    back = ((rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),)
     tidy = ((drop_check(plan), f"let {name} take all rows again", DROP_CHECK_STEP, SWITCH_SECONDS),)
-    tag = _tag(statement for statement, *_ in (*there, *back, *tidy))
-    operands = _operands(plan)
+    return _made(plan, there, back, tidy)
 
-    def made(word: str, statements: Iterable[tuple[str, str, str, float]]) -> tuple[Step, ...]:
-        return tuple(
+
+_Statement = tuple[str, str, str, float]  # text, purpose, operation, seconds that it may take
+
+
+def _made(plan: SplitPlan, *parts: tuple[_Statement, ...]) -> tuple[tuple[Step, ...], ...]:
+    """Steps of the way there, of the way back, and of what tidies up."""
+    tag = _tag(statement for part in parts for statement, *_ in part)
+    operands = _operands(plan)
+    return tuple(
+        tuple(
             Step(
                 sql=f"{tag}{word} {at} */ {statement}",
                 purpose=purpose,
                 timeout_seconds=seconds,
                 operation=Operation(operation, operands),
             )
-            for at, (statement, purpose, operation, seconds) in enumerate(statements, start=1)
+            for at, (statement, purpose, operation, seconds) in enumerate(part, start=1)
         )
-
-    return made("step", there), made("undo", back), made("tidy", tidy)
+        for word, part in zip(("step", "undo", "tidy"), parts, strict=True)
+    )
 
 
 def _operands(plan: SplitPlan) -> dict[str, str | int]:
@@ -200,12 +243,23 @@ def _tag(statements: Iterable[str]) -> str:
 
 def _notes(plan: SplitPlan) -> Iterable[str]:
     names = plan.names
-    yield (
-        f"rows with {plan.column.name} >= {plan.border} are refused from the first statement until the last is done: "
-        "the border has to lie ahead of what arrives meanwhile"
-    )
-    yield f"nothing is copied: {names.cold} is the table as it is, {names.hot} takes rows from the border on"
+    if plan.moves_rows:
+        yield (
+            "a transaction in REPEATABLE READ that began before it and uses the table for the first time afterwards "
+            "may miss the rows that were moved"
+        )
+        yield f"{names.cold} is the table as it is without them, {names.hot} takes rows from the border on"
+    else:
+        yield from _notes_ahead(plan)
     yield f"the way back copies what {names.hot} holds by then under a lock, {plan.most_back_bytes // MIB} MiB at most"
     yield f"FROM ONLY {plan.table.name} and TRUNCATE ONLY see no row afterwards"
     if names.sequences:
         yield "identity sequences are made again with their value: sessions that have cached some of theirs leave gaps"
+
+
+def _notes_ahead(plan: SplitPlan) -> Iterable[str]:
+    yield (
+        f"rows with {plan.column.name} >= {plan.border} are refused from the first statement until the last is done: "
+        "the border has to lie ahead of what arrives meanwhile"
+    )
+    yield f"nothing is copied: {plan.names.cold} is the table as it is, {plan.names.hot} takes rows from the border on"

@@ -73,7 +73,8 @@ def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_s
     if limit_seconds and after_seconds >= 0.98 * limit_seconds:
         return TimedOut(
             f"{doing}: not finished within {format_seconds(limit_seconds)}",
-            advice="Raise move_timeout, or move it when the disks are less busy.",
+            advice="Raise move_timeout (split_lock_limit of a split that moves rows), or move it when the disks are "
+            "less busy.",
             native_code=QUERY_CANCELED,
         )
     return Interrupted(

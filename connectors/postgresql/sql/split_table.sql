@@ -1,7 +1,7 @@
 -- Everything about one table that decides whether it can be split into partitions, and from which its statements are made,
 -- as one document. Definitions are the server's own texts, with every name qualified.
 -- Reads: pg_class, pg_attribute, pg_attrdef, pg_constraint, pg_index, pg_inherits, pg_policy, pg_depend, pg_sequence,
--- pg_statistic_ext, pg_publication, pg_description, pg_stat_all_tables. Since: 14. Privilege: none. Cost: some milliseconds.
+-- pg_statistic_ext, pg_stats, pg_publication, pg_description, pg_stat_all_tables. Since: 14. Privilege: none. Cost: some milliseconds.
 WITH t AS (
     SELECT c.*, n.nspname
       FROM pg_catalog.pg_class AS c
@@ -82,7 +82,10 @@ SELECT jsonb_build_object(
                   'number', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
                   'not_null', a.attnotnull, 'identity', a.attidentity, 'generated', a.attgenerated,
                   'statistics', CASE WHEN a.attstattarget >= 0 THEN a.attstattarget END,
-                  'options', ARRAY(SELECT o FROM unnest(a.attoptions) AS o WHERE o !~ '^pg_')) ORDER BY a.attnum)
+                  'options', ARRAY(SELECT o FROM unnest(a.attoptions) AS o WHERE o !~ '^pg_'),
+                  'analyzed', EXISTS (SELECT FROM pg_catalog.pg_stats AS s
+                                       WHERE s.schemaname = t.nspname AND s.tablename = t.relname
+                                         AND s.attname = a.attname AND NOT s.inherited)) ORDER BY a.attnum)
         FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped),
     'constraints', coalesce((SELECT jsonb_agg(jsonb_build_object(
                   'name', n.conname, 'type', n.contype, 'definition', pg_get_constraintdef(n.oid),

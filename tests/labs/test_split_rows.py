@@ -1,0 +1,166 @@
+"""A split whose border lies among the rows, moved in one transaction, bounded in bytes and seconds, and taken back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import closing
+
+import psycopg
+import pytest
+
+from agent.model.clock import SystemClock
+from agent.model.states import MoveState
+from agent.planning.undo import propose_undo
+from connectors.base import StatementFailed, TimedOut
+from connectors.formatting import format_bytes, format_seconds
+from connectors.model import Home, NoRoute
+from connectors.move_effects import Locked
+from connectors.postgresql.connector import PostgresqlConnector
+from connectors.splitting import Border
+from tests.contract.asking import run
+from tests.documents import check_document
+from tests.labs.postgresql import Cluster
+from tests.labs.test_long_transactions import Place
+from tests.labs.test_split import (
+    ADD,
+    KEY,
+    PARTS,
+    a_bundle,
+    answers,
+    approved,
+    decide,
+    described,
+    only_newest,
+    orders,
+    place,
+    pytestmark,
+    split_route,
+    way_back,
+)
+
+__all__ = ["orders", "place", "pytestmark"]
+LATE_KEY = "ALTER TABLE orders ADD FOREIGN KEY (customer) REFERENCES customers DEFERRABLE INITIALLY DEFERRED"
+CONTENTS = "SELECT count(*), sum(hashtext(o::text)::bigint) FROM orders AS o"
+
+
+@pytest.fixture
+def analyzed(orders: psycopg.Connection) -> psycopg.Connection:
+    """The table with statistics, and with a foreign key that is checked at the end of a transaction."""
+    orders.execute(LATE_KEY.encode())
+    orders.execute("VACUUM (ANALYZE) orders")
+    return orders
+
+
+def test_rows_move_and_come_back(
+    cluster: Cluster, dbname: str, analyzed: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """The same rows before, between and after; those from the border on lie in the other space."""
+    before, seen = described(cluster, dbname, "orders"), [answers(analyzed), analyzed.execute(CONTENTS).fetchall()]
+    route = split_route(connector, analyzed, "id", "1805")
+    assert route.locked is Locked.ALL
+    size = analyzed.execute("SELECT pg_total_relation_size('orders')").fetchone()
+    assert size is not None
+    assert route.bundle.size_bytes == pytest.approx(0.1 * size[0], rel=0.05)
+    assert connector.inspect(route).home is Home.SOURCE
+    run(connector, route)
+    assert connector.inspect(route).home is Home.TARGET
+    assert analyzed.execute(PARTS).fetchall() == [("orders_p0", 1800), ("orders_p1", 200)]
+    assert [answers(analyzed), analyzed.execute(CONTENTS).fetchall()] == seen
+    analyzed.execute(ADD.encode())
+    assert analyzed.execute(PARTS).fetchall() == [("orders_p0", 1800), ("orders_p1", 2200)]
+    seen = [answers(analyzed), analyzed.execute(CONTENTS).fetchall()]
+    assert connector.inspect(way_back(route)).size_bytes > 0
+    run(connector, route, undo=True)
+    assert [answers(analyzed), analyzed.execute(CONTENTS).fetchall()] == seen
+    assert described(cluster, dbname, "orders") == before
+
+
+CAPS = {
+    "locked_too_long": {"split_lock_limit": "1ms"},
+    "too_many_rows": {"split_back_mib": 1},
+}
+
+
+@only_newest
+def test_what_is_too_much_is_refused(cluster: Cluster, dbname: str, analyzed: psycopg.Connection) -> None:
+    """By the lock and by the bytes, with the figures, the setting and what to do; without statistics, by that."""
+    # The rows come to more than a megabyte.
+    analyzed.execute('UPDATE orders SET "a ""Note""" = (SELECT string_agg(md5(g::text), $$$$) FROM '
+                     "generate_series(1, 200) AS g) WHERE id >= 1005")  # fmt: skip
+    analyzed.execute("VACUUM (ANALYZE) orders")
+    found = {}
+    for code, setting in CAPS.items():
+        with closing(cluster.connector(dbname, **setting)) as connector:
+            found[code] = connector.routes_split(a_bundle(analyzed), Border(column="id", value="1005"), "fast")
+    assert {code: each.code for code, each in found.items() if isinstance(each, NoRoute)} == {
+        code: code for code in CAPS
+    }
+    for code, (name, value) in ((code, *setting.items()) for code, setting in CAPS.items()):
+        refused = found[code]
+        assert isinstance(refused, NoRoute)
+        assert name in refused.sentence
+        assert "hot rows age into the new part" in refused.sentence
+        assert refused.setting.startswith(f"{name}: "), value
+
+
+@only_newest
+def test_rows_that_are_not_counted_are_not_moved(orders: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """A table that was never analyzed is refused with what to do, not guessed about."""
+    refused = connector.routes_split(a_bundle(orders), Border(column="id", value="1805"), "fast")
+    assert isinstance(refused, NoRoute)
+    assert (refused.code, "ANALYZE" in refused.sentence) == ("no_statistics", True)
+
+
+@only_newest
+def test_the_server_holds_both_limits(cluster: Cluster, dbname: str, analyzed: psycopg.Connection) -> None:
+    """More rows than were counted, or a slower disk: its own transaction is rolled back, and the table is as before."""
+    seen = analyzed.execute(CONTENTS).fetchall()
+    limits = {"split_lock_limit": "0.3s", "lock_timeout": "5s"}
+    with closing(cluster.connector(dbname, **limits)) as connector, cluster.session(dbname) as user:
+        route = split_route(connector, analyzed, "id", "1805")
+        user.execute("BEGIN; SELECT FROM customers WHERE id = 5 FOR UPDATE")  # the check of a moved row waits for it
+        with pytest.raises(TimedOut, match="not finished within 300 ms"):
+            run(connector, route)
+        user.execute("COMMIT")
+        assert connector.inspect(route).home is Home.SOURCE
+    assert analyzed.execute(CONTENTS).fetchall() == seen
+    with closing(cluster.connector(dbname, split_back_mib=1)) as connector:
+        route = split_route(connector, analyzed, "id", "1805")
+        analyzed.execute('UPDATE orders SET "a ""Note""" = (SELECT string_agg(md5(g::text), $$$$) FROM '
+                         "generate_series(1, 2000) AS g) WHERE id >= 1805")  # fmt: skip
+        seen = analyzed.execute(CONTENTS).fetchall()
+        with pytest.raises(StatementFailed, match="larger than the 1048576 bytes that may be copied"):
+            run(connector, route)
+        assert connector.inspect(route).home is Home.ELSEWHERE  # by its size it would not begin now
+    assert analyzed.execute(CONTENTS).fetchall() == seen
+
+
+@only_newest
+def test_the_command_and_the_whole_way(place: Place) -> None:
+    """Bytes and seconds are in the sentence and the document; approved, it is done, and taken back by an undo."""
+    place.dba.execute("VACUUM (ANALYZE) orders")
+    seen = place.dba.execute(CONTENTS).fetchall()
+    arguments = ["split", KEY, "--column", "id", "--border", "1805", "--to", "fast"]
+    program = [sys.executable, "-m", "hotplace", "--config", str(place.path), *arguments]
+    done = subprocess.run([*program, "--json"], check=True, capture_output=True, text=True)
+    document = json.loads(done.stdout)
+    check_document(arguments, document)
+    (shown,) = document["moves"]
+    assert shown["bytes"] > 0
+    assert shown["locked"] == "all"
+    assert shown["stall_seconds"] == shown["copy_seconds"] > 0
+    assert f"about {format_bytes(shown['bytes'])} by the server's statistics" in shown["why"]
+    assert f"locked for about {format_seconds(shown['stall_seconds'])}" in shown["why"]
+    with place.agent() as (watch, ledger):
+        proposal, number = approved(watch, ledger, 1805)
+        assert proposal.moves[0].sentence == shown["why"]
+        watch.act()
+        (row,) = ledger.moves.rows(proposal_id=number)
+        assert row.state is MoveState.PLACED, row.reason
+        assert place.dba.execute(PARTS).fetchall() == [("orders_p0", 1800), ("orders_p1", 200)]
+        back = propose_undo([row], watch.database, watch.connector, ledger, SystemClock().now())
+        decide(watch, ledger, back)
+        assert [each.state for each in ledger.moves.rows(proposal_id=back)] == [MoveState.PLACED]
+    assert place.dba.execute(CONTENTS).fetchall() == seen
