@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from agent.block_heat.stored import UnitBorders, save_block_heat, save_borders
 from agent.ledger import Ledger
 from agent.model.clock import SystemClock
+from agent.terminal.exit_codes import ExitCode
 from connectors.blocks import CandidateColumn
 from policies.block_heat.border_history import BorderLook
 from policies.block_heat.borders import FoundBorder
 from policies.block_heat.range_heat import RangeHeat, with_turnover
 from policies.block_heat.splits import ValueBorder
 from policies.block_heat.turnover import compare_looks
-from tests.cli.site import Site
+from tests.cli.site import Site, simulated
 
 BLOCKS, KEY = 12_800, '"shop"."orders"'
 
@@ -92,6 +96,47 @@ def test_plan_explain_and_sizing_say_what_a_split_would_bring(site: Site) -> Non
     assert [each["code"] for each in explained] == ["split"]
     assert "its newest rows by id" in explained[0]["sentence"]
     assert "9000" not in explained[0]["sentence"]
+
+
+def test_split_without_a_border_says_why_none_is_known(site: Site) -> None:
+    """Looks are off or were not taken, heat is all over, values are not allowed, the hot rows are not the newest."""
+    site.good("plan")
+    clock = SystemClock()
+    middle = replace(border(0.0), border=replace(border(0.0).border, below="9500"))
+    assert "by an agent that watches for some hours" in refused(site)
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        save_block_heat(ledger, "shop", clock.now(), {KEY: newest(scattered=True)})
+    assert "no split helps: more memory would hold its hot blocks" in refused(site)
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        save_block_heat(ledger, "shop", clock.now(), {KEY: newest()})
+    assert "border_values is off, which reads values" in refused(site)
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        save_borders(ledger, "shop", {KEY: UnitBorders(columns=(ID,), refused="GRANT it")})
+    assert "by which values was not seen: GRANT it" in refused(site)
+    for found, said in ((None, "looked at: id"), (middle, "id >= 9000 and id < 9500, which are not its newest")):
+        with Ledger.open(site.ledger_path, clock) as ledger:
+            looks = (BorderLook(at_hour=0.0, found=found),)
+            save_borders(ledger, "shop", {KEY: UnitBorders(columns=(ID,), looks=looks)})
+        assert said in refused(site)
+    with Ledger.open(site.ledger_path, clock) as ledger:
+        looks = (BorderLook(at_hour=0.0, found=border(0.0)),)
+        save_borders(ledger, "shop", {KEY: UnitBorders(columns=(ID,), looks=looks)})
+    assert "a border of id, not of day" in refused(site, "--column", "day")
+    done = site.run("split", KEY, "--border", "3")
+    assert (done.code, "Give --column as well" in done.err) == (ExitCode.USAGE, True)
+
+
+def test_split_without_a_border_says_that_looks_are_off(tmp_path: Path) -> None:
+    """By the setting that switches them on."""
+    site = Site(tmp_path, {**simulated(tmp_path), "block_looks": "0%"})
+    assert "because looks are off (block_looks: 0%)" in refused(site)
+
+
+def refused(site: Site, *more: str) -> str:
+    """What a refused split says, on one line."""
+    done = site.run("split", KEY, *more)
+    assert done.code == ExitCode.REFUSED, done
+    return " ".join(done.err.split())
 
 
 ID = CandidateColumn(

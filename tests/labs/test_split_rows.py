@@ -6,19 +6,26 @@ import json
 import subprocess
 import sys
 from contextlib import closing
+from typing import Any
 
 import psycopg
 import pytest
 
+from agent.block_heat.stored import UnitBorders, save_borders
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
+from agent.terminal.exit_codes import ExitCode
 from connectors.base import StatementFailed, TimedOut
 from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Home, NoRoute
 from connectors.move_effects import Locked
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.splitting import Border
+from policies.block_heat.border_history import BorderLook
+from policies.block_heat.borders import FoundBorder
+from policies.block_heat.splits import ValueBorder
+from tests.cli.test_inside import ID
 from tests.contract.asking import run
 from tests.documents import check_document
 from tests.labs.postgresql import Cluster
@@ -77,7 +84,7 @@ def test_rows_move_and_come_back(
     assert described(cluster, dbname, "orders") == before
 
 
-CAPS = {
+CAPS: dict[str, dict[str, Any]] = {
     "locked_too_long": {"split_lock_limit": "1ms"},
     "too_many_rows": {"split_back_mib": 1},
 }
@@ -164,3 +171,28 @@ def test_the_command_and_the_whole_way(place: Place) -> None:
         decide(watch, ledger, back)
         assert [each.state for each in ledger.moves.rows(proposal_id=back)] == [MoveState.PLACED]
     assert place.dba.execute(CONTENTS).fetchall() == seen
+
+
+@only_newest
+def test_no_border_given(place: Place) -> None:
+    """The one that looks have found is taken, with how certain it is; refused by a limit, it says what to do."""
+    place.dba.execute("VACUUM (ANALYZE) orders")
+    program = [sys.executable, "-m", "hotplace", "--config", str(place.path), "split", KEY, "--json"]
+    with place.agent() as (_, ledger):
+        border = ValueBorder(
+            column="id", type_name="bigint", least="1805", below=None, fit=0.93, of_rows=0.1, of_reads=0.8
+        )
+        found = FoundBorder(border=border, is_time=False, least=1805.0, below=None, newest=2004.0)
+        looks = tuple(BorderLook(at_hour=hour, found=found) for hour in (0.0, 12.0))
+        save_borders(ledger, "real", {KEY: UnitBorders(columns=(ID,), looks=looks)})
+    document = json.loads(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
+    check_document(["split", KEY], document)
+    assert (document["column"], document["border"]) == ("id", "1805")
+    assert (document["seen"]["fit"], document["seen"]["looks"], document["seen"]["of_reads"]) == (0.93, 2, 0.8)
+    assert document["moves"][0]["locked"] == "all"
+    place.path.write_text(place.path.read_text().replace("lock_timeout: 0.2s,", "split_lock_limit: 1ms,"))
+    done = subprocess.run(program[:-1], check=False, capture_output=True, text=True)
+    assert done.returncode == ExitCode.REFUSED
+    said = " ".join(done.stderr.split())
+    assert "longer than split_lock_limit (1 ms)" in said
+    assert "--column id --border VALUE` with a value ahead of the newest row (2004 when" in said

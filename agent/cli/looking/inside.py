@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from math import isfinite, isnan
+from math import isnan
 from typing import Any
 
 from agent.block_heat.stored import UnitBorders, load_block_heat, load_borders
 from agent.cli.session import Session
+from agent.explanation.split_border import border_document
 from agent.model.units_of_measure import format_when
 from agent.terminal.heat_map import heat_map
 from connectors.formatting import format_ratio
@@ -82,25 +83,8 @@ def _part(heat: RangeHeat, first_block: int, blocks: int, share: Share) -> dict[
 def _borders_document(borders: UnitBorders) -> dict[str, Any]:
     """Columns that may tell the hot part, and the border that values showed; None where none is known."""
     latest = wandering(borders.looks)
-    border = None
-    if latest is not None:
-        found, wander = latest
-        border = {
-            **asdict(found.border),
-            "is_time": found.is_time,
-            "looks": wander.looks,
-            "of_looks": wander.of_looks,
-            **{
-                name: value if isfinite(value) else None
-                for name, value in (
-                    ("per_day", wander.per_day),
-                    ("low_distance", wander.low_distance),
-                    ("high_distance", wander.high_distance),
-                )
-            },
-        }
     return {
         "columns": [each.name for each in columns_to_read(borders.columns)],
-        "border": border,
+        "border": None if latest is None else border_document(*latest),
         "values_refused": borders.refused or None,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,7 @@ from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.planning.plan import ProposeOption, print_by_hand, print_next, stored_document
 from agent.cli.session import Session
+from agent.explanation.split_border import SeenBorder, border_document, seen_border
 from agent.ledger import ProposalRow
 from agent.planning.splitting import Splitting
 from agent.terminal.errors import CommandError
@@ -26,29 +28,71 @@ from connectors.splitting import Border
 def split(
     session: Session,
     unit: Annotated[str, typer.Argument(metavar="UNIT", help="Key of a table, as `hotplace units` has it.")],
-    column: Annotated[str, typer.Option(help="By the values of this column.")],
-    border: Annotated[str, typer.Option(metavar="VALUE", help="Rows from this value on belong to the new part.")],
+    column: Annotated[
+        str | None, typer.Option(help="By the values of this column; default: as looks found it.")
+    ] = None,
+    border: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE", help="Rows from this value on belong to the new part; default: as looks found it."
+        ),
+    ] = None,
     to_space: Annotated[
         str | None, typer.Option("--to", metavar="SPACE", help="Where they are born; default: on the fastest tier.")
     ] = None,
     propose: ProposeOption = False,
 ) -> None:
     """Split a table into a cold part that stays and one where new rows are born, with the exact statements."""
+    seen = None if column and border else _seen(session, unit, column, border)
+    asked = Border(column=str(column), value=str(border)) if seen is None else seen.border
     watch = session.watch()
     try:
-        found = watch.split(unit, Border(column=column, value=border), to_space)
+        found = watch.split(unit, asked, to_space)
         if isinstance(found.answer, NoRoute):
             raise CommandError(
-                f"{unit} cannot be split along {column}: {found.answer.sentence}",
+                f"{unit} cannot be split along {asked.column}: {found.answer.sentence}",
                 code=ExitCode.REFUSED,
-                advice=f"hotplace explain {unit} says where its reads go.",
+                advice=_advice(unit, seen),
             )
         number = watch.offer(found.proposal) if propose else None
     finally:
         watch.close(save=False)
     stored = None if number is None else session.ledger.proposals.row(number)
+    for sentence in () if seen is None else seen.sentences:
+        session.out.line(sentence)
     _print(session.out, found, stored, propose=propose)
-    session.out.document(_document(session, found, stored, propose=propose))
+    session.out.document(_document(session, found, seen, stored, propose=propose))
+
+
+def _seen(session: Session, unit: str, column: str | None, border: str | None) -> SeenBorder:
+    """The border that looks found, where none was given.
+
+    Raises:
+        CommandError: there is none, half of one was given, or it is one of another column.
+    """
+    if border is not None:
+        raise CommandError("--border is a value of a column", code=ExitCode.USAGE, advice="Give --column as well.")
+    seen = seen_border(session.ledger, session.database, unit)
+    if isinstance(seen, str):
+        advice = "hotplace split UNIT --column NAME --border VALUE splits it where you say."
+        raise CommandError(f"no border of {unit} is known: {seen}", code=ExitCode.REFUSED, advice=advice)
+    if column not in (None, seen.border.column):
+        raise CommandError(
+            f"looks found a border of {seen.border.column}, not of {column}",
+            code=ExitCode.REFUSED,
+            advice=f"Give the --border of {column}, or no --column.",
+        )
+    return seen
+
+
+def _advice(unit: str, seen: SeenBorder | None) -> str:
+    if seen is None:
+        return f"hotplace explain {unit} says where its reads go."
+    command = f"hotplace split {shlex.quote(unit)} --column {shlex.quote(seen.border.column)} --border VALUE"
+    return (
+        f"looks found {seen.border.column} >= {seen.border.value} as its hot part. Hot rows age into a part that "
+        f"begins later: `{command}` with a value ahead of the newest row ({seen.newest} when it was looked at)."
+    )
 
 
 def _print(out: Output, found: Splitting, stored: ProposalRow | None, *, propose: bool) -> None:
@@ -64,7 +108,9 @@ def _print(out: Output, found: Splitting, stored: ProposalRow | None, *, propose
         print_by_hand(out, f"{found.key} is split by hand", found.answer)
 
 
-def _document(session: Session, found: Splitting, stored: ProposalRow | None, *, propose: bool) -> dict[str, Any]:
+def _document(
+    session: Session, found: Splitting, seen: SeenBorder | None, stored: ProposalRow | None, *, propose: bool
+) -> dict[str, Any]:
     by_hand = found.answer if isinstance(found.answer, ByHand) else None
     return {
         "database": session.database.name,
@@ -72,6 +118,7 @@ def _document(session: Session, found: Splitting, stored: ProposalRow | None, *,
         "unit": found.key,
         "column": found.border.column,
         "border": found.border.value,
+        "seen": None if seen is None else border_document(seen.found, seen.wander),
         "space": found.to_space,
         "proposal": stored_document(stored),
         "by_hand": None if by_hand is None else {"statements": list(by_hand.statements), "because": by_hand.because},
