@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from connectors.base import Clock, Crowding, Lease, Mover
 from connectors.blocks import BlockReader
@@ -41,7 +42,7 @@ from connectors.sqlserver.reading.log_room import tempdb_room
 from connectors.sqlserver.reading.partitioning import knowing
 from connectors.sqlserver.reading.residency import resident_note
 from connectors.sqlserver.reading.sampler import DmvSampler
-from connectors.sqlserver.routes import available, split
+from connectors.sqlserver.routes import available, due, split
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
 from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
@@ -49,6 +50,7 @@ from connectors.sqlserver.routes.operations import replaces_index, way_back
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.statements.counters import StatementCounters
+from connectors.templates import StatementTemplate, TemplateKind
 
 KIB = 1024
 READ_AHEAD_KIB = {True: 512, False: 128}  # by whether the edition reads ahead as Enterprise does
@@ -171,6 +173,14 @@ class SqlserverConnector:
         """See ``split``: by hand, since every row is copied."""
         definition = find(self._session, name_of(bundle.key))
         return split.by_hand(definition, bundle, border, to_space, self._server(), self._settings)
+
+    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+        """Next partitions of tables whose boundaries are dates or times; aged ones by no template."""
+        return due.template_of(self._session, self._settings, kind, table, to_space, seconds)
+
+    def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
+        """By the boundaries and filegroups that the catalog shows now."""
+        return due.routes_due(self._session, self._settings, template, now)
 
     def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
         """Of another partition of an index that ``before`` brings to a scheme of its own."""

@@ -15,7 +15,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,7 @@ from agent.prove.script import script_of
 from connectors.containers import ByHand
 from connectors.model import NoRoute, Route, Step
 from connectors.proving.proof import Scratch
+from connectors.rolling.ranges import Range
 from connectors.splitting import Border
 from connectors.sqlserver.proving import PROOF
 from connectors.sqlserver.reading.definition import (
@@ -31,12 +35,14 @@ from connectors.sqlserver.reading.definition import (
     HEAP,
     NONCLUSTERED,
     NONCLUSTERED_COLUMNSTORE,
+    DataSpace,
     Definition,
     IndexColumn,
 )
 from connectors.sqlserver.reading.keys import Name
 from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.routes import file_statements
+from connectors.sqlserver.reading.time_ranges import PartitionedTable
+from connectors.sqlserver.routes import by_calendar, file_statements
 from connectors.sqlserver.routes.available import routes_of
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
@@ -45,6 +51,7 @@ from connectors.sqlserver.routes.online import Server
 from connectors.sqlserver.routes.split import by_hand
 from connectors.sqlserver.session.queries import query, query_names
 from connectors.sqlserver.session.sessions import _REQUIRED
+from connectors.templates import StatementTemplate
 from tests.components import TSQL_GRAMMARS
 from tests.sqlserver.made import ID, NAME, NOTE, PAGES, bundle, index, key, settings, table
 from tests.sqlserver.moving.test_switching import KEYS, ask, days, emptied
@@ -174,11 +181,28 @@ def statements(major: int, edition: int = 3) -> list[str]:
     taken = replace(bundle(), unit_keys=(), physical_ids=(), container="it's]")
     gone = removal_route(taken, [file, other], place)
     assert isinstance(gone, Route)
-    found += [*_of(route), *_of(gone), *_written(file, major)]
+    found += [*_of(route), *_of(gone), *_written(file, major), *_next()]
     written = by_hand(table(index()), bundle(), Border(column="id", value="5"), "SSD", server, settings())
     if isinstance(written, ByHand):  # no edition without partitions has it
         found += [sql for sql in written.statements if not sql.startswith("--")]
     return list({re.sub(r"/\*.*?\*/|hotplace_\w+", "", sql): sql for sql in found}.values())
+
+
+def _next() -> Iterator[str]:
+    """What makes the next partition of a table, with RANGE RIGHT and LEFT, where NEXT USED was set."""
+    middays = [datetime(2026, 2, number, tzinfo=UTC) for number in (1, 2, 3)]
+    common: dict[str, Any] = {"id": 0, "schema": "dbo", "name": "", "key": "", "space": "SSD", "size_bytes": 1}
+    ranges = tuple(Range(low=low, high=high, **common) for low, high in pairwise(middays))
+    for right in (True, False):
+        scheme = DataSpace(9, "p]s", True, False, 0, "f]", 4, on_right=right)
+        time_table = PartitionedTable(
+            key="[dbo].[da]]ys]", schema="dbo", name="da]ys", time_format="%FT%T", ranges=ranges, why_not="",
+            why_no_more="", scheme=scheme, function="f]", column="at", next_used="HDD",
+        )  # fmt: skip
+        template = by_calendar.next_template(time_table, "SSD", 2 * 86400, settings())
+        assert isinstance(template, StatementTemplate), template
+        for route in by_calendar.next_routes(time_table, template, middays[0], settings()):
+            yield from _of(route)
 
 
 def _of(route: Route) -> Iterator[str]:

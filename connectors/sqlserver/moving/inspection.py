@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from connectors.base import PrivilegeMissing
 from connectors.model import Home, Inspection, Route, Step
+from connectors.operations import Operation
+from connectors.rolling.ranges import instant_of
 from connectors.sqlserver.doctor.findings import read_rights
 from connectors.sqlserver.moving.emptying import inspect_files
 from connectors.sqlserver.moving.plan_drift import made_by
 from connectors.sqlserver.moving.resumable_operations import of_route, operations
 from connectors.sqlserver.reading.belongings import changes, read_belongings
-from connectors.sqlserver.reading.definition import Definition, find
+from connectors.sqlserver.reading.definition import Definition, data_spaces, find
 from connectors.sqlserver.reading.keys import name_of
 from connectors.sqlserver.routes.available import tag_of
 from connectors.sqlserver.routes.file_move import file_route_of
@@ -20,6 +22,7 @@ from connectors.sqlserver.routes.operations import (
     DROP_INDEX,
     DROP_SCHEME,
     DROP_TABLE,
+    SPLIT_RANGE,
     dropped_table,
     operation_of,
 )
@@ -38,6 +41,9 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     files = file_route_of(route)
     if files is not None:
         return inspect_files(session, route, files, running=running)
+    made = operation_of(route.steps[0])
+    if made.name == SPLIT_RANGE:
+        return _of_new_partition(session, route, made, running=running)
     definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
     present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
     if not present or len(present) < len(definitions):
@@ -64,6 +70,24 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
         running=running,
         paused=held,
     )
+
+
+def _of_new_partition(session: ReadSession, route: Route, made: Operation, *, running: bool) -> Inspection:
+    """By its boundary: numbers of partitions change with every SPLIT and MERGE."""
+    function, boundary = made.text("function"), made.text("boundary")
+    rows = session.rows("boundaries", function, doing=f"looking for {route.bundle.key}")
+    at = next((number for number, value in rows if instant_of(value) == instant_of(boundary)), None)
+    spaces = data_spaces(session)
+    scheme = next((space for space in spaces.values() if space.scheme and space.name == made.text("scheme")), None)
+    if at is None or scheme is None:
+        home, sentence = Home.SOURCE, f"{function} has no boundary {boundary} yet"
+    else:
+        place = spaces[scheme.destinations[at + scheme.on_right]].name
+        home = Home.TARGET if place == route.to_space else Home.ELSEWHERE
+        sentence = f"the partition at {boundary} is in {place}"
+    return Inspection(
+        home=home, sentence=sentence, size_bytes=0, on_disk=None, running=running, finished=home is Home.TARGET
+    )  # fmt: skip
 
 
 def _is_paused(session: ReadSession, route: Route, present: list[Definition]) -> bool:

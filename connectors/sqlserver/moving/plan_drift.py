@@ -17,7 +17,7 @@ from connectors.sqlserver.routes.available import routes_back, routes_of, tag_of
 from connectors.sqlserver.routes.ddl import FULL_PAGES
 from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.online import Server
-from connectors.sqlserver.routes.operations import CREATE_SCHEME, operation_of, way_back
+from connectors.sqlserver.routes.operations import CREATE_SCHEME, SPLIT_RANGE, operation_of, way_back
 from connectors.sqlserver.settings import SqlserverSettings
 
 _FORESEEN = -1  # stands for the data_space_id that a scheme will get
@@ -32,6 +32,8 @@ def drift_reason(definition: Definition | None, route: Route, server: Server, se
         server: what it takes.
         settings: of the moving session; how an index is built is no matter here, what is built is.
     """
+    if operation_of(route.steps[0]).name == SPLIT_RANGE:
+        return ""  # the partition is not there yet, and the statement itself sees that the last one is empty
     tidies = {step.sql for step in route.tidy_steps}
     if definition is None or definition.index is None or all(step.sql in tidies for step in route.steps):
         return ""  # what only removes what a move has made fits always

@@ -20,6 +20,7 @@ CLUSTER_HEAP, DROP_INDEX = "sqlserver.cluster_heap", "sqlserver.drop_index"
 CREATE_SCHEME, DROP_SCHEME = "sqlserver.create_scheme", "sqlserver.drop_scheme"
 CREATE_FUNCTION, DROP_FUNCTION = "sqlserver.create_function", "sqlserver.drop_function"
 CREATE_TABLE, DROP_TABLE = "sqlserver.create_table", "sqlserver.drop_table"
+SPLIT_RANGE = "sqlserver.split_range"  # makes a partition
 EXCHANGE, MOVE_EMPTY = "sqlserver.exchange_partition", "sqlserver.move_empty_partition"
 ADD_FILE, EMPTY_FILE = "sqlserver.add_file", "sqlserver.empty_file"
 GROW_FILE, REMOVE_FILE = "sqlserver.grow_file", "sqlserver.remove_file"
@@ -53,6 +54,11 @@ def file_step_of(step: Step) -> FileStep | None:
     return FileStep(
         action, found.text("file"), found.text("filegroup"), found.text("folder"), size if isinstance(size, int) else 0
     )
+
+
+def splitting_range(function: str, scheme: str, boundary: str) -> Operation:
+    """The making of a partition at a new boundary of the function."""
+    return Operation(SPLIT_RANGE, {"function": function, "scheme": scheme, "boundary": boundary})
 
 
 def resumable_index(step: Step) -> str | None:

@@ -118,8 +118,11 @@ def _split() -> str:
 def _next() -> str:
     """What makes the next partition of a table."""
     days = [datetime(2026, 2, number, tzinfo=UTC) for number in (1, 2, 3)]
-    common: dict[str, Any] = {"id": 1, "schema": "APP", "key": "APP.LOG PARTITION P", "space": "FAST", "size_bytes": 1}
-    ranges = tuple(Range(name=f"P_{low:%Y_%m_%d}", low=low, high=high, **common) for low, high in pairwise(days))
+    common: dict[str, Any] = {"id": 1, "schema": "APP", "space": "FAST", "size_bytes": 1}
+    ranges = tuple(
+        Range(name=f"P_{low:%Y_%m_%d}", key=f"APP.LOG PARTITION P_{low:%Y_%m_%d}", low=low, high=high, **common)
+        for low, high in pairwise(days)
+    )
     table = PartitionedTable(
         key="APP.LOG", schema="APP", name="LOG", time_format="%F %T", ranges=ranges, why_not="", why_no_more="",
         bound=DATE, elsewhere=(),
