@@ -19,7 +19,8 @@ import numpy as np
 
 from connectors.model import F64, Bools
 from policies.model.settings import ONE_SERVER, Servers
-from policies.storage.stations import Stations, queued_share
+from policies.storage.queueing import queued
+from policies.storage.stations import Stations, columns, queue_of
 
 FIGURES = 4  # of each bin
 INTERVALS, RATIO, SQUARES, FOUND = range(FIGURES)
@@ -28,7 +29,7 @@ FEWEST_FOUND = 2.0**-5
 HALF_LIFE_SECONDS = 14 * 86400.0
 LEAST_READS = 200.0  # of an interval: fewer leave a mean that errs by more than a queue
 LEAST_SHARE = 0.8  # of all read wait, where an engine knows no read time by space: then it is this tier's
-POINT_ERROR = 0.1  # of a bin, as a share: caches and the mix of reads change with the load as well
+POINT_ERROR = 0.07  # of a bin, as a share: caches and the mix of reads change with the load as well
 SCATTER = 0.2  # of one interval, as if one had been seen
 OPEN_ERROR = 1.5  # of the time of an idle read, as a share, where the points alone are to decide
 NARROW = 2.0
@@ -101,10 +102,10 @@ def _log_likelihood(seen: F64, striped: bool, idle_error: float) -> F64:
 
 def _stretch(found: F64, striped: bool) -> F64:
     """Time of a read over that of an idle one behind so many sessions. Shape ``(len(COUNTS), len(found))``."""
-    shares = np.array([queued_share(float(count), striped) for count in COUNTS])
+    shares, powers = columns([queue_of(float(count), striped) for count in COUNTS])
     # What an arrival finds leaves itself out already, so found is 1 here.
-    busy = Stations(COUNTS, shares).utilisation(found[:, np.newaxis], 1.0)
-    return np.asarray(1 + shares * busy / (1 - busy), dtype=np.float64).T
+    busy = Stations(COUNTS, shares, powers).utilisation(found[:, np.newaxis], 1.0)
+    return np.asarray(1 + queued(shares, powers, busy), dtype=np.float64).T
 
 
 def _quantiles(likely: dict[bool, F64]) -> tuple[float, float, float]:

@@ -23,7 +23,7 @@ def reliefs(bundles: Bundles, situation: Situation, relocations: Sequence[Reloca
     for relocation in relocations:
         moved[relocation.bundle] = True
         after[relocation.bundle] = situation.tier_of_space[relocation.target]
-    found, shares = [], stations_of(situation.tiers).queued_share
+    found, stations = [], stations_of(situation.tiers)
     for row, tier in enumerate(situation.tiers):
         if not utilisation(tier.speed.random_read_seconds, tier.speed.idle_read_seconds):
             found.append(0.0)
@@ -38,7 +38,7 @@ def reliefs(bundles: Bundles, situation: Situation, relocations: Sequence[Reloca
                 tier.speed.idle_read_seconds,
                 float(io[here].sum() + omitted.io),
                 float(io[after == row].sum() + omitted.io),
-                float(shares[row]),
+                stations.queue(row),
             )
         )
     return tuple(found)

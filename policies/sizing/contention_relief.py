@@ -127,8 +127,8 @@ def _by_latency(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64]:
     """The same by how busy the slowest tier's own latency says it is, which only bounds the saving."""
     speed = situation.tiers[-1].speed
     left = waits[-1] / now[-1] if now[-1] > 0 else np.ones(waits.shape[1])
-    times, share = (speed.random_read_seconds, speed.idle_read_seconds), stations_of(situation.tiers).queued_share[-1]
-    ratio = np.array([change_ratio(*times, each, float(share)) for each in left.tolist()])
+    times, queue = (speed.random_read_seconds, speed.idle_read_seconds), stations_of(situation.tiers).queue(-1)
+    ratio = np.array([change_ratio(*times, each, queue) for each in left.tolist()])
     linear = waits.sum(axis=0)
     wait = waits[:-1].sum(axis=0) + waits[-1] * ratio
     return SHARES, _share(wait[0] - wait, linear)
