@@ -233,6 +233,13 @@ class Oracles:
         self._check(HEAD_ROOM, not coming or left >= 0.1 * whole - 1,
                     f"{sent.sql} leaves {left} bytes of {sent.move.space}, which has {whole}")  # fmt: skip
 
+    def _waits_for_room(self, row: MoveRow) -> bool:
+        """Whether it is a way back that cannot be done now: it is tried until it can.
+
+        Others may have taken the room that it came from, or what it takes beyond its copy was never free.
+        """
+        return row.move.reason == WAY_BACK and not self._fits(row)
+
     def _fits(self, row: MoveRow) -> bool:
         """Whether the target has the room now that the move needs, and its head-room."""
         placement = self._site.world.placement
@@ -391,17 +398,17 @@ class Oracles:
         by_proposal: dict[int, list[MoveRow]] = {}
         for row in rows:
             by_proposal.setdefault(row.proposal_id, []).append(row)
+        waiting = {row.move.undoes for row in rows if row.state in ACTIONABLE and self._waits_for_room(row)}
         for of_one in by_proposal.values():
             for group in groups_of(of_one):
-                self._group_rule(agent, group)
+                if not waiting & {row.id for row in group}:  # else it has not been taken back yet
+                    self._group_rule(agent, group)
 
     def _true_state(self, agent: AgentProgram, row: MoveRow, *, sent: bool) -> None:
         placement = self._site.world.placement
         units = [placement.row(key) for key in row.move.route.bundle.unit_keys]
         foreign = row.fingerprint != self._site.server.fingerprint
-        # A way back is tried until it is done; for good where others have taken the room that it came from.
-        waits = row.move.reason == WAY_BACK and not self._fits(row)
-        self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign or waits,
+        self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign or self._waits_for_room(row),
                     f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
         caused = [unit for unit in units if unit is not None and self._cause.get(unit) == (agent.name, row.id)]
         for unit in caused:
