@@ -17,9 +17,15 @@ from agent.execution.transition import Continuation, Orders
 from agent.ledger import Ledger, MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import TO_BEGIN
+from agent.model.waves import WaveAnswer, decide_wave
 from connectors.base import Clock
 from policies.calendar import Calendar
 
+_BY_WAVE = {
+    WaveAnswer.GO: Admission.START,
+    WaveAnswer.WAIT: Admission.WAIT,
+    WaveAnswer.NEVER: Admission.NEVER,
+}
 LEARN_AGAIN_SECONDS = 600.0
 LONGEST_MOVE = timedelta(days=7)  # how long before a window a move may have begun that goes on within it
 
@@ -53,6 +59,7 @@ class Gate:
         self.foreground = Foreground(database, clock)
         self._waiting: dict[str, str] = {}
         self._calendars: dict[int, Calendar | None] = {}
+        self._before: dict[int, frozenset[int]] = {}
         self._times: CopyTimes | None = None
         self._learnt_at = -math.inf
 
@@ -75,6 +82,8 @@ class Gate:
             )
         elif cancelled is not None:  # requested while it ran, and the agent ended before it obeyed
             decision = AdmissionDecision(Admission.NEVER, reason_of(cancelled))
+        elif (by_wave := self._by_wave(group)).answer is not Admission.START:
+            decision = by_wave
         else:
             decision = self._by_window(rows, [row for row in group if row.move.goes_back])
         if decision.answer is Admission.START and (why := self.pauses.why(rows[0].id)):
@@ -133,6 +142,17 @@ class Gate:
         if waiting != self._waiting:
             self._waiting = waiting
             self._ledger.state.save_document(self._database.name, WAITING_MOVES, waiting)
+
+    def _by_wave(self, group: Sequence[MoveRow]) -> AdmissionDecision:
+        """Whether what was approved to go before a group allows it to begin; a begun one is completed."""
+        number = group[0].proposal_id
+        if number not in self._before:  # asked every second while something waits, and signed once
+            self._before = {number: self._ledger.lists.goes_before(number)}
+        before = self._before[number]
+        if not before or any(row.state not in TO_BEGIN for row in group):
+            return START
+        decision = decide_wave(self._ledger.lists.went_before(before))
+        return AdmissionDecision(_BY_WAVE[decision.answer], decision.sentence)
 
     def _by_window(self, rows: Sequence[MoveRow], may_go_back: Sequence[MoveRow]) -> AdmissionDecision:
         limits, calendar = limits_of(self._database), self._calendar_of(rows[0].proposal_id)

@@ -1,10 +1,12 @@
 """What a person signs: one canonical text that says which moves of which proposal may run, where, and until when.
 
-Or a standing rule: within which limits proposals of a database may be approved without asking again.
+Or of several proposals at once, and in which order. Or a standing rule: within which limits proposals of a database
+may be approved without asking again.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +16,7 @@ NAMESPACE = "hotplace-approval"  # of the signature: one made for another purpos
 # Another one, so that a line of allowed_signers can let a person approve proposals and no rules: namespaces="...".
 RULE_NAMESPACE = "hotplace-rule"
 HEADING = "hotplace approval 1"
+LIST_HEADING = "hotplace approval list 1"
 RULE_HEADING = "hotplace standing rule 1"
 
 
@@ -46,8 +49,12 @@ class ApprovalDocument:
     @property
     def text(self) -> str:
         """One fact a line. Names are escaped, so that none can pass for another line."""
-        facts = {
-            "ledger": self.ledger,
+        return _lines(HEADING, {"ledger": self.ledger, **self.facts})
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What it says of its proposal, by name, as it is written."""
+        return {
             "database": _in_one_line(self.database),
             "fingerprint": _in_one_line(self.fingerprint),
             "proposal": self.proposal,
@@ -58,7 +65,40 @@ class ApprovalDocument:
             "expires": self.expires_at.astimezone(UTC).isoformat(),
             "sequence": self.sequence,
         }
-        return _lines(HEADING, facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedApproval:
+    """One approval of a list, and its turn."""
+
+    document: ApprovalDocument
+    wave: int  # from 1: it begins once all of the waves before are measured and did not hurt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalList:
+    """Approvals of several proposals before they are signed together. Equal lists have equal texts.
+
+    One signature is over all of it, so that no member can be added, left out, or given another turn.
+    """
+
+    namespace: ClassVar[str] = NAMESPACE
+    ledger: str  # as of each member
+    members: tuple[ListedApproval, ...]  # in the order in which they were asked for
+
+    @property
+    def text(self) -> str:
+        """One fact a line; those of a member begin with its place, counted from 1."""
+        facts: dict[str, object] = {"ledger": self.ledger, "members": len(self.members)}
+        for place, member in enumerate(self.members, start=1):
+            facts[f"{place} wave"] = member.wave
+            facts |= {f"{place} {name}": value for name, value in member.document.facts.items()}
+        return _lines(LIST_HEADING, facts)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the text, in hexadecimal: the list's name."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

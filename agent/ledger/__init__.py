@@ -29,6 +29,7 @@ from agent.ledger.errors import (
 )
 from agent.ledger.leases import LeaseRow
 from agent.ledger.ledger import Ledger, user_name
+from agent.ledger.lists import ListDecision, StoppedList
 from agent.ledger.rows import (
     AuditReport,
     AuditRow,
@@ -69,6 +70,7 @@ __all__ = [
     "LedgerReadOnly",
     "LedgerTooNew",
     "LedgerUnreachable",
+    "ListDecision",
     "MoveRow",
     "NotApproved",
     "NotCovered",
@@ -87,6 +89,7 @@ __all__ = [
     "SentRow",
     "StepRow",
     "StepState",
+    "StoppedList",
     "Untrusted",
     "WrongState",
     "user_name",

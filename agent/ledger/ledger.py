@@ -19,6 +19,7 @@ from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
 from agent.ledger.file.revisions import HEAD
 from agent.ledger.leases import Leases
+from agent.ledger.lists import Lists
 from agent.ledger.moves import Moves
 from agent.ledger.overview import Overview
 from agent.ledger.pins import Pins
@@ -44,6 +45,7 @@ class Ledger:
 
     Attributes:
         proposals: stored once, then decided; ``moves`` of them with the journal of statements and the outcomes.
+        lists: several proposals approved together, in waves.
         rules: standing rules, under which proposals are approved at level ``auto``.
         leases: which process may act on a database.
         requests: operator requests (pause, resume, cancel) for moves.
@@ -66,6 +68,7 @@ class Ledger:
         self.audit = AuditChain(database, clock, actor, anchors)
         changes = StateChanges(self.audit, clock)
         self.proposals = Proposals(database, self.audit, clock, changes, rule)
+        self.lists = Lists(database, self.audit, changes, self.proposals)
         self.rules = Rules(database, self.audit, clock, changes, rule)
         self._trust = Trust(anchors, rule)
         self.leases = Leases(database, self.audit, actor)

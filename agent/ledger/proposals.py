@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.keys import ApprovalDocument
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import APPROVED, STORED, subject_of
+from agent.ledger.chain.links import STORED, subject_of
 from agent.ledger.chain.signed import (
     SIGNED,
     ApprovalRule,
@@ -186,7 +186,7 @@ class Proposals:
             DigestMismatch: it is another digest, or too short.
             NotSigned, SignatureInvalid: a signature is missing or does not count.
         """
-        _require_name(who, origin)
+        require_name(who, origin)
         self.expire_due()  # in a transaction of its own: it holds although the approval is refused
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
@@ -196,14 +196,7 @@ class Proposals:
                 who, missing = self._take_in(transaction, row, signature, origin, conditions)
                 if missing:
                     return row
-            changed = self._changes.decide(
-                transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason
-            )
-            transaction.update("proposals", [number], {"approved_digest": row.digest})
-            self._chain.append(
-                transaction, APPROVED, subject_of("proposal", number),
-                who=who, origin=origin, digest=row.digest, reason=reason, moves=changed, **_if_any(conditions),
-            )  # fmt: skip
+            self._changes.approve(transaction, row, who, origin, reason, **if_any(conditions))
             return load_proposal(transaction, number)
 
     def approve_way_back(self, proposal: Proposal) -> int:
@@ -225,14 +218,7 @@ class Proposals:
             self._await_undo(transaction, proposal, number)
             row = load_proposal(transaction, number)
             origin, reason = f"the approval of proposal {of.id}", "it was shown as the way back of a group"
-            changed = self._changes.decide(
-                transaction, row, ProposalState.APPROVED, MoveState.APPROVED, of.decided_by, origin, reason
-            )
-            transaction.update("proposals", [number], {"approved_digest": row.digest})
-            self._chain.append(
-                transaction, APPROVED, subject_of("proposal", number),
-                who=of.decided_by, origin=origin, digest=row.digest, reason=reason, moves=changed, covered_by=of.digest,
-            )  # fmt: skip
+            self._changes.approve(transaction, row, of.decided_by, origin, reason, covered_by=of.digest)
             return number
 
     def reject(self, number: int, *, who: str, origin: str, reason: str) -> ProposalRow:
@@ -242,7 +228,7 @@ class Proposals:
             NotFound, ProposalTampered: as ``row``.
             WrongState: it does not wait for a decision.
         """
-        _require_name(who, origin)
+        require_name(who, origin)
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
             require_state(row, ProposalState.PROPOSED, "rejected")
@@ -275,7 +261,7 @@ class Proposals:
             ProposalTampered: as ``row``.
             WrongState: the move has begun or ended.
         """
-        _require_name(who, origin)
+        require_name(who, origin)
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
             move = _by_ordinal(transaction, row, ordinal)
@@ -337,7 +323,7 @@ class Proposals:
         document = document_of(transaction, row, conditions)
         before = [given for given in given_for(transaction, document) if given.document == document]
         signature = check_signature(
-            self.rule, document, armored, {given.key for given in before}, row.proposal.asked_by,
+            self.rule, document, armored, {given.key for given in before}, {row.proposal.asked_by},
             what=subject_of("proposal", row.id), command=f"hotplace approve {row.id}",
         )  # fmt: skip
         self._chain.append(
@@ -369,12 +355,14 @@ def _only_proposal(rows: Collection[MoveRow]) -> int:
     return numbers.pop()
 
 
-def _require_name(who: str, origin: str) -> None:
+def require_name(who: str, origin: str) -> None:
+    """Refuse a decision of nobody in particular."""
     if not who.strip() or not origin.strip():
         raise ValueError(f"a decision names who ({who!r}) and from where ({origin!r})")
 
 
-def _if_any(conditions: Conditions) -> dict[str, Any]:
+def if_any(conditions: Conditions) -> dict[str, Any]:
+    """Conditions as a fact of the chain, where there are some."""
     return {"conditions": conditions.facts} if conditions.facts else {}
 
 

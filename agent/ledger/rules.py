@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.keys import RuleDocument
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import APPROVED, subject_of
+from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.signed import ApprovalRule, check_signature
 from agent.ledger.chain.standing import (
     RULE_CLOSED,
@@ -29,7 +29,7 @@ from agent.ledger.state_changes import StateChanges, require_decidable
 from agent.ledger.store.database import Database
 from agent.ledger.stored import load_moves, load_proposal
 from agent.model.standing_rules import StandingRule
-from agent.model.states import MoveState, ProposalState
+from agent.model.states import MoveState
 from connectors.base import Clock
 from connectors.templates import StatementTemplate
 
@@ -107,7 +107,7 @@ class Rules:
             subject, before = subject_of("rule", number), standing.signed_now()
             found = check_signature(
                 self.approval, standing.document(transaction), signature, {given.key for given in before},
-                standing.proposed_by, what=subject, command=f"hotplace rules open {number}",
+                {standing.proposed_by}, what=subject, command=f"hotplace rules open {number}",
             )  # fmt: skip
             self._chain.append(
                 transaction, RULE_SIGNED, subject,
@@ -170,15 +170,8 @@ class Rules:
     def _approve_under(self, transaction: Transaction, standing: Standing, row: ProposalRow) -> ProposalRow:
         signed_by = ", ".join(dict.fromkeys(each.who for each in standing.signed_now()))
         who, reason = f"standing rule {standing.number} of {signed_by}", "within its limits"
-        changed = self._changes.decide(
-            transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, ORIGIN, reason
-        )
-        transaction.update("proposals", [row.id], {"approved_digest": row.digest})
-        self._chain.append(
-            transaction, APPROVED, subject_of("proposal", row.id),
-            who=who, origin=ORIGIN, digest=row.digest, reason=reason, moves=changed,
-            conditions=standing.rule.conditions.facts, **{UNDER: standing.number},
-        )  # fmt: skip
+        under = {"conditions": standing.rule.conditions.facts, UNDER: standing.number}
+        self._changes.approve(transaction, row, who, ORIGIN, reason, **under)
         return load_proposal(transaction, row.id)
 
     def why_not_begin(self, proposal: int) -> str | None:

@@ -6,10 +6,10 @@ Each method is part of a transaction that the caller holds, and appends its rows
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import subject_of
+from agent.ledger.chain.links import APPROVED, subject_of
 from agent.ledger.errors import ProposalExpired, WrongState
 from agent.ledger.file.reading import Reading, Row, one_of, where
 from agent.ledger.grouping import group_of
@@ -58,6 +58,18 @@ class StateChanges:
         pending = load_moves(transaction, *undecided)
         self.set_moves(transaction, pending, moves_to, reason)
         return [move.move.ordinal for move in pending]
+
+    def approve(
+        self, transaction: Transaction, row: ProposalRow, who: str, origin: str, reason: str, /,
+        **facts: Any,  # noqa: ANN401  # JSON values
+    ) -> None:  # fmt: skip
+        """Approve a proposal with all its moves that wait for a decision; the chain holds the facts with its digest."""
+        changed = self.decide(transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
+        transaction.update("proposals", [row.id], {"approved_digest": row.digest})
+        self._chain.append(
+            transaction, APPROVED, subject_of("proposal", row.id),
+            who=who, origin=origin, digest=row.digest, reason=reason, moves=changed, **facts,
+        )  # fmt: skip
 
     def drop(
         self, transaction: Transaction, move: MoveRow, reason: str, *, who: str, origin: str, event: str

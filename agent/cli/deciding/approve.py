@@ -36,6 +36,15 @@ SignatureFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),
 ]
+AtMost = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Condition: move no more than this, for example 50GB.")
+]
+NotAfter = Annotated[
+    str | None, typer.Option(metavar="TIME|DURATION", help="Condition: begin before 2030-01-31T05:00, or in 6h.")
+]
+GainAtLeast = Annotated[
+    str | None, typer.Option(metavar="DURATION", help="Condition: while it saves that much wait an hour: 10min.")
+]
 
 
 @command(Group.DECIDE, "hotplace approve 3 --digest 1a2b3c4d5e6f")
@@ -48,17 +57,9 @@ def approve(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
     signature: SignatureFile = None,
-    at_most: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Condition: move no more than this, for example 50GB.")
-    ] = None,
-    not_after: Annotated[
-        str | None,
-        typer.Option(metavar="TIME|DURATION", help="Condition: begin before 2030-01-31T05:00, or in 6h."),
-    ] = None,
-    gain_at_least: Annotated[
-        str | None,
-        typer.Option(metavar="DURATION", help="Condition: while it saves that much wait an hour: 10min."),
-    ] = None,
+    at_most: AtMost = None,
+    not_after: NotAfter = None,
+    gain_at_least: GainAtLeast = None,
     reason: Reason = "",
 ) -> None:
     """Approve a proposal, exactly as it is stored, so that its moves may run before it expires.
@@ -67,7 +68,7 @@ def approve(
     """
     give_approval(
         session, number, digest=digest, yes=yes, signature="" if signature is None else read_signature(signature),
-        conditions=_conditions(session, at_most, not_after, gain_at_least), reason=reason,
+        conditions=conditions_of_options(session, at_most, not_after, gain_at_least), reason=reason,
     )  # fmt: skip
 
 
@@ -173,7 +174,7 @@ def strike(
     )
 
 
-def _conditions(session: Session, at_most: str | None, not_after: str | None, gain: str | None) -> Conditions:
+def conditions_of_options(session: Session, at_most: str | None, not_after: str | None, gain: str | None) -> Conditions:
     """What the options say.
 
     Raises:

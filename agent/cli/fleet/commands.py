@@ -8,8 +8,10 @@ import typer
 
 from agent.cli.app import app, command
 from agent.cli.commands import Group
+from agent.cli.deciding.approve import AtMost, GainAtLeast, NotAfter, Reason, SignatureFile
 from agent.cli.session import Session
 from agent.fleet.standing import Heartbeat
+from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import ProposalState
 
 fleet = typer.Typer(no_args_is_help=True, epilog="Example: hotplace fleet status")
@@ -22,6 +24,9 @@ app.add_typer(
 Engine = Annotated[str, typer.Option("--engine", metavar="ENGINE", help="Only databases of this engine.")]
 Limit = Annotated[
     int | None, typer.Option("--limit", min=1, help="Show so many at most; default: what a screen holds.")
+]
+ListDigest = Annotated[
+    str, typer.Argument(metavar="DIGEST", help="Of an approved list, as `fleet approve` printed it.")
 ]
 Since = Annotated[str, typer.Option("--since", metavar="DURATION", help="How far back.")]
 
@@ -67,3 +72,48 @@ def report(session: Session, engine: Engine = "", since: Since = "30d", limit: L
     from agent.cli.fleet.report import show_report
 
     show_report(session, engine, since, limit)
+
+
+@command(Group.LOOK, "hotplace fleet approve 3 7 9 --canary 3", of=fleet)
+def approve(
+    session: Session,
+    numbers: Annotated[
+        list[int], typer.Argument(min=1, metavar="ID...", help="Numbers that `hotplace fleet proposals` shows.")
+    ],
+    canary: Annotated[
+        list[int] | None,
+        typer.Option("--canary", metavar="ID", help="Goes first; the others begin if it did not hurt. Repeatable."),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option(help=f"Digest of the list that you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
+    signature: SignatureFile = None,
+    at_most: AtMost = None,
+    not_after: NotAfter = None,
+    gain_at_least: GainAtLeast = None,
+    reason: Reason = "",
+) -> None:
+    """Approve several proposals together, exactly as they are stored: all of them, or none.
+
+    With approval: signed in the configuration it prints the one list that is to be signed, or takes in a signature.
+    """
+    from agent.cli.deciding.approve import conditions_of_options
+    from agent.cli.fleet.approve import Asked, approve_list
+
+    conditions = conditions_of_options(session, at_most, not_after, gain_at_least)
+    asked = Asked(numbers=tuple(numbers), canaries=tuple(canary or ()), conditions=conditions, reason=reason)
+    approve_list(session, asked, digest, signature, yes=yes)
+
+
+@command(Group.LOOK, "hotplace fleet stop 1a2b3c4d5e6f --reason 'month end'", of=fleet)
+def stop(
+    session: Session,
+    digest: ListDigest,
+    reason: Annotated[str, typer.Option(help="Why, for the record.")],
+) -> None:
+    """Cancel what has not begun of an approved list; a group that has begun is completed."""
+    from agent.cli.fleet.approve import stop_list
+
+    stop_list(session, digest, reason)

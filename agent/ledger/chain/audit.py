@@ -42,8 +42,11 @@ class AuditChain:
         self._actor = actor
         self._anchors = anchors
 
-    def append(self, transaction: Transaction, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
-        """Add one row in the transaction that makes the change it describes. Facts are JSON values, never secrets."""
+    def append(self, transaction: Transaction, event: str, subject: str, /, **facts: Any) -> int:  # noqa: ANN401  # JSON values
+        """Add one row in the transaction that makes the change it describes; returns its number.
+
+        Facts are JSON values, never secrets.
+        """
         # The caller's transaction holds the write lock from its start (BEGIN IMMEDIATE), so no other process can append
         # to the same head in between: two rows with one predecessor would look like tampering.
         head = transaction.first(AUDIT_HEAD)
@@ -62,6 +65,7 @@ class AuditChain:
         transaction.put("audit_head", [{"id": 1, "last_id": number, "hash": row["hash"]}])
         if DECIDED_BY in facts or event in ALSO_ANCHORED:
             transaction.after_commit = self.anchor
+        return number
 
     def record(self, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
         """Append to the audit chain what changes nothing else in the ledger. Facts are JSON values, never secrets."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from agent.keys import ApprovalDocument, Signable, Signature, SignatureInvalid, Signers
+from agent.ledger.chain.approval_lists import find_list
 from agent.ledger.chain.links import APPROVED, AUDIT, GENESIS, hash_of_row, subject_of
 from agent.ledger.errors import NotSigned
 from agent.ledger.file.reading import Reading, one_of, where
@@ -54,6 +55,7 @@ class Given:
     who: str
     key: str
     armored: str
+    signed: Signable  # the text that the signature is over: the document itself, or a list that it is on
 
 
 def conditions_text(conditions: Conditions) -> str:
@@ -100,7 +102,9 @@ def given_for(reading: Reading, document: ApprovalDocument) -> Iterator[Given]:
         # With the moves and the number as they were when it was signed: struck moves would otherwise make every earlier
         # signature invalid.
         signed = replace(document, moves=tuple(facts["moves"]), sequence=facts["sequence"])
-        yield Given(signed, facts["who"], facts["key"], facts["signature"])
+        listed = find_list(reading, facts, signed)
+        armored = facts.get("signature", "") if listed is None else listed.armored
+        yield Given(signed, facts["who"], facts["key"], armored, signed if listed is None else listed.document)
 
 
 def check_signature(
@@ -108,7 +112,7 @@ def check_signature(
     document: Signable,
     armored: str,
     keys: Collection[str],
-    proposer: str,
+    proposers: Collection[str],
     *,
     what: str,
     command: str,
@@ -120,7 +124,7 @@ def check_signature(
         document: as it must be signed now.
         armored: the signature.
         keys: that have signed just this document before.
-        proposer: who asked for what is signed; "": the agent.
+        proposers: who asked for what is signed; "": the agent.
         what: is signed, for messages: ``proposal 3``.
         command: that prints the document, and takes its signature.
 
@@ -141,8 +145,9 @@ def check_signature(
             f"the key {signature.key} of {signature.who} has signed this already",
             advice="Another person has to sign with a key of his own.",
         )
-    if rule.needed > 1 and signature.who == proposer:
-        raise NotSigned(f"{proposer} proposed this and cannot approve it too", advice="Another person has to sign it.")
+    if rule.needed > 1 and signature.who in proposers:
+        refused = f"{signature.who} proposed this and cannot approve it too"
+        raise NotSigned(refused, advice="Another person has to sign it.")
     return signature
 
 
@@ -161,7 +166,7 @@ def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow) -> str:
         if move.move.ordinal not in given.document.moves:
             continue
         try:
-            keys.add(rule.signers.verify(given.document, given.armored).key)
+            keys.add(rule.signers.verify(given.signed, given.armored).key)
         except SignatureInvalid as error:
             why = f": {error}"
     if len(keys) >= rule.needed:

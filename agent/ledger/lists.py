@@ -1,0 +1,320 @@
+"""Several proposals decided together: one signature over all of them, in waves, and what stops those not begun."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.keys import ApprovalList, ListedApproval, Signature
+from agent.ledger.chain.approval_lists import (
+    LIST_APPROVED,
+    LIST_ROW,
+    LIST_SIGNED,
+    LIST_STOPPED,
+    goes_before,
+    members_facts,
+    subject_of_list,
+)
+from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.links import AUDIT, GENESIS, hash_of_row, subject_of
+from agent.ledger.chain.signed import SIGNED, Given, check_signature, document_of, given_for
+from agent.ledger.errors import DigestMismatch, NotFound, NotSigned, WrongState
+from agent.ledger.file.reading import Reading, one_of, where
+from agent.ledger.grouping import group_of
+from agent.ledger.moves import OUTCOMES, outcome_row
+from agent.ledger.proposals import Proposals, if_any, require_name
+from agent.ledger.rows import MoveRow, ProposalRow
+from agent.ledger.state_changes import StateChanges, require_decidable
+from agent.ledger.store.database import Database
+from agent.ledger.stored import load_moves, load_proposal
+from agent.model.conditions import NONE, Conditions
+from agent.model.proposals import DIGEST_SHOWN
+from agent.model.states import ACTIONABLE, IN_PLACE, UNFINISHED, MoveState
+from agent.model.waves import WentBefore
+
+if TYPE_CHECKING:
+    from agent.ledger.file.transaction import Transaction
+
+_STATES = "SELECT proposal_id, state FROM moves"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListDecision:
+    """What became of a list that was approved or signed."""
+
+    digest: str  # its name
+    rows: tuple[ProposalRow, ...]  # in the order of the list
+    who: str  # everybody who has signed, or who decided
+    missing: int  # signatures; 0: all of it is approved
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedList:
+    """What a stop has cancelled, and what goes on since it had begun."""
+
+    digest: str
+    cancelled: tuple[MoveRow, ...]  # as they were
+    going_on: tuple[MoveRow, ...]
+
+
+class Lists:
+    """Approvals of several proposals at once. Every change is one transaction with its audit rows."""
+
+    def __init__(self, database: Database, chain: AuditChain, changes: StateChanges, proposals: Proposals) -> None:
+        self._database = database
+        self._chain = chain
+        self._changes = changes
+        self._proposals = proposals
+
+    def document(
+        self, numbers: Sequence[int], canaries: Collection[int] = (), conditions: Conditions = NONE
+    ) -> tuple[ApprovalList, list[str]]:
+        """What is to be signed to approve these proposals as they are now, and who has signed just that.
+
+        Args:
+            numbers: of the proposals.
+            canaries: those of them that go first; none: nothing waits for another.
+            conditions: under which all of them are approved.
+
+        Raises:
+            NotFound, ProposalTampered, ProposalExpired, WrongState: one of them cannot be decided.
+        """
+        self._proposals.expire_due()
+        with self._database.read() as reading:
+            listed = _list_of(reading, _decidable(reading, numbers), canaries, conditions)
+            return listed, list(dict.fromkeys(given.who for given in _given(reading, listed)))
+
+    def approve(
+        self,
+        numbers: Sequence[int],
+        canaries: Collection[int] = (),
+        *,
+        who: str,
+        origin: str,
+        digest: str = "",
+        reason: str = "",
+        signature: str = "",
+        conditions: Conditions = NONE,
+    ) -> ListDecision:
+        """Approve all of them or none; or take in a signature over the list while others are missing.
+
+        Args:
+            numbers: of the proposals.
+            canaries: those of them that go first.
+            who: the person; with a signature it is its principal instead.
+            origin: terminal or address.
+            digest: of the list that was looked at, its first 12 or more characters; "": a signature says it.
+            reason: their reason, if given.
+            signature: over the list, as ssh-keygen writes it; "": none.
+            conditions: that must hold at the first statement of each group.
+
+        Raises:
+            NotFound, ProposalTampered, ProposalExpired, WrongState: one of them cannot be decided.
+            DigestMismatch: the list is another one, or its digest too short.
+            NotSigned, SignatureInvalid: the signature is missing or does not count.
+        """
+        require_name(who, origin)
+        self._proposals.expire_due()
+        with self._database.write() as transaction:
+            rows = _decidable(transaction, numbers)
+            listed = _list_of(transaction, rows, canaries, conditions)
+            missing = 0
+            if signature or self._proposals.rule.signers is not None:
+                who, missing = self._take_in(transaction, rows, listed, signature, origin)
+            else:
+                _check_digest(listed, digest)
+            if not missing:
+                self._approve_all(transaction, rows, listed, who, origin, reason, conditions)
+            after = tuple(load_proposal(transaction, row.id) for row in rows)
+            return ListDecision(digest=listed.digest, rows=after, who=who, missing=missing)
+
+    def stop(self, digest: str, *, who: str, origin: str, reason: str) -> StoppedList:
+        """Cancel every move of an approved list whose group has not begun; what has begun is completed.
+
+        Args:
+            digest: of the list, its first 12 or more characters.
+            who: the person.
+            origin: terminal or address.
+            reason: their reason.
+
+        Raises:
+            NotFound: no list, or more than one, was approved by that digest.
+        """
+        require_name(who, origin)
+        with self._database.write() as transaction:
+            name, members = _find_approved(transaction, digest)
+            moves = load_moves(transaction, one_of("moves.proposal_id", members))
+            unbegun = [row for row in moves if row.state is MoveState.APPROVED and _is_unbegun(moves, row)]
+            going_on = [row for row in moves if row.state in ACTIONABLE and row not in unbegun]
+            self._chain.append(
+                transaction, LIST_STOPPED, subject_of_list(name), who=who, origin=origin, reason=reason,
+                moves=[row.id for row in unbegun],
+            )  # fmt: skip
+            done: set[int] = set()
+            for row in unbegun:
+                if row.id not in done:  # dropped with its group
+                    dropped = self._changes.drop(transaction, row, reason, who=who, origin=origin, event="move.stopped")
+                    done |= {each.id for each in dropped}
+            return StoppedList(digest=name, cancelled=tuple(unbegun), going_on=tuple(going_on))
+
+    # -- waves ---------------------------------------------------------------------------------------------------
+
+    def goes_before(self, proposal: int) -> frozenset[int]:
+        """The proposals of earlier waves; they stay the same once a proposal is approved."""
+        with self._database.read() as reading:
+            return frozenset(goes_before(reading, proposal, SIGNED))
+
+    def went_before(self, numbers: Collection[int]) -> list[WentBefore]:
+        """How far those proposals are, and what was measured of them."""
+        states: dict[int, list[MoveState]] = {number: [] for number in numbers}
+        with self._database.read() as reading:
+            for row in reading.rows(_STATES, one_of("proposal_id", sorted(numbers))):
+                states[row.proposal_id].append(MoveState(row.state))
+            of_them = one_of("moves.proposal_id", sorted(numbers))
+            measured = {
+                row.proposal_id: outcome_row(row._asdict()).outcome.verdict
+                for row in reading.rows(OUTCOMES, of_them, then="ORDER BY outcomes.id")
+            }
+            return [
+                WentBefore(
+                    proposal=number, database=load_proposal(reading, number).proposal.database, states=states[number],
+                    verdict=measured.get(number),
+                )
+                for number in sorted(numbers)
+            ]  # fmt: skip
+
+    # -- parts of one transaction --------------------------------------------------------------------------------
+
+    def _take_in(
+        self, transaction: Transaction, rows: Sequence[ProposalRow], listed: ApprovalList, armored: str, origin: str
+    ) -> tuple[str, int]:
+        """Store a signature that counts; everybody who has signed all of it, and how many signatures are missing."""
+        before = [_given_for_member(transaction, member) for member in listed.members]
+        signature = check_signature(
+            self._proposals.rule, listed, armored, set(),
+            {row.proposal.asked_by for row in rows} - {""},
+            what=f"the list of {len(rows)} proposals", command=f"hotplace fleet approve {_numbers(rows)}",
+        )  # fmt: skip
+        keys = [{given.key for given in each} for each in before]
+        if any(signature.key in each for each in keys):
+            raise NotSigned(
+                f"the key {signature.key} of {signature.who} has signed one of them already",
+                advice="Another person has to sign with a key of his own.",
+            )
+        self._store(transaction, listed, signature, origin)
+        names = dict.fromkeys([*(given.who for each in before for given in each), signature.who])
+        return ", ".join(names), max(0, self._proposals.rule.needed - 1 - min(map(len, keys)))
+
+    def _store(self, transaction: Transaction, listed: ApprovalList, signature: Signature, origin: str) -> None:
+        """The signature once, with the list that it is over, and a row for each member that names it."""
+        common = {"who": signature.who, "origin": origin, "key": signature.key}
+        number = self._chain.append(
+            transaction, LIST_SIGNED, subject_of_list(listed.digest),
+            **common, members=members_facts(listed), signature=signature.armored,
+        )  # fmt: skip
+        for member in listed.members:
+            document = member.document
+            self._chain.append(
+                transaction, SIGNED, subject_of("proposal", document.proposal), **common, digest=document.digest,
+                moves=document.moves, sequence=document.sequence, **{LIST_ROW: number},
+            )  # fmt: skip
+
+    def _approve_all(
+        self,
+        transaction: Transaction,
+        rows: Sequence[ProposalRow],
+        listed: ApprovalList,
+        who: str,
+        origin: str,
+        reason: str,
+        conditions: Conditions,
+    ) -> None:
+        number = self._chain.append(
+            transaction, LIST_APPROVED, subject_of_list(listed.digest),
+            who=who, origin=origin, reason=reason, members=members_facts(listed),
+        )  # fmt: skip
+        for row in rows:
+            facts = {**if_any(conditions), LIST_ROW: number}
+            self._changes.approve(transaction, row, who, origin, reason, **facts)
+
+
+def _decidable(reading: Reading, numbers: Sequence[int]) -> list[ProposalRow]:
+    """The proposals, each once, that wait for a decision.
+
+    Raises:
+        NotFound, ProposalTampered, ProposalExpired, WrongState: one of them does not.
+    """
+    rows = [load_proposal(reading, number) for number in dict.fromkeys(numbers)]
+    for row in rows:
+        require_decidable(row)
+    return rows
+
+
+def _list_of(
+    reading: Reading, rows: Sequence[ProposalRow], canaries: Collection[int], conditions: Conditions
+) -> ApprovalList:
+    """The list as it would be signed now.
+
+    Raises:
+        WrongState: a canary is none of the proposals, or all of them are.
+    """
+    numbers = {row.id for row in rows}
+    if strangers := sorted(set(canaries) - numbers):
+        raise WrongState(f"proposal {strangers[0]} is to go first, but it is not on the list")
+    if canaries and numbers <= set(canaries):
+        raise WrongState("all proposals of the list are to go first, so none would wait for them")
+    later = 2 if canaries else 1
+    members = tuple(
+        ListedApproval(document=document_of(reading, row, conditions), wave=1 if row.id in canaries else later)
+        for row in rows
+    )
+    return ApprovalList(ledger=hash_of_row(reading, 1) or GENESIS, members=members)
+
+
+def _given_for_member(reading: Reading, member: ListedApproval) -> list[Given]:
+    """The signatures over a member as it is now, on this or another list, or alone."""
+    document = member.document
+    return [given for given in given_for(reading, document) if given.document == document]
+
+
+def _given(reading: Reading, listed: ApprovalList) -> list[Given]:
+    """The signatures over just this list."""
+    return [given for given in _given_for_member(reading, listed.members[0]) if given.signed == listed]
+
+
+def _check_digest(listed: ApprovalList, digest: str) -> None:
+    given = digest.strip().lower()
+    if len(given) < DIGEST_SHOWN or not listed.digest.startswith(given):
+        raise DigestMismatch(
+            f"the list of these proposals does not have the digest {digest!r}",
+            advice="One of them was changed since, or they are others; hotplace fleet approve without --digest asks.",
+        )
+
+
+def _find_approved(reading: Reading, digest: str) -> tuple[str, list[int]]:
+    """Digest and proposals of the approved list by the beginning of its digest.
+
+    Raises:
+        NotFound: there is none, or more than one.
+    """
+    subject = subject_of_list(digest.strip().lower())
+    begins = where("event = ?", LIST_APPROVED), where("substr(subject, 1, ?) = ?", len(subject), subject)
+    found = [] if len(digest.strip()) < DIGEST_SHOWN else list(reading.rows(AUDIT, *begins, then="ORDER BY id"))
+    if len({row.subject for row in found}) != 1:
+        raise NotFound(
+            f"no list was approved by the digest {digest!r}",
+            advice=f"Give {DIGEST_SHOWN} or more characters of the digest that hotplace fleet approve printed; "
+            "hotplace audit list --event 'list.*' shows them.",
+        )
+    return found[0].subject.partition(" ")[2], [each["proposal"] for each in json.loads(found[0].facts)["members"]]
+
+
+def _is_unbegun(moves: Sequence[MoveRow], row: MoveRow) -> bool:
+    """Whether nothing of the group of a move has begun."""
+    return not any(each.state in UNFINISHED | IN_PLACE for each in group_of(moves, row))
+
+
+def _numbers(rows: Sequence[ProposalRow]) -> str:
+    return " ".join(str(row.id) for row in rows)
