@@ -1,0 +1,223 @@
+"""Splits that are struck in the middle of a statement: the server stops, disks are full, tables change, agents die."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+
+from agent.ledger import MoveRow
+from agent.model.states import MoveState
+from connectors.base import ConnectorError
+from connectors.model import Step
+from connectors.postgresql.moving.mover import PostgresqlMover
+from tests.labs.postgresql import Cluster, fill_disk, installations, running_cluster, wait_until
+from tests.labs.test_long_transactions import Place
+from tests.labs.test_split import LEFT, AgentDied, approved, orders, place
+from tests.labs.test_split_rows import CONTENTS
+
+__all__ = ["orders", "place"]
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.skipif(not installations(), reason="no PostgreSQL server here"),
+    pytest.mark.xdist_group("split faults"),
+]
+AHEAD, INSIDE = 1_000_000, 1805  # borders: beyond all rows, and among them
+WAITS = (
+    "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'hotplace move' AND wait_event_type = 'Lock'"
+)
+KIND = "SELECT relkind::text FROM pg_class WHERE oid = 'orders'::regclass"
+
+
+@pytest.fixture(scope="module")
+def own_cluster() -> Iterator[Cluster]:
+    """The newest server here, in place of the one that all tests share: this one is stopped."""
+    with running_cluster(max(installations())) as running:
+        yield running
+
+
+@pytest.fixture
+def cluster(own_cluster: Cluster) -> Cluster:
+    """The server of this module."""
+    return own_cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Middle:
+    """A statement of a split, and what another session does so that it waits in its middle."""
+
+    border: int
+    step: int
+    held: str
+
+
+MIDDLES = {
+    "check": Middle(AHEAD, 0, "LOCK TABLE orders IN ACCESS SHARE MODE"),
+    "validate": Middle(AHEAD, 1, "LOCK TABLE orders IN SHARE UPDATE EXCLUSIVE MODE"),
+    # Foreign keys come after the table has been renamed.
+    "switch": Middle(AHEAD, 2, "LOCK TABLE customers IN ROW EXCLUSIVE MODE"),
+    # Each row that moves is checked against its customer: some have moved by then.
+    "move": Middle(INSIDE, 0, "SELECT FROM customers WHERE id = 5 FOR UPDATE"),
+}
+
+
+class Struck:
+    """An agent that carries a split out, and what happens before or during one of its statements."""
+
+    def __init__(self, place: Place, cluster: Cluster, middle: Middle, *, lock_timeout: str = "10s") -> None:
+        place.dba.execute("VACUUM (ANALYZE) orders")
+        text = place.path.read_text()
+        place.path.write_text(text.replace("lock_timeout: 0.2s, online", f"lock_timeout: {lock_timeout}, online"))
+        self._place, self._cluster, self._middle = place, cluster, middle
+
+    def act(self, before: Callable[[], object], during: Callable[[], object] | None = None) -> MoveRow:
+        """The move once the agent has carried it out as far as it came.
+
+        Args:
+            before: the statement is sent.
+            during: it, once it waits for a lock.
+        """
+        execute, strikers = PostgresqlMover.execute, list[threading.Thread]()
+
+        def strikes(mover: PostgresqlMover, each: Step) -> None:
+            if each == steps[self._middle.step] and not strikers:
+                before()
+                strikers.append(threading.Thread(target=self._when_it_waits, args=(during,)))
+                strikers[0].start()
+            execute(mover, each)
+
+        with self._place.agent() as (watch, ledger):
+            proposal, number = approved(watch, ledger, self._middle.border)
+            steps = proposal.moves[0].route.steps
+            with pytest.MonkeyPatch.context() as patch, suppress(ConnectorError):
+                patch.setattr(PostgresqlMover, "execute", strikes)
+                watch.act()
+            strikers[0].join()
+            (row,) = ledger.moves.rows(proposal_id=number)
+            return row
+
+    def _when_it_waits(self, during: Callable[[], object] | None) -> None:
+        def waits() -> bool:
+            row = session.execute(WAITS.encode()).fetchone()
+            return row is not None and row[0]
+
+        if during is None:
+            return
+        with self._cluster.session() as session:
+            wait_until(waits, "the statement waits for its lock", 8.0)
+            with suppress(psycopg.Error):  # the server may be gone then
+                during()
+
+    def act_to_the_end(self) -> None:
+        """What the daemon does next, once a moment."""
+        with self._place.agent() as (watch, ledger):
+            until = time.monotonic() + 20
+            while (row := ledger.moves.rows()[-1]).state is not MoveState.PLACED:
+                assert time.monotonic() < until, row
+                assert row.state not in {MoveState.FAILED, MoveState.SKIPPED}, row.reason
+                with suppress(ConnectorError):  # the server went away; the next try connects again
+                    watch.act()
+                time.sleep(0.05)
+            assert ledger.audit.verify().ok
+
+
+@pytest.mark.parametrize("middle", MIDDLES)
+def test_the_server_stops_in_the_middle(
+    cluster: Cluster, dbname: str, place: Place, middle: str, monkeypatch: pytest.MonkeyPatch, cleanup: ExitStack
+) -> None:
+    """At once and with no checkpoint; once it is back the split is done, with the same rows and no constraint left."""
+    monkeypatch.setattr("agent.execution.executor.LOOK_AGAIN_SECONDS", 0.1)
+    seen, holder = place.dba.execute(CONTENTS).fetchall(), cluster.session(dbname)
+    cleanup.callback(holder.close)
+
+    def stop() -> None:
+        cluster.server.stop("immediate")
+        cluster.server.start()
+
+    struck = Struck(place, cluster, MIDDLES[middle])
+    row = struck.act(lambda: holder.execute(f"BEGIN; {MIDDLES[middle].held}".encode()), stop)
+    assert row.state not in {MoveState.PLACED, MoveState.FAILED}, "it was not hit in its middle"
+    struck.act_to_the_end()
+    with cluster.session(dbname) as dba:
+        assert dba.execute(CONTENTS).fetchall() == seen
+        assert dba.execute(LEFT).fetchone() == (0,)
+        assert dba.execute(KIND).fetchone() == ("p",)
+
+
+@pytest.mark.parametrize("middle", ["switch", "move"])
+def test_the_table_changes_in_the_middle(cluster: Cluster, dbname: str, place: Place, middle: str) -> None:
+    """A column that comes while the statement waits for its lock: the split ends, and the table is plain."""
+    seen, holder = place.dba.execute(CONTENTS).fetchall(), cluster.session(dbname)
+    struck = Struck(place, cluster, MIDDLES[middle])
+    row = struck.act(lambda: holder.execute("BEGIN; ALTER TABLE orders ADD more int"), holder.commit)
+    holder.close()
+    assert row.state in {MoveState.FAILED, MoveState.SKIPPED}, row
+    assert "other columns than were approved" in row.reason
+    assert place.dba.execute(KIND).fetchone() == ("r",)
+    with place.agent() as (watch, _):
+        watch.act()
+    assert place.dba.execute(LEFT).fetchone() == (0,)
+    place.dba.execute("ALTER TABLE orders DROP more")
+    assert place.dba.execute(CONTENTS).fetchall() == seen
+
+
+@pytest.mark.parametrize("middle", ["switch", "move"])
+def test_the_disk_is_full(cluster: Cluster, place: Place, middle: str) -> None:
+    """Nothing of it is there afterwards, in the catalog or on the disk, and the next proposal does it."""
+    if not cluster.limited:
+        pytest.skip("needs root and a file system that may be mounted")
+    seen, files = place.dba.execute(CONTENTS).fetchall(), _files(cluster)
+    filled = fill_disk(cluster.fast)
+    struck = Struck(place, cluster, MIDDLES[middle])
+    row = struck.act(filled.__enter__)
+    filled.__exit__(None, None, None)
+    assert "No space left on device" in row.reason
+    assert place.dba.execute(CONTENTS).fetchall() == seen
+    place.dba.execute("CHECKPOINT")
+    assert _files(cluster) == files
+    if row.state is MoveState.FAILED:
+        struck.act(lambda: None)
+    struck.act_to_the_end()
+    assert place.dba.execute(CONTENTS).fetchall() == seen
+    assert place.dba.execute(LEFT).fetchone() == (0,)
+
+
+def _files(cluster: Cluster) -> set[str]:
+    return {str(path) for path in cluster.fast.rglob("*") if path.is_file()}
+
+
+def test_rows_whose_table_is_in_use(cluster: Cluster, dbname: str, place: Place) -> None:
+    """A lock that is not had in time puts a split that moves rows off, and it is done once the table is free."""
+    seen = place.dba.execute(CONTENTS).fetchall()
+    with cluster.session(dbname) as user:
+        struck = Struck(place, cluster, MIDDLES["move"], lock_timeout="0.2s")
+        row = struck.act(lambda: user.execute("BEGIN; SELECT FROM orders LIMIT 1"))
+        assert row.state is MoveState.APPROVED, row.reason
+        assert place.dba.execute(KIND).fetchone() == ("r",)
+    struck.act_to_the_end()
+    assert place.dba.execute(CONTENTS).fetchall() == seen
+
+
+def test_an_agent_that_dies_once_rows_have_moved(cluster: Cluster, place: Place) -> None:
+    """The next one finds what was done, and does nothing twice."""
+    seen = place.dba.execute(CONTENTS).fetchall()
+    struck = Struck(place, cluster, MIDDLES["move"])
+    execute = PostgresqlMover.execute
+
+    def dies(mover: PostgresqlMover, each: Step) -> None:
+        execute(mover, each)
+        raise AgentDied
+
+    with place.agent() as (watch, ledger), pytest.MonkeyPatch.context() as patch:
+        approved(watch, ledger, INSIDE)
+        patch.setattr(PostgresqlMover, "execute", dies)
+        with pytest.raises(AgentDied):
+            watch.act()
+    struck.act_to_the_end()
+    assert place.dba.execute(KIND).fetchone() == ("p",)
+    assert place.dba.execute(CONTENTS).fetchall() == seen
