@@ -481,10 +481,11 @@ def _transactions(site: FaultySite, space: str) -> float:
 
 
 def _may_follow(before: Arrival, now: Arrival) -> bool:
-    """What may move again within its cool-down: what made room comes back, what came up makes room."""
+    """What may move again within its cool-down: what made room comes back, what came up, or back up, makes room."""
     if before.reason == MoveReason.MAKE_ROOM:
         return now.reason == MoveReason.PROMOTE
-    return before.reason == MoveReason.PROMOTE and now.reason in {MoveReason.MAKE_ROOM, MoveReason.GROWTH}
+    came_up = before.reason in {MoveReason.PROMOTE, WAY_BACK, UNDO} and before.to_tier == "ssd"
+    return came_up and now.reason in {MoveReason.MAKE_ROOM, MoveReason.GROWTH}
 
 
 def _open(agent: AgentProgram) -> sqlite3.Connection:

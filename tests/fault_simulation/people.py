@@ -16,6 +16,7 @@ from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ACTIONABLE, UNDOABLE, UNFINISHED, MoveState, ProposalState
 from agent.planning.undo import propose_undo
 from agent.service.daemon import _Asked
+from agent.verification.left_worse import halfway
 from connectors.base import HotplaceError
 from connectors.simulated.connector import SimulatedConnector
 from policies.model.plan import Pin
@@ -266,12 +267,13 @@ class Person:
             for row in ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED}):
                 ledger.proposals.reject(row.id, who="bob", origin="terminal 2", reason="no more today")
 
-    def open_moves(self, agent: AgentProgram) -> int:
-        """How many moves have not come to an end."""
+    def open_moves(self, agent: AgentProgram, *, halfway_too: bool = False) -> int:
+        """How many moves have not come to an end; groups that ended halfway count as well, if they are to."""
         open_states = ACTIONABLE | {MoveState.PLACED, MoveState.UNDO_PROPOSED}
         try:
             with self.site.ledger(agent) as ledger:
-                return len(ledger.moves.rows(database="sim", states=open_states))
+                groups = halfway(ledger, "sim") if halfway_too else []
+                return len(ledger.moves.rows(database="sim", states=open_states)) + len(groups)
         except LedgerError:
             return 1
 

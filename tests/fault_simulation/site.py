@@ -240,11 +240,12 @@ class FaultySite:
         agent = self.agents[name]
         self.clock.sleep(2 * RESTART)
         agent.start()
-        until = self.clock.monotonic() + LAST_HOURS * HOUR
-        while self.clock.monotonic() < until:
+        started = self.clock.monotonic()
+        while (gone := self.clock.monotonic() - started) < LAST_HOURS * HOUR:
             self.people.answer_everything(agent)
             self.clock.sleep(10 * MINUTE)
-            if agent.process is not None and not self.people.open_moves(agent):
+            looked = gone > 2 * self.script.site.sample_seconds  # by then groups that ended halfway were looked for
+            if agent.process is not None and not self.people.open_moves(agent, halfway_too=not looked):
                 break
         self.clock.sleep(2 * MINUTE)
 
