@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from agent.ledger import Ledger, OperatorRequestRow, RequestKind
+from agent.ledger import AWAY, Ledger, OperatorRequestRow, RequestKind
 from connectors.base import Clock
 
 READ_EVERY_SECONDS = 0.5  # between two reads of the ledger
@@ -26,7 +26,13 @@ class OperatorRequests:
         if fresh or now - self._read_at >= READ_EVERY_SECONDS:
             # All requests in one query and kept for half a second: the running statement asks ten times a second for
             # hours.
-            self._read_at, self._in_force = now, self._ledger.requests.in_force(self._database)
+            self._read_at = now
+            try:
+                self._in_force = self._ledger.requests.in_force(self._database)
+            except AWAY:
+                # What was asked last stands for what runs: it ends as it was to. Nothing begins without the ledger.
+                if fresh:
+                    raise
         return self._in_force.get(move_id)
 
     def kind(self, move_id: int, *, fresh: bool = False) -> RequestKind | None:

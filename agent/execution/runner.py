@@ -218,9 +218,10 @@ class MoveRunner:
                 error = attempt.run(start)
                 return _given_up(error, attempt.given_up), attempt.not_held
         finally:
-            s.hooks.note(None)
             s.gate.learn_again()
             s.hooks.end_copy()
+            with suppress(HotplaceError):  # as above: where the ledger is away, the journal has said so already
+                s.hooks.note(None)
 
     def _to(self, row: MoveRow, state: MoveState, reason: str) -> MoveRow:
         return self._s.reconciler.to(row, state, reason)

@@ -7,6 +7,7 @@ why they sync as they do, ``audit`` the chain, ``history`` and ``codec`` the blo
 
 from agent.ledger.chain.signed import ApprovalRule
 from agent.ledger.errors import (
+    AWAY,
     DigestMismatch,
     LeaseLost,
     LedgerBusy,
@@ -51,6 +52,7 @@ from agent.ledger.rows import (
 )
 
 __all__ = [
+    "AWAY",
     "ApprovalRule",
     "AuditReport",
     "AuditRow",

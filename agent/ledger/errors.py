@@ -106,6 +106,10 @@ class NotCovered(Refused):
     """No standing rule covers the proposal now."""
 
 
+# Nothing was written; what can wait is kept until the ledger takes it.
+AWAY = (LedgerUnreachable, LedgerBusy, LedgerFull)
+
+
 def translate_error(path: Path, error: BaseException) -> LedgerError | None:
     """The ledger's own error for one that SQLite raised; None where SQLite does not say more than the original."""
     if not isinstance(error, sqlite3.Error):

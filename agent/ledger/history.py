@@ -21,6 +21,7 @@ from agent.ledger.file.reading import where
 from agent.ledger.file.schema import history
 from agent.ledger.file.transaction import Transaction
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings
+from agent.ledger.spool import Samples
 from agent.ledger.store.database import Database
 from connectors.model import I64
 
@@ -43,8 +44,9 @@ class _Folded:
 class History:
     """The history of all databases. Samples, not decisions: not part of the audit chain."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, samples: Samples) -> None:
         self._database = database
+        self._samples = samples
 
     def append(self, database: str, ended_at: datetime, seconds: float, slots: I64, values: Values) -> int:
         """Add one interval of the units that had demand; returns the bytes it took.
@@ -67,8 +69,7 @@ class History:
             "started_at": ended_at - timedelta(seconds=seconds), "ended_at": ended_at, "seconds": seconds,
             "signals": values.shape[0], "body": body,
         }  # fmt: skip
-        with self._database.write(durable=False) as transaction:
-            transaction.insert_all("history", [row])
+        self._samples.insert("history", row)
         return len(body)
 
     def read(self, database: str, since: datetime, until: datetime) -> Iterator[HistoryRow]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agent.config.ledger import LedgerServer
     from agent.ledger.history import History
     from agent.ledger.slots import Slots
+    from agent.ledger.spool import Samples
     from agent.ledger.statements import StatementHistory
     from agent.ledger.work import WorkHistory
 
@@ -79,6 +80,7 @@ class Ledger:
         self.state = SmallState(database, clock)
         self.overview = Overview(database)
         self.upkeep = upkeep_of(database, clock)
+        self._spool_path = anchors.path.with_name(f"{anchors.path.name}.spool")
 
     @classmethod
     def open(
@@ -130,6 +132,8 @@ class Ledger:
 
     def close(self) -> None:
         """End all connections."""
+        if "samples" in self.__dict__:
+            self.samples.close()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -143,6 +147,13 @@ class Ledger:
     # Rooms of columns. numpy takes longer to import than any other room takes to answer, and most commands need none.
 
     @cached_property
+    def samples(self) -> Samples:
+        """What is stored of samples; with a spool where the ledger is on a server."""
+        from agent.ledger.spool import Samples, Spool
+
+        return Samples(self._database, Spool(self._spool_path) if self.is_shared else None)
+
+    @cached_property
     def slots(self) -> Slots:
         """The stable number of each unit key."""
         from agent.ledger.slots import Slots
@@ -154,21 +165,21 @@ class Ledger:
         """Demand by slot and interval."""
         from agent.ledger.history import History
 
-        return History(self._database)
+        return History(self._database, self.samples)
 
     @cached_property
     def work(self) -> WorkHistory:
         """What the whole database did by interval."""
         from agent.ledger.work import WorkHistory
 
-        return WorkHistory(self._database)
+        return WorkHistory(self._database, self.samples)
 
     @cached_property
     def statements(self) -> StatementHistory:
         """What single statements did by interval."""
         from agent.ledger.statements import StatementHistory
 
-        return StatementHistory(self._database)
+        return StatementHistory(self._database, self.samples)
 
     def figures(self) -> dict[str, Any]:
         """Revision, bytes and rows of the tables, and how many proposals and moves are in which state."""
@@ -176,6 +187,11 @@ class Ledger:
 
         with self._database.read() as reading:
             return {"bytes": self._database.size_bytes(), **read_figures(reading)}
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is on a server, so that it may be away while this machine and its databases are well."""
+        return self.leases.run_out
 
     @property
     def name(self) -> str:

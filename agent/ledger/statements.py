@@ -13,6 +13,7 @@ from sqlalchemy import delete, select
 
 from agent.ledger.file.codec import decode_arrays, encode_arrays
 from agent.ledger.file.schema import statements
+from agent.ledger.spool import Samples
 from agent.ledger.store.database import Database
 from agent.model.statements import StatementInterval
 
@@ -23,8 +24,9 @@ MOST_INTERVALS = 2000  # of a database: four days of the usual settle time
 class StatementHistory:
     """The statements of all databases. Samples, not decisions: not part of the audit chain."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, samples: Samples) -> None:
         self._database = database
+        self._samples = samples
 
     def append(self, database: str, interval: StatementInterval) -> int:
         """Add one interval; returns the bytes it took.
@@ -39,8 +41,7 @@ class StatementHistory:
         row = {
             "database": database, "started_at": interval.started_at, "ended_at": interval.ended_at, "body": body,
         }  # fmt: skip
-        with self._database.write(durable=False) as transaction:
-            transaction.insert_all("statements", [row])
+        self._samples.insert("statements", row)
         return len(body)
 
     def between(self, database: str, since: datetime, until: datetime) -> list[StatementInterval]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from sqlalchemy import delete, select
 
 from agent.ledger.file.schema import work
+from agent.ledger.spool import Samples
 from agent.ledger.store.database import Database
 from connectors.model import DatabaseDemand
 from policies.demand.workload import DatedWork
@@ -22,8 +23,9 @@ _RATES = frozenset(field.name for field in fields(DatabaseDemand))
 class WorkHistory:
     """The work of all databases. Samples, not decisions: not part of the audit chain."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, samples: Samples) -> None:
         self._database = database
+        self._samples = samples
 
     def append(self, database: str, ended_at: datetime, seconds: float, demand: DatabaseDemand) -> None:
         """Add one interval.
@@ -40,8 +42,7 @@ class WorkHistory:
         if not seconds > 0:
             raise ValueError(f"an interval lasts {seconds} s")
         row = {"database": database, "ended_at": ended_at, "seconds": seconds, "body": rates_text(demand)}
-        with self._database.write(durable=False) as transaction:
-            transaction.insert_all("work", [row])
+        self._samples.insert("work", row)
 
     def since(self, database: str, since: datetime) -> list[DatedWork]:
         """Intervals that have ended since then, the oldest first."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from agent.config.notices import NoticeConfig
-from agent.ledger import Ledger, RuleState
+from agent.ledger import Ledger, LedgerUnreachable, RuleState
 from agent.ledger.state_names import ALL_DATABASES, NOTICES
 from agent.logs import EventLog
 from agent.model.outcomes import OutcomeVerdict
@@ -77,7 +77,10 @@ class Notifier:
         self._outbox = outbox
         # What lasts is seen anew in every turn; kept for that alone, the ledger would be written to in each.
         if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
-            self._ledger.state.save_document(ALL_DATABASES, NOTICES, outbox_document(outbox))
+            try:
+                self._ledger.state.save_document(ALL_DATABASES, NOTICES, outbox_document(outbox))
+            except LedgerUnreachable as error:  # that it is away is what people are to be told
+                log.warning("notices are kept in memory alone", error=str(error))
 
 
 def ended_moves(ledger: Ledger, database: str, now: datetime) -> tuple[Ended, ...]:

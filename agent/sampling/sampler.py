@@ -7,7 +7,8 @@ interval teaches is computed in ``learned``, without I/O; the sampler reads and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from agent.budget.experience import record_disturbed
 from agent.config import DatabaseConfig, Storage
-from agent.ledger import Ledger
+from agent.ledger import AWAY, Ledger
 from agent.ledger.file.codec import narrow
 from agent.sampling.learned import (
     Inventory,
@@ -145,11 +146,13 @@ class Sampler:
             ConnectorError: the catalog or the sample could not be read; what was learned before stays.
         """
         started = self._clock.monotonic()
-        self._refresh_catalog()
+        with self._without_ledger():  # new units have no numbers until it answers; the others are sampled as they are
+            self._refresh_catalog()
         sample = self._connector.sample()
         sentence, demand = self._learn_from(sample)
         if demand is not None and self._clock.monotonic() >= self._save_at:
-            self.save()
+            with self._without_ledger():
+                self.save()
         return Cycle(
             taken_at=sample.taken_at,
             units=len(self.catalog.units),
@@ -249,6 +252,16 @@ class Sampler:
         )  # fmt: skip
         self._save_at = self._clock.monotonic() + min(SAVE_EVERY_SECONDS, written / SAVED_BYTES_PER_SECOND)
 
+    @contextmanager
+    def _without_ledger(self) -> Iterator[None]:
+        """Within, what a server's ledger cannot take now is left out, and the sample counts all the same."""
+        try:
+            yield
+        except AWAY:  # whoever calls stores more after a sample, and says so
+            # A file is on this machine: where it cannot be written, a person has to know before anything is learned.
+            if not self._ledger.is_shared or self._catalog is None:
+                raise
+
     def _inventory(self) -> Inventory:
         """What an interval is read against."""
         assert self._storage is not None, "cycle() reads the catalog first"
@@ -270,10 +283,11 @@ class Sampler:
         if self._storage is None:
             devices = load_devices(self._ledger, self._database.name, [tier.speed for tier in storage.tiers])
             self._learned = replace(self._learned, devices=devices)
-        self._storage = storage
+        slots = self._slots
         if self._catalog is None or catalog.units.key is not self._catalog.units.key:
-            self._slots = self._ledger.slots.of(self._database.name, catalog.units.key)
-        self._catalog = catalog
+            slots = self._ledger.slots.of(self._database.name, catalog.units.key)
+        # All at once, and only now: where the ledger gives no numbers, the old catalog and its spaces stay together.
+        self._storage, self._slots, self._catalog = storage, slots, catalog
         self._catalog_at = self._catalog_read_at = self._clock.monotonic()
         self._learn_catalog()
 
@@ -301,7 +315,8 @@ class Sampler:
         if self._disturbed:
             self._disturbed = self._copying
             if not isinstance(interval, Gap) and self._may_store():
-                self._learn_cost(interval)
+                with self._without_ledger():
+                    self._learn_cost(interval)
             return "a move of ours ran in this interval: it is no evidence", None
         if isinstance(interval, Gap):
             return interval.sentence, None
@@ -325,7 +340,8 @@ class Sampler:
             self._catalog_at = -float("inf")  # unknown units: read the catalog before the next sample
         if self._may_store():
             # A trace counts whenever it is on, in measured hours or not.
-            self._tracer.see(demand, located.slot, self._slots)
+            with self._without_ledger():
+                self._tracer.see(demand, located.slot, self._slots)
         measured = self._is_measured(interval)
         self._learned = learn(
             self._learned, located, inventory, self._settings, zone=self._database.time_zone, measured=measured

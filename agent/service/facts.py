@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
 from agent.config import STALE_SAMPLES, Storage
-from agent.ledger import Ledger, ProposalRow
+from agent.ledger import AWAY, Ledger, ProposalRow
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.units_of_measure import format_when
 from agent.notices.notifier import closed_rules, ended_moves, hurt_proposals
-from agent.notices.reasons import Facts, Room, Waiting
+from agent.notices.reasons import ClosedRule, Ended, Facts, Hurt, Room, Waiting
 from agent.service.snapshot import Snapshot
 
 
 def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: datetime) -> Facts:
-    """Everything about one database that may be worth a notice."""
+    """Everything about one database that may be worth a notice; without the ledger, what the snapshot tells alone."""
+    since_then: tuple[tuple[Ended, ...], tuple[Hurt, ...], tuple[ClosedRule, ...]] = ((), (), ())
+    # Told once the ledger is there again, if that is within the time for which ends are news.
+    with suppress(*AWAY):
+        name = snapshot.database
+        since_then = ended_moves(ledger, name, now), hurt_proposals(ledger, name, now), closed_rules(ledger, name, now)
+    ended, hurt, closed = since_then
     return Facts(
         database=snapshot.database,
         now=now,
         waiting=snapshot.waiting,
-        ended=ended_moves(ledger, snapshot.database, now),
-        hurt=hurt_proposals(ledger, snapshot.database, now),
-        closed_rules=closed_rules(ledger, snapshot.database, now),
+        ended=ended,
+        hurt=hurt,
+        closed_rules=closed,
         rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
     )
@@ -44,6 +51,8 @@ def waiting_of(row: ProposalRow) -> Waiting:
 def _why_stalled(snapshot: Snapshot, sample_seconds: float, now: datetime) -> str:
     if snapshot.untrusted:
         return f"nothing is carried out, since the ledger is not trusted: {snapshot.untrusted}"
+    if snapshot.ledger_error:
+        return f"nothing is carried out, since the ledger is away: {snapshot.ledger_error}"
     cycle = snapshot.cycle
     if not snapshot.error:
         return ""

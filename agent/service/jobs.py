@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from agent.explanation.decisions import drop_old_decisions
-from agent.ledger import HistorySettings, Ledger
+from agent.ledger import AWAY, HistorySettings, Ledger, LedgerError
 from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, PLANNED_AFTER, STATUS
 from agent.logs import EventLog
 from agent.service.memory import return_free_blocks, smaller_blocks_returned
@@ -74,12 +74,24 @@ class Jobs:
                 return
             try:
                 job(watch)
+            except AWAY as error:
+                self._note_ledger(watch, error)
             except HotplaceError as error:
                 name = watch.database.name
                 log.error("failed", job=job.__name__, database=name, error=str(error), advice=error.advice)
             # Acting is asked every second and mostly does nothing; a trim of some milliseconds each time would add up.
             if job != self.act:
                 return_free_blocks()
+
+    def _note_ledger(self, watch: Watch, error: LedgerError | None) -> None:
+        """Note whether the ledger takes what this database has for it; said once for as long as it lasts."""
+        snapshot, before = watch.snapshot, watch.snapshot.ledger_error
+        snapshot.ledger_error = "" if error is None else str(error)
+        snapshot.spooled = self._ledger.samples.waiting(snapshot.database)
+        if error is not None and not before:
+            log.error("ledger away", database=snapshot.database, error=str(error), advice=error.advice)
+        if error is None and before:
+            log.info("ledger answers again", database=snapshot.database, spooled=snapshot.spooled)
 
     def begin(self) -> None:
         """Jobs may begin."""
@@ -279,3 +291,4 @@ class Jobs:
     def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())
         self._ledger.state.save_document(watch.database.name, STATUS, document)
+        self._note_ledger(watch, None)

@@ -193,12 +193,24 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
         "Groups of moves that ended halfway, so that sessions wait more than before, and are not taken back.",
         labels=("database",),
     )
+    answers = GaugeMetricFamily(
+        "hotplace_ledger_up",
+        "0 while the ledger takes nothing, so that nothing is sent and samples wait on the agent's machine, else 1.",
+        labels=("database",),
+    )
+    spooled = GaugeMetricFamily(
+        "hotplace_ledger_spooled_intervals",
+        "Intervals that wait on the agent's machine for a ledger on a server.",
+        labels=("database",),
+    )
     trusted = GaugeMetricFamily(
         "hotplace_ledger_trusted",
         "0 while nothing is sent because the audit chain, its anchors or an approval do not fit, else 1.",
         labels=("database",),
     )
     for snapshot in snapshots:
+        answers.add_metric([snapshot.database], not snapshot.ledger_error)
+        spooled.add_metric([snapshot.database], snapshot.spooled)
         trusted.add_metric([snapshot.database], not snapshot.untrusted)
         halfway.add_metric([snapshot.database], snapshot.groups_left_worse)
         moved.add_metric([snapshot.database], snapshot.moved_bytes)
@@ -218,7 +230,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
             saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)
             missed.add_metric([snapshot.database], snapshot.worth.missed_wait_ratio)
-    yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway, trusted)
+    yield from (wait, saved, missed, proposals, moves, moved, running, left, halfway, trusted, answers, spooled)
 
 
 def _time_to_decide(snapshots: list[Snapshot]) -> Iterator[Metric]:

@@ -75,6 +75,8 @@ class Snapshot:
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    ledger_error: str = ""  # why the ledger takes nothing now; "": it does
+    spooled: int = 0  # intervals that wait on this machine for the ledger
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
     undone: int = 0  # moves that another one took back, since start

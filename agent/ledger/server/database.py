@@ -22,7 +22,7 @@ from agent.ledger.errors import LedgerCorrupt
 from agent.ledger.file.instants import instant
 from agent.ledger.file.reading import Reading, translated_errors, where
 from agent.ledger.server.dialect import PostgresqlDialect
-from agent.ledger.server.sessions import Sessions, connect, settings_of_transaction
+from agent.ledger.server.sessions import Door, Sessions, settings_of_transaction
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -57,7 +57,8 @@ class ServerDatabase:
         self.lease_seconds = server.lease_seconds
         self.dialect = PostgresqlDialect(self.name)
         self._settings = settings_of_transaction(server, busy_seconds)
-        self._reading = Sessions(server, self.dialect, f"BEGIN {READ_ONLY}; {self._settings}")
+        self._door = Door(server)
+        self._reading = Sessions(self._door, self.dialect, f"BEGIN {READ_ONLY}; {self._settings}")
 
     @contextmanager
     def read(self) -> Iterator[Reading]:
@@ -131,7 +132,7 @@ class ServerDatabase:
         from agent.ledger.file.transaction import prepare_engine
 
         engine = create_engine(
-            "postgresql+psycopg://", creator=lambda: connect(self.server, autocommit=False),
+            "postgresql+psycopg://", creator=lambda: self._door.connect(autocommit=False),
             poolclass=QueuePool, pool_use_lifo=True, pool_pre_ping=True,
         )  # fmt: skip
         return prepare_engine(engine, self.dialect)

@@ -6,6 +6,8 @@ the same connection to others.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +21,7 @@ from connectors.postgresql.session.patience import LimitedConnection
 from connectors.postgresql.settings import NOTICES_A_DEAD_SERVER
 
 PATIENCE_SECONDS = 45.0  # for an answer of the server; longer than any lock is waited for
+REST_SECONDS = 1.0  # between two tries to reach a server that does not answer
 IDLE_MS = 60_000  # of a transaction whose agent says nothing: then the server ends it and frees its locks
 
 
@@ -49,18 +52,45 @@ def settings_of_transaction(server: LedgerServer, busy_seconds: float) -> str:
     )
 
 
+class Door:
+    """Opens sessions; a server that has just not answered is left alone for a moment. Safe from several threads."""
+
+    def __init__(self, server: LedgerServer) -> None:
+        """Nothing is opened yet."""
+        self._server = server
+        self._closed_until = -math.inf  # on the monotonic clock
+        self._why = ""
+
+    def connect(self, *, autocommit: bool) -> LimitedConnection:
+        """A new session.
+
+        Raises:
+            psycopg.OperationalError: the server does not answer, or did not a moment ago, or refuses the login.
+            SecretUnavailable: the password's place is empty.
+        """
+        # A sample makes a dozen calls. Each of them would wait for a silent network as long as a login may take, and
+        # the sample would come minutes late.
+        if time.monotonic() < self._closed_until:
+            raise psycopg.OperationalError(self._why)
+        try:
+            return connect(self._server, autocommit=autocommit)
+        except psycopg.OperationalError as error:
+            self._closed_until, self._why = time.monotonic() + REST_SECONDS, str(error)
+            raise
+
+
 class Sessions:
     """Sessions that read, each for one thread at a time; the one that was used last comes first."""
 
-    def __init__(self, server: LedgerServer, dialect: PostgresqlDialect, begin: str) -> None:
+    def __init__(self, door: Door, dialect: PostgresqlDialect, begin: str) -> None:
         """Nothing is opened yet.
 
         Args:
-            server: where and who.
+            door: opens sessions.
             dialect: for errors.
             begin: what begins a transaction that reads.
         """
-        self._server, self._dialect, self._begin = server, dialect, begin
+        self._door, self._dialect, self._begin = door, dialect, begin
         self._free: list[LimitedConnection] = []
 
     @contextmanager
@@ -90,6 +120,6 @@ class Sessions:
                     session.close()
                 else:
                     return session
-            session = connect(self._server, autocommit=True)
+            session = self._door.connect(autocommit=True)
             session.execute(self._begin)
             return session

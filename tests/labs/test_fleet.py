@@ -1,0 +1,76 @@
+"""Agents with a ledger on a server: what they do when it is away, and when another agent takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from agent.demo.server import PrivateServer, private_server
+from tests.labs.fleet import TABLES, Fleet
+from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
+
+pytestmark = [
+    pytest.mark.postgresql,
+    pytest.mark.slow,
+    pytest.mark.skipif(not installations(), reason="no PostgreSQL server here"),
+]
+PATIENCE = 30.0
+_NUMBERS = count(1)
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[Cluster, PrivateServer]]:
+    """That of the database and that of the ledger."""
+    newest = max(installations())
+    with ExitStack() as stack:
+        cluster = stack.enter_context(running_cluster(newest))
+        settings = {"fsync": "off", "autovacuum": "off", "shared_buffers": "16MB"}
+        yield cluster, stack.enter_context(private_server(installations()[newest], settings))
+
+
+@pytest.fixture
+def fleet(servers: tuple[Cluster, PrivateServer], tmp_path: Path) -> Iterator[Fleet]:
+    """Two tables to be moved, each of whose statements takes two seconds."""
+    cluster, ledger = servers
+    name = f"ledger_{next(_NUMBERS)}"
+    ledger.run("createdb", "-h", str(ledger.folder), "-U", "postgres", name)
+    with cluster.database() as dbname:
+        made = Fleet(cluster=cluster, dbname=dbname, ledger=ledger, ledger_database=name, folder=tmp_path)
+        made.build(seconds=2.0)
+        made.approve_moves()
+        yield made
+
+
+def test_a_ledger_that_is_away(fleet: Fleet) -> None:
+    """What runs ends, nothing follows, samples go on and none is lost; then both moves are done, each once."""
+    with fleet.agent("one") as agent:
+        wait_until(lambda: fleet.begun() == 1, "the first statement", PATIENCE)
+        fleet.ledger.stop("immediate")
+        wait_until(lambda: len(fleet.moved()) == 1, "its end", PATIENCE)
+        wait_until(lambda: 'ledger_up{database="real"} 0.0' in fleet.scrape("one"), "the metric", PATIENCE)
+        wait_until(lambda: spooled(fleet) >= 6, "intervals that wait", PATIENCE)
+        metrics = fleet.scrape("one")
+        assert 'hotplace_up{database="real",engine="postgresql"} 1.0' in metrics
+        assert fleet.scrape("one", "/healthz") == "alive\n"
+        assert (fleet.begun(), fleet.moved()) == (1, [TABLES[0]]), "the second move has not begun"
+        assert fleet.log("one").count("ledger away") == 1
+        fleet.ledger.start()
+        wait_until(lambda: fleet.moved() == [*TABLES], "the second move", PATIENCE)
+        wait_until(lambda: set(fleet.states()) <= {"placed", "settling"}, "what the ledger says", PATIENCE)
+        wait_until(lambda: spooled(fleet) == 0, "what waited", PATIENCE)
+        assert agent.poll() is None
+    assert fleet.begun() == 2, "each statement was sent once"
+    assert fleet.answer("audit", "verify")["ok"]
+    rows = fleet.in_ledger("SELECT ended_at, seconds FROM hotplace.work ORDER BY ended_at")
+    assert len({ended for ended, _ in rows}) == len(rows), "no interval came twice"
+
+
+def spooled(fleet: Fleet) -> int:
+    """Intervals that wait on the agent's machine, by its metric; -1: it says nothing."""
+    start = 'hotplace_ledger_spooled_intervals{database="real"} '
+    found = [line for line in fleet.scrape("one").splitlines() if line.startswith(start)]
+    return int(float(found[0].removeprefix(start))) if found else -1
