@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from agent.cli.commands import COMMANDS
 from agent.web.schemas import ERROR, read_schema, schema_names
 
-OF_GROUPS = {"audit", "fleet", "notify", "rules"}  # commands whose commands have documents of their own
+OF_GROUPS = {"audit", "fleet", "ledger", "notify", "rules"}  # commands whose commands have documents of their own
 
 
 def command_of(arguments: Sequence[str]) -> str:

@@ -52,6 +52,7 @@ COMMANDS = {
         Group.SET_UP,
         "Print or write what belongs around hotplace: logins, service, alerts, dashboard, manifests.",
     ),
+    "ledger": Listed("setting_up.ledger", Group.SET_UP, "A ledger that several agents share on PostgreSQL: its roles."),
     "notify": Listed(
         "setting_up.notify", Group.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
     ),

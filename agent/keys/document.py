@@ -26,6 +26,11 @@ class Signable(Protocol):
     namespace: ClassVar[str]
 
     @property
+    def database(self) -> str:
+        """The database that it is about, by its name in the configuration."""
+        ...
+
+    @property
     def text(self) -> str:
         """What is signed, letter by letter."""
         ...

@@ -1,6 +1,9 @@
 """Who may sign, and whether a signature is theirs: ``ssh-keygen -Y verify`` with a file of allowed signers.
 
-The format of that file and its options (``valid-before``, ``namespaces`` ...): ssh-keygen(1), "ALLOWED SIGNERS".
+The format of that file and its options (``valid-before``, ``namespaces`` ...): ssh-keygen(1), "ALLOWED SIGNERS". The
+principals of a line are a person and, where he may sign for some databases only, these::
+
+    anna,database:shop,database:crm_* ssh-ed25519 AAAA...
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from connectors.base import HotplaceError
 PROGRAM = "ssh-keygen"
 TIMEOUT_SECONDS = 10.0
 MOST_SIGNATURE_BYTES = 64 * 1024
+OF_DATABASE = "database:"  # begins a principal that names a database, not a person
 KEY = re.compile(r"\b(SHA256:[A-Za-z0-9+/]{20,})")
 
 
@@ -84,14 +88,15 @@ class Signers:
                 raise SignatureInvalid(
                     f"no key in {self.path} has made this signature", advice="Its owner has to add the signer's key."
                 )
-            who = found[0].split(",")[0]  # a line may list several principals for one key
-            done = _run("verify", *common, "-I", who, "-n", document.namespace, document=document.text)
+            who, *others = ",".join(found).split(",")  # a line may list several principals for one key
+            only = ", ".join(name for name in (who, *others) if name.startswith(OF_DATABASE))
+            # ssh-keygen compares patterns of principals itself: the database takes the place of the person.
+            principal = f"{OF_DATABASE}{document.database}" if only else who
+            done = _run("verify", *common, "-I", principal, "-n", document.namespace, document=document.text)
         key = KEY.search(done.stdout)
         if done.returncode or key is None:
-            raise SignatureInvalid(
-                f"the signature by {who} does not fit this document: {_last_line(done.stderr or done.stdout)}",
-                advice=_SIGN_AGAIN,
-            )
+            signer, why = f"{who} ({only})" if only else who, _last_line(done.stderr or done.stdout)
+            raise SignatureInvalid(f"the signature by {signer} does not fit this document: {why}", advice=_SIGN_AGAIN)
         return Signature(who, key[1], armored)
 
 

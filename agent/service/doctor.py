@@ -47,7 +47,7 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
     Returns:
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
-    findings = [packages_finding(), *ledger_findings(config.ledger), approval_finding(config.signers)]
+    findings = [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
     findings += policy_findings(database)
     watching = list(_examine_watching(database, clock))
     if database.move_connection is None:
@@ -69,6 +69,16 @@ def packages_finding() -> Finding:
         "Install hotplace into a virtual environment of its own, and unset PYTHONPATH.",
         values=foreign,
     )
+
+
+def _ledger_findings(config: Config) -> Iterator[Finding]:
+    yield from ledger_findings(config.ledger, [database.name for database in config.databases])
+    if config.ledger.postgresql is not None and config.signers is None:
+        yield Finding.warning(
+            "ledger_approvals",
+            "the ledger is on a server and approvals are plain: every login that may approve there can let moves run",
+            "approval: signed lets this agent believe signatures by people's own SSH keys only",
+        )
 
 
 def approval_finding(allowed_signers: Path | None) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,13 +15,13 @@ from connectors.installing import install_command
 TIMEOUT_SECONDS = 5.0  # for a lock; doctor asks for none that is ever kept long
 
 
-def ledger_findings(config: LedgerConfig) -> Iterator[Finding]:
-    """Every finding about the ledger."""
+def ledger_findings(config: LedgerConfig, databases: Collection[str] = ()) -> Iterator[Finding]:
+    """Every finding about the ledger; on a server also whether its teams own these databases."""
     if config.postgresql is None:
         yield ledger_finding(config.path)
         return
     try:
-        yield from _server_findings(config.postgresql)
+        yield from _server_findings(config.postgresql, databases)
     except ModuleNotFoundError:
         remedy = install_command("postgresql")
         yield Finding.error("ledger_server", "a ledger on PostgreSQL needs psycopg", remedy)
@@ -48,7 +48,7 @@ def ledger_finding(path: Path) -> Finding:
     return Finding.ok("ledger_path", f"the ledger {path} can be written")
 
 
-def _server_findings(server: LedgerServer) -> Iterator[Finding]:
+def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterator[Finding]:
     """Version, privileges, and whether what the server has acknowledged survives its machine."""
     from agent.ledger.server.checks import may_write, missing_privileges, unsafe_settings
     from agent.ledger.server.database import ServerDatabase
@@ -58,7 +58,7 @@ def _server_findings(server: LedgerServer) -> Iterator[Finding]:
         revision = read_revision(database)
         with database.read() as reading:
             version = str(reading.scalar("SHOW server_version"))
-            missing = missing_privileges(reading, server, made=bool(revision))
+            missing = missing_privileges(reading, server, databases, made=bool(revision))
             unsafe = unsafe_settings(reading)
             writable = may_write(reading)
     values = {"ledger": server.name, "version": version, "revision": revision}

@@ -124,7 +124,7 @@ def servers_session(request: pytest.FixtureRequest) -> Callable[[LedgerServer], 
 
         def run(sql: str, *values: object) -> int:
             with servers.session(place.dbname) as dba:
-                dba.execute(f"SET search_path = {place.schema_name}")
+                dba.execute(f"SET search_path = {place.schema_name}; SET session_replication_role = replica")
                 text = re.sub(r"(?<== )x'(?=\d)", r"'\\x", sql.replace("%", "%%").replace("?", "%s"))
                 return dba.execute(text.encode(), values).rowcount
 

@@ -15,9 +15,11 @@ from agent.demo.server import PrivateServer, private_server
 from agent.ledger.file.schema import metadata
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.server.opening import bring_up_to_date
+from agent.ledger.server.roles import grants_script
 from tests.labs.postgresql import installations
 
 TEMPLATE, SHARED = "ledger_template", "ledger_of_tests"
+AGENT = "agent_of_tests"  # with the grants of an agent, for all databases: no owner, no superuser
 SETTINGS = {
     "fsync": "off",  # nothing here survives the machine; what is durable is asked of synchronous_commit
     "autovacuum": "off",
@@ -53,7 +55,7 @@ class LedgerServers:
         with self.session(SHARED) as dba:
             dba.execute(f"SET search_path = {place.schema_name}; {tables}".encode())
             dba.execute(_RESTART, [place.schema_name])
-        return place
+        return place.model_copy(update={"user": AGENT})
 
     @contextmanager
     def database(self, template: str = TEMPLATE) -> Iterator[LedgerServer]:
@@ -83,4 +85,7 @@ def running_servers() -> Iterator[LedgerServers]:
             database.close()
         with servers.session() as dba:
             dba.execute(_CREATE.format(sql.Identifier(SHARED), sql.Identifier(TEMPLATE)))
+        with servers.session(SHARED) as dba:
+            dba.execute(grants_script("hotplace", {}).encode())
+            dba.execute(f"CREATE ROLE {AGENT} LOGIN; GRANT hotplace_agent, hotplace_all TO {AGENT}".encode())
         yield servers

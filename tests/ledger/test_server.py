@@ -28,7 +28,7 @@ from connectors.base import Retry
 from connectors.findings import Severity
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, open_ledger, stored
-from tests.ledger.servers import LedgerServers
+from tests.ledger.servers import TEMPLATE, LedgerServers
 
 pytestmark = ON_SERVER
 
@@ -129,13 +129,13 @@ def test_an_intent_waits_for_the_disk_and_a_sample_does_not(
     """Whatever the site has set for all its sessions; a level above the usual one stays."""
     database = ServerDatabase(server, busy_seconds=1.0)
     with servers.session() as dba:
-        dba.execute(f"ALTER ROLE postgres SET synchronous_commit = {usual}".encode())
+        dba.execute(f"ALTER ROLE {server.user} SET synchronous_commit = {usual}".encode())
         try:
             for durable, level in ((True, expected), (False, "off")):
                 with database.write(durable=durable) as transaction:
                     assert transaction.scalar("SHOW synchronous_commit") == level
         finally:
-            dba.execute("ALTER ROLE postgres RESET synchronous_commit")
+            dba.execute(f"ALTER ROLE {server.user} RESET synchronous_commit".encode())
             database.close()
 
 
@@ -308,7 +308,7 @@ def test_an_older_ledger_is_brought_up_to_date(
         assert found is not None
         assert found[1] == {"kept": 1}
         approved(ledger)
-    with servers.session(unmade.dbname) as migrated, servers.session(servers.emptied().dbname) as made_at_once:
+    with servers.session(unmade.dbname) as migrated, servers.session(TEMPLATE) as made_at_once:
         assert _definitions(migrated) == _definitions(made_at_once)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 from agent.ledger import Ledger, LedgerMissing, MoveRow, StepState, Untrusted
 from agent.ledger.chain.anchors import AnchorFile, find_anchors
 from agent.ledger.chain.links import link_hash
+from agent.ledger.file.database import FileDatabase
+from agent.ledger.server.database import ServerDatabase
+from agent.ledger.store.database import Database
 from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper, approved, stored
+from tests.ledger.conftest import Tamper, approved, file_under, stored
 
 UNDER_WAY = (MoveState.PRECHECK, MoveState.RUNNING)
 
@@ -32,9 +36,17 @@ def send(ledger: Ledger, row: MoveRow) -> int:
     return ledger.moves.step_intent(row.id, 0, row.move.route.steps[0].sql)
 
 
+def as_owner(ledger: Ledger) -> Database:
+    """What holds the ledger, for one who may change all of it."""
+    database = ledger._database
+    if isinstance(database, ServerDatabase):
+        return ServerDatabase(database.server.model_copy(update={"user": "postgres"}), busy_seconds=5.0)
+    return FileDatabase(file_under(ledger).path)
+
+
 def rechain(ledger: Ledger, change: Callable[[dict[str, Any]], None]) -> None:
     """Write the whole chain again, so that it fits in itself, as a process of the same user could."""
-    with ledger._database.write() as transaction:
+    with closing(as_owner(ledger)) as database, database.write() as transaction:
         previous = "0" * 64
         for found in list(transaction.rows("SELECT * FROM audit", then="ORDER BY id")):
             row = found._asdict()

@@ -12,6 +12,7 @@ from pathlib import Path
 from agent.config import Config, load
 from agent.execution.hooks import MoveEvent
 from agent.ledger import ApprovalRule, Ledger
+from agent.ledger.store.opening import BUSY_SECONDS
 from agent.service.watch import Watch
 from connectors.simulated.server.saved import content_of, restore
 from connectors.simulated.server.world import World, shared_world
@@ -29,6 +30,8 @@ class Site:
     dry_run: bool = False
     level: str = "propose"
     signers: Path | None = None  # who may sign; None: approvals are plain
+    ledger: str = "{path: ledger.db}"  # the configuration's part
+    busy_seconds: float = BUSY_SECONDS  # how long its ledger waits for a lock
     policy: str = ""
     fast_tier: str = ""  # more about the tier, as "written_per_day: 1 TB"
     slow_tier: str = ""
@@ -46,7 +49,7 @@ class Site:
 level: {self.level}
 {signed}
 dry_run: {str(self.dry_run).lower()}
-ledger: {{path: ledger.db}}
+ledger: {self.ledger}
 databases:
   - name: sim
     engine: simulated
@@ -84,7 +87,9 @@ databases:
         """One agent's life. A crash (any exception) ends it without a word to the ledger."""
         config = self.config
         rule = ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
-        ledger = Ledger.open(config.ledger.path, self.clock, rule=rule)
+        ledger = Ledger.open(
+            config.ledger.place, self.clock, anchors=config.ledger.anchors, rule=rule, busy_seconds=self.busy_seconds
+        )
         watch = Watch(
             config.database(), ledger, self.clock, level=config.level, dry_run=config.dry_run, listener=self._hear
         )

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 from agent.ledger.chain.anchors import Anchor, AnchorFile, anchor_fault, send_to_system_log
 from agent.ledger.chain.links import AUDIT, AUDIT_HEAD, CREATED, GENESIS, hash_of_row, link_hash
 from agent.ledger.chain.verification import Verification, first_since
-from agent.ledger.file.reading import Condition, Row, bounded, where
+from agent.ledger.errors import LedgerReadOnly
+from agent.ledger.file.reading import Condition, Row, Sight, bounded, where
 from agent.ledger.rows import AuditReport, AuditRow
 from agent.ledger.store.database import Database
 from connectors.base import Clock
@@ -148,12 +149,18 @@ class AuditChain:
 
         Raises:
             LedgerCorrupt: the file itself is damaged.
+            LedgerReadOnly: the login sees only what its teams own, and so no whole chain.
         """
         # The file before the chain: rows read from a damaged page would be reported as tampering, and an operator would
         # look for a culprit instead of a disk.
         if since is None and (damage := self._database.find_damage()):
             raise self._database.corrupt(damage)
         with self._database.read() as reading:
+            if reading.dialect.sight(reading) is Sight.OWN:
+                raise LedgerReadOnly(
+                    "this login sees only what its teams own of the audit chain, so it cannot check the whole of it",
+                    advice="Run it where the agent runs: agents see the whole chain.",
+                )
             return Verification(reading, since).report()
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from agent.ledger.chain.links import APPROVED, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
-from agent.ledger.file.reading import Reading, Row, in_parts, one_of, where
+from agent.ledger.file.reading import Reading, Row, Sight, in_parts, one_of, where
 from agent.ledger.rows import AuditReport
 
 AT_ONCE = 50  # proposals: their texts are long
@@ -33,6 +33,7 @@ class Verification:
         self._before = 0 if since is None else first_since(reading, since) - 1  # rows that are taken as they are
         self._walk = LinkWalk(reading, self._before)
         self._states = MoveStates()
+        self._sees_all = reading.dialect.sight(reading) is Sight.ALL
 
     def report(self) -> AuditReport:
         """What was found: the first fault, or that all fits."""
@@ -50,7 +51,8 @@ class Verification:
 
     def _sentence(self) -> str:
         if not self._before:
-            return f"all {self._rows} audit rows fit"
+            of_all = "" if self._sees_all else ", and the proposals of this login's teams"
+            return f"all {self._rows} audit rows fit{of_all}"
         return (
             f"the last {self._rows} of {self._walk.last} audit rows fit, which is all since {self._since:%F %T %Z}; "
             "hotplace audit verify checks the whole chain"
@@ -75,7 +77,8 @@ class Verification:
             if row.approved_digest != approved and (approved or not self._older(row)):
                 yield f"{name} is marked approved in a way that the audit chain does not hold"
         for event, number in digests:
-            if event == STORED and number not in seen:
+            # Where other teams' proposals are hidden, the chain speaks of some that are not seen.
+            if event == STORED and number not in seen and self._sees_all:
                 yield f"{subject_of('proposal', number)} was removed"
 
     def _move_faults(self) -> Iterator[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger.errors import LedgerCorrupt, LedgerError, corrupt, translate_error
-from agent.ledger.file.reading import Condition, Reading, translated_errors, where
+from agent.ledger.file.reading import Condition, Reading, Sight, translated_errors, where
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -59,6 +59,11 @@ class SqliteDialect:
     def like_file_name(self, column: str, pattern: str) -> Condition:
         """Whether a column matches a pattern with ``*``, ``?`` and ``[...]``."""
         return where(f"{column} GLOB ?", pattern.replace("[!", "[^"))
+
+    def sight(self, reading: Reading) -> Sight:
+        """All: who may open the file sees it."""
+        del reading
+        return Sight.ALL
 
     def insert(self, driver: sqlite3.Connection, sql: str, values: list[object]) -> int:
         """The number that the row got."""

@@ -11,6 +11,7 @@ from collections import namedtuple
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
+from enum import Enum, auto
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -55,6 +56,14 @@ def one_of(column: str, values: Collection[object]) -> Condition:
     return Condition(f"{column} IN ({', '.join('?' * len(values))})", tuple(values))
 
 
+class Sight(Enum):
+    """What a login sees of a ledger that may be divided among teams."""
+
+    ALL = auto()
+    OWN_AND_CHAIN = auto()  # what belongs to its databases, and the whole audit chain
+    OWN = auto()  # what belongs to its databases
+
+
 class Dialect(Protocol):
     """What the two kinds of databases say differently. The rooms write SQLite's SQL, in what both have in common."""
 
@@ -73,6 +82,10 @@ class Dialect(Protocol):
 
     def like_file_name(self, column: str, pattern: str) -> Condition:
         """Whether a column matches a pattern with ``*``, ``?`` and ``[...]``, upper and lower case told apart."""
+        ...
+
+    def sight(self, reading: Reading) -> Sight:
+        """What the login that reads can see."""
         ...
 
     def insert(self, driver: Any, sql: str, values: list[object]) -> int:  # noqa: ANN401  # DB-API

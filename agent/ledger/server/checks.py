@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from agent.config.ledger import LedgerServer
 from agent.ledger.file.reading import Reading, where
 from agent.ledger.file.schema import metadata
+from agent.ledger.server.roles import is_divided, role_faults
 
 NEEDED = ("SELECT", "INSERT", "UPDATE", "DELETE")
 MUST_BE_ON = ("fsync", "full_page_writes")
 
 
-def missing_privileges(reading: Reading, server: LedgerServer, *, made: bool) -> list[tuple[str, str]]:
+def missing_privileges(
+    reading: Reading, server: LedgerServer, databases: Collection[str], *, made: bool
+) -> list[tuple[str, str]]:
     """What the user lacks, each with the statement that gives it.
 
     Args:
         reading: of the ledger.
         server: whose user it is.
+        databases: that the user works for.
         made: the tables are there.
     """
     schema, user = server.schema_name, f'"{server.user}"'
@@ -31,6 +35,8 @@ def missing_privileges(reading: Reading, server: LedgerServer, *, made: bool) ->
         return (
             [] if may else [(f"CREATE on the schema {schema}", f'GRANT CREATE, USAGE ON SCHEMA "{schema}" TO {user};')]
         )
+    if is_divided(reading, schema):
+        return list(role_faults(reading, schema, server.user, databases))
     return list(_on_tables(reading, schema, user))
 
 

@@ -10,8 +10,9 @@ from itertools import count
 import psycopg
 
 from agent.ledger.errors import LedgerError
-from agent.ledger.file.reading import Condition, where
+from agent.ledger.file.reading import Condition, Reading, Sight, where
 from agent.ledger.server.errors import translate_server_error
+from agent.ledger.server.roles import sight_of
 
 ROWS_IN_A_PIECE = 200  # of a long answer: proposals have texts of megabytes
 _CURSORS = count(1)
@@ -49,6 +50,10 @@ class PostgresqlDialect:
     def like_file_name(self, column: str, pattern: str) -> Condition:
         """Whether a column matches a pattern with ``*``, ``?`` and ``[...]``."""
         return where(f"{column} ~ ?", "".join(("^(?:", *map(_as_regex, _GLOB_PARTS.findall(pattern)), ")$")))
+
+    def sight(self, reading: Reading) -> Sight:
+        """What the policies of ``grants.sql`` leave to the login."""
+        return sight_of(reading)
 
     def insert(self, driver: psycopg.Connection, sql: str, values: list[object]) -> int:
         """The number that the row got."""

@@ -25,6 +25,8 @@ _BY_STATE: dict[str, tuple[type[LedgerError], str, str]] = {
     "25006": (LedgerReadOnly, "cannot be written: the server is a standby, or read-only",
               "Name the primary: hosts in a list with target_session_attrs are not needed, its own name is."),
     "42501": (LedgerReadOnly, "lacks a privilege", "Run hotplace doctor: it prints the GRANT."),
+    "42P01": (LedgerReadOnly, "is hidden from this user",
+              "Make it a member of one of the ledger's roles; hotplace ledger grants prints how."),
     "3D000": (LedgerMissing, "names no database of the server", "Create it, or correct dbname."),
     "28P01": (LedgerUnreachable, "refuses the login", "Check the user and where its password comes from."),
     "28000": (LedgerUnreachable, "refuses the login",

@@ -12,7 +12,7 @@ from agent.ledger.file.revisions import HEAD, VERSION_TABLE
 from agent.ledger.server.database import ServerDatabase
 
 if TYPE_CHECKING:
-    from sqlalchemy import CursorResult
+    from sqlalchemy import Connection, CursorResult
 
 OURS = "audit_head"  # a table that every revision has, besides that of the version
 LOCK_OPENING = "SELECT pg_advisory_xact_lock(1752134768, hashtext('opening'))"
@@ -38,11 +38,27 @@ def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
                 f"there is no ledger at {database.name}", advice="Start hotplace once, or correct ledger.postgresql."
             )
         if found:
-            migrate(transaction.core)
+            _migrate(database, transaction.core)
         else:
             _require_schema(database, transaction.core.exec_driver_sql)
             create_tables(transaction.core)
     return found
+
+
+def _migrate(database: ServerDatabase, connection: Connection) -> None:
+    """Bring the tables up to date.
+
+    Raises:
+        LedgerReadOnly: they belong to another role.
+    """
+    try:
+        migrate(connection)
+    except LedgerReadOnly as error:
+        raise LedgerReadOnly(
+            f"the tables of the ledger {database.name} are older than this hotplace, and its user may not change them",
+            advice="Run hotplace rules list once with a login that is a member of the owner's role, then what hotplace "
+            "ledger grants prints.",
+        ) from error
 
 
 def _require_schema(database: ServerDatabase, execute: Callable[[str], CursorResult[Any]]) -> None:

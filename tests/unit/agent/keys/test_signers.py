@@ -54,6 +54,24 @@ def test_each_fact_is_signed(signers: Signers, anna: Person, change: dict[str, o
         signers.verify(DOCUMENT, anna.sign(other.text))
 
 
+@pytest.mark.parametrize(
+    ("principals", "databases"),
+    [("anna,database:main", ["main"]), ("anna,database:m*,database:crm", ["main", "m2", "crm"]), ("anna", ["any"])],
+)
+def test_a_key_may_count_for_some_databases_only(
+    signers: Signers, anna: Person, principals: str, databases: list[str]
+) -> None:
+    """Those that its line names as principals, by patterns; without any of them it counts for all."""
+    signers.path.write_text(anna.line.replace("anna", principals, 1))
+    for name in databases:
+        document = replace(DOCUMENT, database=name)
+        assert signers.verify(document, anna.sign(document.text)).who == "anna"
+    if principals != "anna":
+        other = replace(DOCUMENT, database="hr")
+        with pytest.raises(SignatureInvalid, match=r"by anna \(database:m.*\) does not fit"):
+            signers.verify(other, anna.sign(other.text))
+
+
 def test_a_name_cannot_pass_for_another_line() -> None:
     """Line breaks in names are escaped; the same instant in another zone is the same document."""
     trick = replace(DOCUMENT, database="main\nproposal: 4")

@@ -1,0 +1,260 @@
+-- Divides a ledger on PostgreSQL among roles, so that the server refuses what only the program would refuse otherwise.
+--
+--   @schema@_owner     owns schema and tables; what logs in to migrate them after an upgrade is a member of it
+--   @schema@_reader    reads what belongs to the databases of its teams
+--   @schema@_approver  reads, and decides: approve, reject, strike, pause, cancel, pin, close
+--   @schema@_agent     reads, proposes, carries out, and keeps what it has measured; it reads the whole audit chain
+--
+-- A team is a role too; table "teams" says which databases it owns ("*": all). A login is a member of one of the roles
+-- above and of its team. Nobody may change or remove a row of the audit chain, a signature, a stored proposal or an
+-- outcome, and the chain takes only the row that follows its last one.
+--
+-- Run by: a superuser, or an administrator who may create roles. Since: PostgreSQL 13. Run it again after each upgrade of
+-- hotplace: it takes back all that was granted on the ledger before, and states the whole of it.
+
+BEGIN;
+SET LOCAL search_path = "@schema@", pg_catalog, pg_temp;
+
+-- Roles and owner ----------------------------------------------------------------------------------------------------
+
+DO $$
+DECLARE
+    each text;
+BEGIN
+    FOREACH each IN ARRAY ARRAY['@schema@_owner', '@schema@_reader', '@schema@_approver', '@schema@_agent'] LOOP
+        IF to_regrole(each) IS NULL THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', each);
+        END IF;
+    END LOOP;
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        EXECUTE format('GRANT %I TO CURRENT_USER', '@schema@_owner');
+    END IF;
+    ALTER SCHEMA "@schema@" OWNER TO "@schema@_owner";
+    FOR each IN SELECT relname FROM pg_class WHERE relnamespace = '@schema@'::regnamespace AND relkind IN ('r', 'p') LOOP
+        EXECUTE format('ALTER TABLE %I OWNER TO %I', each, '@schema@_owner');
+    END LOOP;
+END $$;
+GRANT "@schema@_reader" TO "@schema@_approver", "@schema@_agent";
+
+CREATE TABLE IF NOT EXISTS teams (team text NOT NULL, database text NOT NULL, PRIMARY KEY (team, database));
+ALTER TABLE teams OWNER TO "@schema@_owner";
+
+-- Everything granted before is taken back, and every policy ----------------------------------------------------------
+
+DO $$
+DECLARE
+    each record;
+BEGIN
+    FOR each IN
+        SELECT DISTINCT CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS name
+          FROM (SELECT (aclexplode(relacl)).grantee, relowner FROM pg_class
+                 WHERE relnamespace = '@schema@'::regnamespace
+                 UNION ALL
+                SELECT (aclexplode(attacl)).grantee, relowner FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+                 WHERE relnamespace = '@schema@'::regnamespace) AS granted
+         WHERE grantee <> relowner
+    LOOP
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA "@schema@" FROM %s', each.name);  -- their columns too
+        EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA "@schema@" FROM %s', each.name);
+    END LOOP;
+    FOR each IN
+        SELECT DISTINCT CASE WHEN grantee = 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS name
+          FROM pg_namespace, aclexplode(nspacl)
+         WHERE nspname = '@schema@' AND grantee <> nspowner
+    LOOP
+        EXECUTE format('REVOKE ALL ON SCHEMA "@schema@" FROM %s', each.name);
+    END LOOP;
+    FOR each IN SELECT tablename, policyname FROM pg_policies WHERE schemaname = '@schema@' LOOP
+        EXECUTE format('DROP POLICY %I ON %I', each.policyname, each.tablename);
+    END LOOP;
+END $$;
+
+-- Functions. Each has a search path of its own: a caller's would let him put a table of his in the place of ours -------
+
+CREATE OR REPLACE FUNCTION own_databases() RETURNS text[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+    SELECT coalesce(array_agg(t.database), '{}')
+      FROM teams AS t JOIN pg_roles AS r ON r.rolname = t.team
+     WHERE pg_has_role(session_user, r.oid, 'MEMBER')
+$$;
+
+-- The database that a standing rule is for; the caller may not see the row that says so.
+CREATE OR REPLACE FUNCTION database_of_rule(rule text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+    SELECT facts::jsonb #>> '{limits,database}' FROM audit
+     WHERE subject = rule AND event = 'rule.proposed' ORDER BY id LIMIT 1
+$$;
+
+-- Whether an audit row is about a database of the caller's; tables are asked as the caller, and so by his own policies.
+CREATE OR REPLACE FUNCTION concerns(subject text, event text, facts text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+    SELECT '*' = ANY (own_databases()) OR CASE
+        WHEN event IN ('ledger.created', 'ledger.migrated') THEN true
+        WHEN event = 'rule.proposed' THEN (facts::jsonb #>> '{limits,database}') = ANY (own_databases())
+        WHEN subject ~ '^rule [0-9]+$' THEN database_of_rule(subject) = ANY (own_databases())
+        WHEN subject ~ '^proposal [0-9]{1,9}$' THEN
+            EXISTS (SELECT FROM proposals AS p WHERE p.id = substr(subject, 10)::integer)
+        WHEN subject ~ '^move [0-9]{1,9}$' THEN EXISTS (SELECT FROM moves AS m WHERE m.id = substr(subject, 6)::integer)
+        WHEN subject ~ '^step [0-9]{1,9}$' THEN EXISTS (SELECT FROM steps AS s WHERE s.id = substr(subject, 6)::integer)
+        WHEN subject ~ '^ask [0-9]{1,9}$' THEN EXISTS (SELECT FROM asks AS a WHERE a.id = substr(subject, 5)::integer)
+        ELSE EXISTS (SELECT FROM unnest(own_databases()) AS d WHERE subject = d OR starts_with(subject, d || ' '))
+    END
+$$;
+
+-- Whether a person's decision may be written so. Agents of all teams read these rows, so their form is checked here.
+CREATE OR REPLACE FUNCTION is_decision(event text, facts text) RETURNS boolean
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
+    SELECT octet_length(facts) < 200000 AND CASE
+        WHEN event = 'proposal.approved' THEN
+            facts::jsonb ?& ARRAY['who', 'digest'] AND jsonb_typeof(facts::jsonb -> 'moves') = 'array'
+            AND NOT facts::jsonb ?| ARRAY['rule', 'covered_by']
+        WHEN event = 'proposal.signed' THEN
+            facts::jsonb ?& ARRAY['who', 'key', 'digest', 'sequence', 'signature']
+            AND jsonb_typeof(facts::jsonb -> 'moves') = 'array'
+        WHEN event IN ('proposal.rejected', 'moves.expired') THEN
+            NOT facts::jsonb ? 'moves' AND event = 'proposal.rejected'
+            OR jsonb_typeof(facts::jsonb -> 'moves') = 'array'
+        WHEN event IN ('proposal.expired', 'proposal.finished') THEN jsonb_typeof(facts::jsonb) = 'object'
+        WHEN event IN ('move.struck', 'move.cancelled') THEN
+            facts::jsonb ->> 'to' IN ('rejected', 'cancelled', 'skipped')
+        WHEN event IN ('move.asked.pause', 'move.asked.resume', 'move.asked.cancel') THEN NOT facts::jsonb ? 'to'
+        WHEN event = 'rule.signed' THEN facts::jsonb ?& ARRAY['who', 'key', 'sequence', 'signature']
+        WHEN event IN ('rule.opened', 'rule.closed') THEN facts::jsonb ?& ARRAY['who', 'origin']
+        WHEN event IN ('pin.set', 'pin.removed', 'space.closed', 'space.opened') THEN
+            jsonb_typeof(facts::jsonb) = 'object'
+        ELSE false
+    END
+$$;
+
+-- Whether the chain ends with this row.
+CREATE OR REPLACE FUNCTION ends_chain(last_id integer, last_hash text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+    SELECT EXISTS (SELECT FROM audit WHERE id = last_id AND hash = last_hash)
+       AND NOT EXISTS (SELECT FROM audit WHERE id > last_id)
+$$;
+
+-- Takes a row into the chain only if it follows the last one and has the hash of its content.
+CREATE OR REPLACE FUNCTION extend_chain() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+DECLARE
+    head audit_head;
+    content text;
+BEGIN
+    SELECT * INTO head FROM audit_head WHERE id = 1 FOR UPDATE;
+    content := concat('[', NEW.id, ',', NEW.at, ',', to_json(NEW.actor), ',', to_json(NEW.event), ',',
+                      to_json(NEW.subject), ',', to_json(NEW.facts), ',', to_json(NEW.previous), ']');
+    IF NEW.id <> coalesce(head.last_id, 0) + 1 OR NEW.previous <> coalesce(head.hash, repeat('0', 64)) THEN
+        RAISE check_violation USING MESSAGE = format('audit row %s does not follow the last one', NEW.id);
+    ELSIF NEW.hash <> encode(sha256(convert_to(content, 'UTF8')), 'hex') THEN
+        RAISE check_violation USING MESSAGE = format('audit row %s does not have the hash of its content', NEW.id);
+    END IF;
+    INSERT INTO audit_head (id, last_id, hash) VALUES (1, NEW.id, NEW.hash)
+        ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id, hash = excluded.hash;
+    RETURN NEW;
+END $$;
+
+DROP TRIGGER IF EXISTS extend_chain ON audit;
+CREATE TRIGGER extend_chain BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION extend_chain();
+
+DO $$
+DECLARE
+    each regprocedure;
+BEGIN
+    FOR each IN SELECT oid FROM pg_proc WHERE pronamespace = '@schema@'::regnamespace LOOP
+        EXECUTE format('ALTER FUNCTION %s OWNER TO %I', each, '@schema@_owner');
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', each);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', each, '@schema@_reader');
+    END LOOP;
+END $$;
+
+-- Rows: whose they are -----------------------------------------------------------------------------------------------
+
+DO $$
+DECLARE
+    each text;
+    own constant text := $own$
+        '*' = ANY ((SELECT own_databases())::text[]) OR database = ANY ((SELECT own_databases())::text[])
+    $own$;
+BEGIN
+    FOR each IN SELECT tablename FROM pg_tables
+        WHERE schemaname = '@schema@' AND tablename NOT IN ('teams', 'alembic_version')
+    LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each);
+    END LOOP;
+    FOR each IN SELECT c.table_name FROM information_schema.columns AS c
+        WHERE c.table_schema = '@schema@' AND c.column_name = 'database' AND c.table_name <> 'teams'
+    LOOP
+        EXECUTE format('CREATE POLICY of_own_databases ON %I TO "@schema@_reader" USING (%s)', each, own);
+    END LOOP;
+    CREATE POLICY of_own_proposals ON moves TO "@schema@_reader"
+        USING (EXISTS (SELECT FROM proposals AS p WHERE p.id = proposal_id));
+    FOREACH each IN ARRAY ARRAY['steps', 'outcomes', 'asks'] LOOP
+        EXECUTE format('CREATE POLICY of_own_moves ON %I TO "@schema@_reader" '
+                       'USING (EXISTS (SELECT FROM moves AS m WHERE m.id = move_id))', each);
+    END LOOP;
+END $$;
+
+-- Columns of several sets have no database. An agent looks at all sets before it drops one that none has any more.
+CREATE POLICY of_all_sets ON array_columns FOR SELECT TO "@schema@_agent" USING (true);
+CREATE POLICY of_own_sets ON shared_columns FOR SELECT TO "@schema@_reader"
+    USING (EXISTS (SELECT FROM array_columns AS a WHERE a.digest = shared_columns.digest));
+CREATE POLICY of_agents ON shared_columns FOR SELECT TO "@schema@_agent" USING (true);
+CREATE POLICY new_ones ON shared_columns FOR INSERT TO "@schema@_agent" WITH CHECK (true);
+CREATE POLICY unused_ones ON shared_columns FOR DELETE TO "@schema@_agent"
+    USING (NOT EXISTS (SELECT FROM array_columns AS a WHERE a.digest = shared_columns.digest));
+
+-- The chain: an agent checks all of its links, so it reads all rows.
+CREATE POLICY of_own_databases ON audit FOR SELECT TO "@schema@_reader" USING (concerns(subject, event, facts));
+CREATE POLICY whole_chain ON audit FOR SELECT TO "@schema@_agent" USING (true);
+CREATE POLICY acts ON audit FOR INSERT TO "@schema@_agent" WITH CHECK (concerns(subject, event, facts));
+CREATE POLICY decisions ON audit FOR INSERT TO "@schema@_approver"
+    WITH CHECK (is_decision(event, facts) AND concerns(subject, event, facts));
+CREATE POLICY where_it_ends ON audit_head FOR SELECT TO "@schema@_reader" USING (true);
+CREATE POLICY first_end ON audit_head FOR INSERT TO "@schema@_approver", "@schema@_agent"
+    WITH CHECK (id = 1 AND ends_chain(last_id, hash));
+CREATE POLICY next_end ON audit_head FOR UPDATE TO "@schema@_approver", "@schema@_agent"
+    USING (true) WITH CHECK (id = 1 AND ends_chain(last_id, hash));
+
+-- What has ended stays as it is, and a person who decides begins no move.
+CREATE POLICY only_results ON steps AS RESTRICTIVE FOR UPDATE TO "@schema@_agent"
+    USING (state = 'intended') WITH CHECK (true);
+CREATE POLICY only_decisions ON proposals AS RESTRICTIVE FOR UPDATE TO "@schema@_approver"
+    USING (state IN ('proposed', 'approved'))
+    WITH CHECK (state IN ('approved', 'rejected', 'expired', 'finished')
+                AND octet_length(concat(reason, decided_by, decided_from)) < 10000);
+CREATE POLICY only_decisions ON moves AS RESTRICTIVE FOR UPDATE TO "@schema@_approver"
+    USING (state IN ('proposed', 'approved'))
+    WITH CHECK (state IN ('approved', 'rejected', 'cancelled', 'skipped', 'expired') AND octet_length(reason) < 10000);
+CREATE POLICY short_texts ON asks AS RESTRICTIVE FOR INSERT TO "@schema@_approver"
+    WITH CHECK (octet_length(concat(kind, who, origin, reason, answer)) < 10000);
+CREATE POLICY short_texts ON pins AS RESTRICTIVE FOR INSERT TO "@schema@_approver"
+    WITH CHECK (octet_length(concat(pattern, who, reason)) < 10000);
+CREATE POLICY short_texts ON closed_spaces AS RESTRICTIVE FOR INSERT TO "@schema@_approver"
+    WITH CHECK (octet_length(concat(space, who, reason)) < 10000);
+
+-- Tables: what may be done with them ---------------------------------------------------------------------------------
+
+GRANT USAGE ON SCHEMA "@schema@" TO "@schema@_reader";
+GRANT SELECT ON ALL TABLES IN SCHEMA "@schema@" TO "@schema@_reader";
+REVOKE SELECT ON teams FROM "@schema@_reader";
+
+GRANT INSERT ON audit, asks, pins, closed_spaces TO "@schema@_approver", "@schema@_agent";
+GRANT DELETE ON pins, closed_spaces TO "@schema@_approver", "@schema@_agent";
+-- On the whole table, as its lock asks for; what may be written to it is said by its policies.
+GRANT INSERT, UPDATE ON audit_head TO "@schema@_approver", "@schema@_agent";
+GRANT UPDATE (state, reason, decided_at, decided_by, decided_from, approved_digest) ON proposals
+    TO "@schema@_approver", "@schema@_agent";
+GRANT UPDATE (state, reason, updated_at) ON moves TO "@schema@_approver", "@schema@_agent";
+GRANT USAGE ON SEQUENCE asks_id_seq, pins_id_seq TO "@schema@_approver", "@schema@_agent";
+
+GRANT INSERT ON proposals, moves, steps, outcomes, placements TO "@schema@_agent";
+GRANT UPDATE (attempts) ON moves TO "@schema@_agent";
+GRANT UPDATE (state, detail, ended_at) ON steps TO "@schema@_agent";
+GRANT UPDATE (answer) ON asks TO "@schema@_agent";
+GRANT UPDATE (placed_at) ON placements TO "@schema@_agent";
+GRANT INSERT, UPDATE, DELETE ON arrays, documents TO "@schema@_agent";
+GRANT INSERT, DELETE ON array_columns, shared_columns, history, work, statements TO "@schema@_agent";
+GRANT INSERT ON unit_slots TO "@schema@_agent";
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA "@schema@" TO "@schema@_agent";
+
+COMMIT;

@@ -1,0 +1,44 @@
+"""`hotplace ledger grants`: the script for a DBA, from the configuration alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.terminal.exit_codes import ExitCode
+from tests.cli.site import Site
+
+SERVER = {"postgresql": {"host": "/nowhere", "dbname": "d", "user": "u", "schema": "records"}, "anchors": "anchors"}
+
+
+@pytest.fixture
+def shared(site: Site) -> Site:
+    """A configuration whose ledger is on a server that is not asked."""
+    site.values["ledger"] = SERVER
+    site.write()
+    return site
+
+
+def test_the_script_names_schema_roles_and_teams(shared: Site) -> None:
+    """Of the configured schema; what a team owns stands in it, quoted."""
+    done = shared.good("ledger", "grants", "--team", "o'sales=shop, crm", "--team", "o'sales=web", "--json").document
+    assert done["teams"] == {"o'sales": ["shop", "crm", "web"]}
+    assert "SELECT 'o''sales', unnest(ARRAY['shop', 'crm', 'web'])" in done["script"]
+    assert 'CREATE ROLE "o\'sales" NOLOGIN' in done["script"]
+    assert "@" not in done["script"]
+    printed = shared.good("ledger", "grants").out
+    assert "SELECT 'records_all', unnest(ARRAY['*'])" in printed
+    assert 'ALTER SCHEMA "records" OWNER TO "records_owner"' in printed
+
+
+@pytest.mark.parametrize("team", ["sales", "=shop", "sales="])
+def test_a_team_without_name_or_database_is_refused(shared: Site, team: str) -> None:
+    """With what it should be."""
+    done = shared.run("ledger", "grants", "--team", team)
+    assert (done.code, "NAME=DATABASE,..." in done.err) == (ExitCode.USAGE, True)
+
+
+def test_a_file_has_no_roles(site: Site) -> None:
+    """The error says so, and where a server is named."""
+    done = site.run("ledger", "grants")
+    assert done.code == ExitCode.REFUSED
+    assert "ledger.postgresql" in done.err
