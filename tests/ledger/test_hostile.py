@@ -54,6 +54,9 @@ DELETE FROM outcomes
 DELETE FROM audit_head
 TRUNCATE audit_head
 DELETE FROM unit_slots
+DELETE FROM leases
+UPDATE leases SET database = 'sim'
+TRUNCATE leases
 UPDATE alembic_version SET version_num = 'v9999'
 SELECT * FROM teams
 INSERT INTO teams VALUES ('sales', '*')
@@ -288,6 +291,28 @@ def test_nothing_is_decided_for_another_team(attacked: Attacked, role: str) -> N
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 hostile.execute(statement.encode())
         assert (read_all(dba, "proposals"), read_all(dba, "moves"), read_all(dba, "audit")) == before
+
+
+def test_leases_and_tokens_are_the_agents_own(attacked: Attacked) -> None:
+    """Others write none; an agent writes those of its own team, whose tokens only rise and whose holders stay."""
+    attacked.ledger.leases.take("sim")
+    with attacked.divided.session() as dba:
+        before = read_all(dba, "leases")
+        for role in ("reader", "approver"):
+            with attacked.divided.session(user_of("sales", role)) as hostile:
+                for statement in ("UPDATE leases SET token = 9", "INSERT INTO leases SELECT * FROM leases"):
+                    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                        hostile.execute(statement.encode())
+        with attacked.divided.session("hr_agent") as hostile:
+            assert hostile.execute("UPDATE leases SET token = 9, session = 'x'").rowcount == 0
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                hostile.execute("INSERT INTO leases VALUES ('sim', 9, 'x', 'x', 1, 1)")
+        with attacked.divided.session("sales_agent") as hostile:
+            for change in ("token = token - 1", "session = 'x'", "token = token + 1, session = 'x'"):
+                with pytest.raises(psycopg.errors.CheckViolation):
+                    hostile.execute(f"UPDATE leases SET {change}".encode())
+        assert read_all(dba, "leases") == before
+    attacked.ledger.leases.renew("sim")
 
 
 @pytest.mark.parametrize("role", ["approver", "agent"])

@@ -156,6 +156,24 @@ END $$;
 DROP TRIGGER IF EXISTS extend_chain ON audit;
 CREATE TRIGGER extend_chain BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION extend_chain();
 
+-- A token only rises, and who takes a lease that another one holds waits until it has run out, by this server's clock.
+CREATE OR REPLACE FUNCTION keep_lease() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+DECLARE
+    left_seconds double precision := OLD.expires_at / 1e6 - extract(epoch FROM clock_timestamp());
+    changes_hands boolean := NEW.session NOT IN (OLD.session, '');
+BEGIN
+    IF NEW.token < OLD.token OR (changes_hands AND NEW.token = OLD.token) THEN
+        RAISE check_violation USING MESSAGE = format('the token of the lease of %s does not rise', OLD.database);
+    ELSIF changes_hands AND OLD.session <> '' AND left_seconds > 0 AND left_seconds <= OLD.seconds THEN
+        RAISE check_violation USING MESSAGE = format('the lease of %s is held by %s', OLD.database, OLD.holder);
+    END IF;
+    RETURN NEW;
+END $$;
+
+DROP TRIGGER IF EXISTS keep_lease ON leases;
+CREATE TRIGGER keep_lease BEFORE UPDATE ON leases FOR EACH ROW EXECUTE FUNCTION keep_lease();
+
 DO $$
 DECLARE
     each regprocedure;
@@ -254,6 +272,7 @@ GRANT UPDATE (answer) ON asks TO "@schema@_agent";
 GRANT UPDATE (placed_at) ON placements TO "@schema@_agent";
 GRANT INSERT, UPDATE, DELETE ON arrays, documents TO "@schema@_agent";
 GRANT INSERT, DELETE ON array_columns, shared_columns, history, work, statements TO "@schema@_agent";
+GRANT INSERT, UPDATE (token, holder, session, seconds, expires_at) ON leases TO "@schema@_agent";
 GRANT INSERT ON unit_slots TO "@schema@_agent";
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA "@schema@" TO "@schema@_agent";
 
