@@ -48,8 +48,8 @@ def predicted_seconds(move: ProposedMove) -> float | None:
 class Used:
     """What was copied within one window."""
 
-    bytes: int
-    seconds: float
+    bytes: int = 0
+    seconds: float = 0.0
 
 
 def kind_of(move: ProposedMove) -> Kind:

@@ -43,6 +43,16 @@ class Start:
     held: bool = False  # the engine holds the statement of that ordinal; go on with it
 
 
+@dataclass(slots=True)
+class _Running:
+    """A statement between its intent and its result."""
+
+    ordinal: int
+    step: Step
+    hold_again_at: float = -math.inf  # on the monotonic clock; inf: the engine holds it by now
+    hold_again_seconds: float = HOLD_AGAIN_SECONDS
+
+
 class Attempt:
     """``run`` once. ``tend`` and ``progress`` from any thread."""
 
@@ -80,12 +90,9 @@ class Attempt:
         self._hopeless = hopeless
         self.given_up = ""  # why a statement was cancelled for the sake of others
         self._mover: Mover | None = None
-        self._step: Step | None = None
-        self._ordinal = 0
+        self._running: _Running | None = None
         self._tending = threading.Lock()
         self.not_held = ""  # why a statement that was to be held was let go on
-        self._hold_again_at = -math.inf  # on the monotonic clock; inf: the engine holds it by now
-        self._hold_again_seconds = HOLD_AGAIN_SECONDS
 
     def run(self, start: Start) -> ConnectorError | None:
         """Send every statement from ``start`` on; the error that ended it, or None.
@@ -115,7 +122,7 @@ class Attempt:
 
     def look_at(self, foreground: Foreground) -> None:
         """Look how long reads of sessions take, over the mover's second session."""
-        if self._step is not None:  # before and after it the executor looks
+        if self._running is not None:  # before and after it the executor looks
             foreground.look(self._mover)
 
     def progress(self) -> Progress | None:
@@ -127,39 +134,39 @@ class Attempt:
     def tend(self) -> None:
         """Do what is wanted of the running statement."""
         with self._tending:
-            mover, step = self._mover, self._step
-            if mover is None or step is None:
+            mover, running = self._mover, self._running
+            if mover is None or running is None:
                 return
             try:
                 match self._want():
                     case Continuation.STOP:
                         mover.interrupt()
                     # Only the first: what follows it would leave the bundle halfway, which helps sessions less.
-                    case _ if self._ordinal == 1 and (why := self._hopeless()):
+                    case _ if running.ordinal == 1 and (why := self._hopeless()):
                         self.given_up = why
                         mover.interrupt()
-                    case Continuation.HOLD if not step.pausable:
+                    case Continuation.HOLD if not running.step.pausable:
                         self._not_held(f"a statement of this way ({self.row.move.route.name}) cannot be held")
-                    case Continuation.HOLD if self._clock.monotonic() >= self._hold_again_at:
-                        self._hold(mover, step)
+                    case Continuation.HOLD if self._clock.monotonic() >= running.hold_again_at:
+                        self._hold(mover, running)
             except HotplaceError as error:  # the statement goes on, and so do we
                 self._tell(f"could not be stopped or held: {error}")
 
-    def _hold(self, mover: Mover, step: Step) -> None:
+    def _hold(self, mover: Mover, running: _Running) -> None:
         """Journal that the statement is to be held, and have the engine do it, unless another agent acts here now."""
         self._hold_lease()
-        journal = self._ledger.moves.step_intent(self.row.id, self._ordinal, step.pause_sql)
-        self._hold_again_at = self._clock.monotonic() + self._hold_again_seconds
+        journal = self._ledger.moves.step_intent(self.row.id, running.ordinal, running.step.pause_sql)
+        running.hold_again_at = self._clock.monotonic() + running.hold_again_seconds
         # Asked ever more rarely: each try is a statement of its own with a row in the journal, and tend comes ten times
         # a second for hours.
-        self._hold_again_seconds = min(LONGEST_HOLD_AGAIN_SECONDS, 2 * self._hold_again_seconds)
+        running.hold_again_seconds = min(LONGEST_HOLD_AGAIN_SECONDS, 2 * running.hold_again_seconds)
         try:
             held = mover.pause()
         except ConnectorError as error:
             self._ledger.moves.step_result(journal, StepState.FAILED, str(error))
             raise
         if held:
-            self._hold_again_at = math.inf
+            running.hold_again_at = math.inf
         else:
             self._not_held("the engine could not hold it")
         self._ledger.moves.step_result(journal, *((StepState.DONE, "") if held else (StepState.FAILED, self.not_held)))
@@ -181,8 +188,7 @@ class Attempt:
         journal = self._ledger.moves.step_intent(self.row.id, ordinal, step.resume_sql if held else step.sql)
         self._tell(f"goes on: {step.purpose}" if held else step.purpose)
         with self._tending:
-            self._ordinal, self._step = ordinal, step
-            self._hold_again_at, self._hold_again_seconds = -math.inf, HOLD_AGAIN_SECONDS
+            self._running = _Running(ordinal, step)
         try:
             if held:
                 mover.resume(step)
@@ -196,7 +202,7 @@ class Attempt:
     def _end(self, journal: int, state: StepState, detail: str) -> None:
         # First of all: an interrupt for a statement that has ended would hit whatever the session does next.
         with self._tending:
-            self._step = None
+            self._running = None
         self._ledger.moves.step_result(journal, state, detail)
 
 

@@ -162,11 +162,11 @@ class Gate:
         times = self._learnt_times(now)
         need = _need_of(rows, may_go_back, times, self._database.copy_safety)
         if calendar is not None:  # that of its approval: both have to be open
-            by_approval = decide(need, Limits(calendar=calendar), Used(0, 0.0), now)
+            by_approval = decide(need, Limits(calendar=calendar), Used(), now)
             if by_approval.answer is not Admission.START:
                 return by_approval
         opening = limits.calendar.opening_at(now)
-        used = Used(0, 0.0)
+        used = Used()
         if opening is not None and limits.capped:
             used = used_within(
                 self._ledger.moves.sent_statements(self._database.name, opening.start - LONGEST_MOVE), opening, times

@@ -87,7 +87,9 @@ class MoveRunner:
             step = next_step(result, orders, findings)
             if step.follow_up is not FollowUp.RETRY:
                 return self._apply(row, step, request, error=result.error)
-            start = start if standing is None or standing.start is None else standing.start
+            assert standing is not None, "a retry follows only what the catalog shows"
+            assert standing.start is not None, "what has arrived is not tried again"
+            start = standing.start
             self._pause(row, result, error)
             # Only from the first statement on. Once something has arrived, the checks of its home and its size would
             # refuse the very move that has to be completed.

@@ -284,7 +284,7 @@ class Moves:
         newest: dict[int, OutcomeRow] = {}
         with self._database.read() as reading:
             for row in reading.rows(OUTCOMES, of_it, then="ORDER BY outcomes.id DESC"):
-                if len(newest) == limit and row.proposal_id not in newest:
+                if len(newest) == limit:
                     break
                 if row.proposal_id not in newest:
                     newest[row.proposal_id] = outcome_row(row._asdict())

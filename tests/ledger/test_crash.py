@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agent.ledger import Ledger, LedgerBusy, LedgerFull, StepState
@@ -118,8 +119,12 @@ def test_what_is_decided_or_sent_is_on_the_disk_first(ledger: Ledger, monkeypatc
     assert level == {ON_DISK}
     level, _ = level_of(lambda: ledger.audit.record("test", "a decision"))
     assert level == {ON_DISK}
-    level, _ = level_of(lambda: ledger.state.save_document("shop", "figures", {"seen": 1}))
-    assert level == {SOON}
+    for seen_again in (
+        partial(ledger.state.save_document, "shop", "figures", {"seen": 1}),
+        partial(ledger.state.share_arrays, "shop", "decision", StillClock().now(), {"heat": np.arange(3.0)}),
+    ):
+        level, _ = level_of(seen_again)
+        assert level == {SOON}
 
 
 def test_several_processes_write_at_once(path: Path) -> None:

@@ -80,6 +80,7 @@ def test_old_history_becomes_hourly_and_then_goes(ledger: Ledger) -> None:
     assert _totals(ledger) == (counts, seconds)
     report = ledger.history.fold(MADE_AT + 14 * DAY + timedelta(hours=1))
     assert (report.dropped, report.folded) == (1, 0)
+    assert report.bytes_before > report.bytes_after == 0
     assert ledger.history.fold(MADE_AT + 15 * DAY).dropped == 1
     assert list(ledger.history.read("shop", *ALL)) == []
 

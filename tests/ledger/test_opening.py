@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger, LedgerCorrupt, LedgerMissing, LedgerReadOnly, LedgerTooNew
+from agent.ledger import Ledger, LedgerCorrupt, LedgerError, LedgerMissing, LedgerReadOnly, LedgerTooNew
+from agent.ledger.errors import translate_error
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import stored
 
@@ -195,6 +196,18 @@ def test_a_file_that_cannot_be_written_is_named(open_folder: Path, clock: StillC
     open_folder.chmod(0o777)
     with _as_nobody(), pytest.raises(LedgerReadOnly, match=str(path)):
         Ledger.open(path, clock)
+
+
+def test_an_error_of_the_disk_is_named(path: Path) -> None:
+    """With the file and what to look at; what SQLite says no more of is left as it is."""
+    broken = sqlite3.OperationalError("disk I/O error")
+    broken.sqlite_errorcode = sqlite3.SQLITE_IOERR | 10 << 8  # as when a read gives too little
+    found = translate_error(path, broken)
+    assert isinstance(found, LedgerError)
+    assert (str(path) in str(found), "disk I/O error" in str(found)) == (True, True)
+    assert "kernel's log" in found.advice
+    broken.sqlite_errorcode = sqlite3.SQLITE_ERROR
+    assert translate_error(path, broken) is None
 
 
 @pytest.mark.parametrize(("durable", "level"), [(True, 2), (False, 1)])

@@ -272,6 +272,7 @@ def test_doctor_says_which_ledger_it_is(server: LedgerServer, path: Path) -> Non
     """Its server's version and the revision of its tables; that this one does not wait for its disk."""
     found = {each.code: each for each in ledger_findings(LedgerConfig(postgresql=server, anchors=anchors(path)))}
     assert found["ledger_server"].severity is Severity.OK
+    assert set(found) == {"ledger_server", "ledger_durability"}, "it can be written, and no privilege is missing"
     assert found["ledger_server"].values["revision"] == HEAD
     assert "fsync = off" in found["ledger_durability"].sentence
 
@@ -302,7 +303,7 @@ def test_an_older_ledger_is_brought_up_to_date(
     database.close()
     with servers.session(unmade.dbname) as dba:
         dba.execute("INSERT INTO hotplace.documents VALUES ('shop', 'status', 0, '{\"kept\": 1}')")
-    with Ledger.open(unmade, clock, anchors=anchors(path)) as ledger:
+    with Ledger.open(unmade, clock, anchors=anchors(path), create=False) as ledger:  # it is there: none is made
         assert [row.event for row in ledger.audit.rows()] == ["ledger.migrated"]
         found = ledger.state.load_document("shop", "status")
         assert found is not None

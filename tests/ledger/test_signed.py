@@ -147,6 +147,13 @@ def test_who_proposed_it_is_no_second_person(ledger: Ledger, signers: Signers, p
     number = ledger.proposals.store(a_proposal(a_move(), asked_by="anna"))
     with pytest.raises(NotSigned, match=r"anna proposed this"):
         sign(ledger, number, people[0])
+    assert sign(ledger, number, people[1]).state is ProposalState.PROPOSED
+
+
+def test_one_person_may_approve_what_he_asked_for(ledger: Ledger, people: Two) -> None:
+    """Where one signature is enough, no second person is asked for."""
+    number = ledger.proposals.store(a_proposal(a_move(), asked_by="anna"))
+    assert sign(ledger, number, people[0]).state is ProposalState.APPROVED
 
 
 def test_conditions_are_signed(ledger: Ledger, tamper: Tamper, people: Two) -> None:

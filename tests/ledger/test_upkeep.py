@@ -159,6 +159,8 @@ def test_the_journal_is_cut_once_no_reader_needs_it(path: Path, clock: StillCloc
         looking.close()  # type: ignore[attr-defined]  # a generator's
         ledger.upkeep.give_back()
         assert journal.stat().st_size <= SPARE
+        journal.unlink()
+        assert ledger.upkeep.give_back().sentence == "", "where there is no journal there is none to cut"
 
 
 def test_statements_do_not_hold_the_values_they_were_given_last(ledger: Ledger) -> None:

@@ -24,6 +24,8 @@ def test_intervals_come_back_as_they_were(ledger: Ledger) -> None:
     assert math.isnan(seen[0].demand.read_wait)
     with pytest.raises(ValueError, match="lasts 0"):
         ledger.work.append("shop", MADE_AT, 0.0, DatabaseDemand())
+    with pytest.raises(ValueError, match="JSON"):
+        ledger.work.append("shop", MADE_AT, 60.0, DatabaseDemand(reads=math.inf))
 
 
 def test_old_work_is_dropped(ledger: Ledger) -> None:

@@ -73,6 +73,13 @@ def test_without_a_limit_nobody_asks(site: Site) -> None:
     with site.agent() as (watch, _):
         act(site, watch, 2.0)
         assert (math.isnan(watch.executor.foreground_seconds), metric(watch)) == (True, [])
+    clock, counters = VirtualClock(), Counters()
+    foreground = Foreground(site.config.database(), clock)
+    for _ in range(3):
+        counters.add(1000, 1.0)
+        clock.sleep(2.5)
+        foreground.look(counters)
+    assert math.isnan(foreground.seconds)
 
 
 def test_what_runs_is_held_and_goes_on(site: Site) -> None:

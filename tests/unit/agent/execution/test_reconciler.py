@@ -12,10 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from agent.execution.half_done import HalfDone
+from agent.execution.half_done import HalfDone, half_done_of
 from agent.execution.leftovers import Leftovers
 from agent.execution.reconciler import Reconciler
-from agent.ledger import Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, StepState
 from agent.model.states import MoveState
 from connectors.base import Connector
 from connectors.model import Blocker, Home, Inspection, Route, Step
@@ -127,3 +127,25 @@ def test_what_was_begun_is_ended_unless_the_server_works_on_it(ledger: Ledger, r
     made.end_half_done()
     assert engine.sent == ([] if running else [END.sql])
     assert ("the server still works on it" in told[0]) is running
+
+
+def test_what_tidies_up_is_numbered_after_the_moves_own_statements(ledger: Ledger) -> None:
+    """Else the next try would begin at its place."""
+    made, row, _ = reconciler(ledger, Engine(AT_HOME))
+    made.tidy(row, LEFT)
+    assert [(step.ordinal, step.sql) for step in ledger.moves.steps(1)][2:] == [(4, DROP.sql)]
+
+
+@pytest.mark.parametrize("sent", [1, 2, 3])
+def test_what_any_of_its_own_statements_has_begun_is_remembered(ledger: Ledger, sent: int) -> None:
+    """The last one counts as the first does; what none of them has done may be somebody else's."""
+    begun = replace(AT_HOME, unfinished=(END,))
+    made, row, _ = reconciler(ledger, Engine(begun))
+    journal = ledger.moves.step_intent(1, 4, DROP.sql)
+    ledger.moves.step_result(journal, StepState.DONE, "tidied up")
+    made.where_now(row)
+    assert half_done_of(ledger, "shop") == ()
+    journal = ledger.moves.step_intent(1, sent, STEPS[sent - 1].sql)
+    ledger.moves.step_result(journal, StepState.DONE, "")
+    made.where_now(row)
+    assert half_done_of(ledger, "shop") == (1,)

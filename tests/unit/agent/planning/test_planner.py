@@ -227,7 +227,7 @@ def test_sessions_at_work_are_known_after_a_restart(desk: Desk) -> None:
     assert desk.picture().sessions == pytest.approx(sessions)
 
 
-@pytest.mark.parametrize("ratio", [0.98, 1.0, 1.03, 1.2])
+@pytest.mark.parametrize("ratio", [0.0, 0.98, 1.0, 1.03, 1.2])
 def test_what_is_planned_has_exact_sizes(desk: Desk, ratio: float) -> None:
     """However near the catalog's are: a per cent of a large table is what another one would have needed."""
     desk.engine.exact_ratio = ratio

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import cast
 
 import pytest
 
 from agent.planning.planner import _costs_to_weigh
-from agent.planning.routing import Routed, find_routes
+from agent.planning.routing import Routed, derives, find_routes
 from connectors.base import Connector
 from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
 from policies.model.moves import RouteCost
@@ -144,6 +145,33 @@ def test_two_parts_of_one_thing_change_places_in_one_plan() -> None:
     assert [r.name for r in swapped(Foreseeing()).routes] == ["move", "move"]  # nothing is written twice
 
 
+def test_one_other_part_follows_what_gave_way() -> None:
+    """A third one waits for a later plan: what the first two leave cannot be foreseen for it."""
+    units = [
+        Unit(key="cold", size=2 * MIB, space="fast"),
+        Unit(key="colder", size=2 * MIB, space="fast"),
+        Unit(key="hot", size=4 * MIB, sync=90.0),
+    ]
+    situation = Site(room={"fast": 0, "slow": 10**15}).situation(units)
+    plan = make_plan(situation, BARE)
+    assert sorted(move.key for move in plan.moves) == ["cold", "colder", "hot"]
+    engine = Foreseeing(rewrites=dict.fromkeys(("cold", "colder", "hot"), "I"))
+    assert set(find_routes(situation, BARE, plan, cast(Connector, engine)).refused.bundles) == {"hot"}
+
+
+def test_a_route_is_derived_again_by_its_bundle() -> None:
+    """Just the same statements, among those that the connector makes now; where it makes none, no."""
+    bundle = Bundle(key="t", physical_ids=(1,), unit_keys=("t",), kind=UnitKind.TABLE, size_bytes=1, space="slow")
+    made = Engine().routes(bundle, "fast")
+    assert isinstance(made, tuple)
+    (route,) = made
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    assert derives(cast(Connector, Engine()), route, None, now)
+    other = replace(route, steps=(Step(sql="DROP", purpose="move"),))
+    assert not derives(cast(Connector, Engine()), other, None, now)
+    assert not derives(cast(Connector, Engine(refuses=frozenset({"t"}))), route, None, now)
+
+
 def test_two_that_come_up_still_take_turns() -> None:
     """Following is for what has to give way; two writings of one thing are no plan otherwise."""
     found = asked(family(), Foreseeing(rewrites={"t": "T", "i": "T"}))
@@ -179,6 +207,8 @@ def test_what_a_route_costs_is_weighed_once() -> None:
     own = {move.key for move in plan.moves if not move.wide}
     assert set(_costs_to_weigh(situation, plan, dear, BARE)) == own
     assert _costs_to_weigh(situation, plan, cheap, BARE) == {}
+    slow = [replace(cost, copy_seconds=1e9) for cost in cheap]  # it copies for longer than anybody thought
+    assert set(_costs_to_weigh(situation, plan, slow, BARE)) == own
     known = min(own)
     situation = replace(situation, route_costs={known: dear[0]})
     assert set(_costs_to_weigh(situation, plan, dear, BARE)) == own - {known}

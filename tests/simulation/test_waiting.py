@@ -1,0 +1,108 @@
+"""Moves that cannot go on now: what they hold up, how long they rest, and when the agent has nothing to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.ledger import RequestKind
+from agent.model.states import MoveState
+from connectors.base import LockNotObtained
+from connectors.model import Blocker, Route, Step
+from connectors.simulated.mover import Session
+from tests.simulation.site import MINUTE, Site
+from tests.simulation.test_groups import ANN, COLD, a_group, approved, bring, crowded, move_of, rows
+
+CLOSED = 'windows: ["sun 03:00-03:01"]'
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Eight tables."""
+    return Site(tmp_path, scenario="eight_tables")
+
+
+def test_without_approved_moves_there_is_nothing_to_do(site: Site) -> None:
+    """The lease is not taken for nothing."""
+    with site.agent() as (watch, _):
+        watch.sample()
+        assert not watch.executor.has_work()
+
+
+def test_what_waits_for_a_session_holds_up_what_follows(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of a plan matters: the second move does not overtake the first."""
+    bring(site, COLD, "ssd")
+    in_the_way = [Blocker(sentence="session 7")]
+
+    def blockers(route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
+        return tuple(in_the_way) if route.bundle.key == COLD[0] and not tidying else ()
+
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        monkeypatch.setattr(watch.executor._connector, "blockers", blockers, raising=False)
+        moves = tuple(move_of(watch, at, key, "hdd", at) for at, key in enumerate(COLD, start=1))
+        number = approved(site, watch, ledger, moves)
+        watch.act()
+        assert {row.state for row in rows(ledger, number)} == {MoveState.APPROVED}
+        in_the_way.clear()
+        site.clock.sleep(MINUTE)
+        watch.act()
+        assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
+
+
+def test_the_rest_of_a_group_ends_outside_windows_too(site: Site) -> None:
+    """No statement is needed to skip what can no longer be whole, so it does not wait for the next window."""
+    crowded(site)
+    site.windows = CLOSED
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = a_group(site, watch, ledger)
+        assert not watch.executor.has_work()
+        ledger.moves.transition(rows(ledger, number)[0].id, MoveState.SKIPPED, "as a test")
+        assert watch.executor.has_work()
+        watch.act()
+        assert {row.state for row in rows(ledger, number)} == {MoveState.SKIPPED}
+
+
+def test_a_lock_is_tried_for_less_and_less_often(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses double up to half a minute."""
+    bring(site, COLD, "ssd")
+    site.windows = "retries: 10"
+
+    def execute(_: Session, step: Step) -> None:
+        raise LockNotObtained(f"no lock for {step.sql}", advice="Wait.")
+
+    monkeypatch.setattr(Session, "execute", execute)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        approved(site, watch, ledger, (move_of(watch, 1, COLD[0], "hdd", None),))
+        watch.act()
+    pauses = [found[1] for each in site.told if (found := re.search(r"; try \d+ in (.*)$", each))]
+    assert pauses == ["500 ms", "1 s", "2 s", "4 s", "8 s", "16 s", "30 s", "30 s", "30 s"]
+
+
+def test_what_is_held_is_looked_at_once_a_minute(site: Site) -> None:
+    """Somebody may end it at the engine; and an agent that stops lets nothing go on."""
+    bring(site, COLD, "ssd")
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        move = move_of(watch, 1, COLD[0], "hdd", None)
+        routes = watch.connector.routes(move.route.bundle, "hdd")
+        assert isinstance(routes, tuple)
+        number = approved(site, watch, ledger, (replace(move, route=routes[0]),))  # the way that can be held
+        (row,) = rows(ledger, number)
+        site.clock.call_later(0.1, lambda: ledger.requests.submit(row.id, RequestKind.PAUSE, **ANN, reason=""))
+        watch.act()
+        assert ledger.moves.row(row.id).state is MoveState.PAUSED
+        site.clock.sleep(59.0)
+        assert not watch.executor.has_work()
+        site.clock.sleep(1.0)
+        assert watch.executor.has_work()
+        watch.act()
+        ledger.requests.submit(row.id, RequestKind.RESUME, **ANN, reason="")
+        assert watch.executor.has_work()
+        watch.executor.stop()
+        assert not watch.executor.has_work()

@@ -1,0 +1,64 @@
+"""What moves leave behind: since when, how soon it is looked at again, and when it is news."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.execution.leftovers import Leftovers, leftovers_of
+from agent.ledger import Ledger
+from connectors.model import Home, Inspection, Remnant, Step
+from tests.ledger.clock import StillClock
+from tests.ledger.conftest import approved
+
+DROP, OTHER = Step(sql="DROP IT", purpose="drop what is left"), Step(sql="DROP THAT", purpose="drop that too")
+CLEAN = Inspection(home=Home.SOURCE, sentence="at home", size_bytes=1, on_disk=None)
+LEFT = replace(CLEAN, leftovers=(DROP,), remnants=(Remnant(space="fast", size_bytes=1024),))
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    """Time that stands still."""
+    return StillClock()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, clock: StillClock) -> Iterator[Ledger]:
+    """With two approved moves."""
+    with Ledger.open(tmp_path / "ledger.db", clock) as opened:
+        approved(opened)
+        yield opened
+
+
+def test_what_is_left_keeps_its_age(ledger: Ledger, clock: StillClock) -> None:
+    """Only something more is news; the next process reads the same, with the bytes that it takes."""
+    leftovers, row, made_at = Leftovers("shop", ledger, clock), ledger.moves.row(1), clock.now()
+    assert leftovers.note(row, LEFT, {DROP.sql}, "session 7")
+    clock.sleep(60.0)
+    assert not leftovers.note(row, LEFT, {DROP.sql}, "session 7")
+    assert leftovers.note(row, replace(LEFT, leftovers=(DROP, OTHER)), {DROP.sql}, "session 7")
+    first, second = leftovers.rows()
+    assert leftovers_of(ledger, "shop") == (first, second) == leftovers.of(1)
+    assert (first.since, second.since) == (made_at, made_at + timedelta(seconds=60))
+    assert (first.by_hand, second.by_hand, first.bytes, second.bytes) == (False, True, 1024, None)
+    assert "1.0 KiB in fast" in first.sentence
+
+
+def test_it_is_looked_at_ever_less_often_until_it_is_gone(ledger: Ledger, clock: StillClock) -> None:
+    """The pause doubles; what is left another time begins with a short one again."""
+    leftovers, row = Leftovers("shop", ledger, clock), ledger.moves.row(1)
+    for pause in (1.0, 2.0, 4.0):
+        leftovers.note(row, LEFT, {DROP.sql}, "session 7")
+        clock.sleep(pause - 0.5)
+        assert leftovers.due() == ()
+        clock.sleep(0.5)
+        assert leftovers.due() == (1,)
+    assert leftovers.note(row, CLEAN, {DROP.sql}, "")
+    assert (leftovers.rows(), leftovers.due()) == ((), ())
+    leftovers.note(row, LEFT, {DROP.sql}, "session 8")
+    clock.sleep(1.0)
+    assert leftovers.due() == (1,)
