@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from agent.ledger import Ledger, MoveRow, StepState
 from agent.model.states import MoveState
 from agent.sampling.picture import Homes
 from agent.verification.effect import Effect
-from agent.verification.evidence import EvidenceReader, own_figures
+from agent.verification.evidence import EvidenceReader, MovedWork, own_figures
 from agent.verification.looks import next_look
 from connectors.model import DatabaseDemand
 from tests.ledger.clock import StillClock
@@ -184,3 +185,26 @@ def test_without_homes_all_reads_count_alike(
     found = EvidenceReader(ledger, "shop", None, look.joint).read(look.before, look.after)
     assert found.after.expected == pytest.approx([2000.0] * 5)
     assert own_figures(found, None, 0) is None
+
+
+def test_few_reads_are_counted_too(ledger: Ledger, clock: StillClock) -> None:
+    """Half a read a second is counted; only where an engine counts none do transactions stand for them."""
+    for reads in (0.5, 0.5, math.nan):
+        clock.at += MINUTE
+        demand = DatabaseDemand(reads=reads, read_wait=0.1, transactions=10.0)
+        ledger.work.append("shop", clock.at, 60.0, demand)
+    reader = EvidenceReader(ledger, "shop", None, [])
+    counted, neither = (clock.at - 3 * MINUTE, clock.at - MINUTE), (clock.at - MINUTE, clock.at)
+    found = reader.read(counted, neither)
+    assert found.before.expected == pytest.approx([30.0, 30.0])
+    assert found.after.expected == pytest.approx([600.0])
+
+
+@pytest.mark.parametrize("moves", [1, 3])
+def test_moves_that_change_nothing_share_alike(moves: int) -> None:
+    """By what each is read where none changes anything; where none is read either, the same each."""
+    none = np.zeros(moves)
+    read = np.arange(1.0, moves + 1)
+    assert MovedWork(reads=none, at_source=none, at_target=none).shares() == pytest.approx(np.full(moves, 1 / moves))
+    alike = MovedWork(reads=read, at_source=read, at_target=read)
+    assert alike.shares() == pytest.approx(read / read.sum())

@@ -339,6 +339,7 @@ def test_an_end_that_fails_is_told_and_its_way_back_is_proposed(site: Site, monk
         assert "0.0167 waiting sessions (1 min/h) more than before" in sentence
         (back,) = ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
         assert [move.key for move in back.proposal.moves] == [COLD[1], COLD[0]]
+        assert sentence.endswith(f"Proposal {back.id} takes it back: hotplace show {back.id}.")
         assert metric(watch) == 1
         assert [row.event for row in ledger.audit.rows(50)].count("group.left_worse") == 1
         watch.verify()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent.verification.carried_moves import carried_out
@@ -31,6 +33,15 @@ def test_the_interval_narrows_with_what_ran() -> None:
     ran = carried_out(WHOLE, {1, 2})
     assert ran.saved_ratio_low == pytest.approx(1 - 0.31 * 1.5 ** (0.69 / 0.99))
     assert ran.saved_ratio_high == pytest.approx(1 - 0.31 * 0.5 ** (0.69 / 0.99))
+
+
+def test_a_little_wait_has_the_same_shares_as_much() -> None:
+    """A database in which half a second is waited for in an hour."""
+    moves = (replace(move, wait_saved_per_hour=move.wait_saved_per_hour / 2400) for move in WHOLE.moves)
+    little = replace(WHOLE, moves=tuple(moves), wait_per_hour=0.5, wait_saved_per_hour=1188 / 2400)
+    ran, much = carried_out(little, {1, 2}), carried_out(WHOLE, {1, 2})
+    assert ran.saved_ratio_low == pytest.approx(much.saved_ratio_low)
+    assert ran.saved_ratio_high == pytest.approx(much.saved_ratio_high)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.verification.effect import LEAST_AFTER, LEAST_BEFORE, Effect, _window_error, _with_feedback, estimate
+from agent.verification.effect import (
+    LEAST_AFTER,
+    LEAST_BEFORE,
+    Effect,
+    _block,
+    _window_error,
+    _with_feedback,
+    estimate,
+)
 from agent.verification.judgement import LOOKS, look_seconds
 from agent.verification.usual_wait import Evidence, UsualWait, queue_curve
 from connectors.model import F64
@@ -175,13 +183,17 @@ def test_intervals_without_reads_are_left_out() -> None:
     for name in ("waited", "expected"):
         column = getattr(made, name).copy()
         column[[2, 5]] = 0.0, np.nan
-        assert len(replace(made, **{name: column}).with_reads()) == 8
+        kept = replace(made, **{name: column}).with_reads()
+        assert kept.at.tolist() == [60.0 * at for at in (0, 1, 3, 4, 6, 7, 8, 9)]
 
 
 def test_much_noise_alone_is_no_change() -> None:
     """The mean of waits is above their usual one where they scatter: before as much as after."""
-    found = estimated(evidence(720, noise=0.6), evidence(240, noise=0.6, start=720))
-    assert abs(found.change) < 0.08
+    found = [
+        estimated(evidence(360, noise=0.6, seed=seed), evidence(240, noise=0.6, start=400, seed=seed)).log_change
+        for seed in range(1, 9)
+    ]
+    assert abs(np.mean(found)) < 0.05
 
 
 def test_the_error_of_a_short_time_is_that_of_its_noise() -> None:
@@ -193,3 +205,44 @@ def test_the_error_of_a_short_time_is_that_of_its_noise() -> None:
     usual = cast(UsualWait, SimpleNamespace(expect=lambda of: of.expected))
     told = np.mean([_window_error(usual, noise(seed), 16, 16) for seed in range(60)])
     assert 0.8 < told / (0.1 / 4) < 1.3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "block"),
+    [
+        (1440, 15, 15),  # as many as are measured after
+        (240, 30, 10),  # a 24th of the time before
+        (60, 30, 4),  # at least four
+        (9, 30, 3),  # but no more than a third of the time before
+        (6, 3, 2),
+    ],
+)
+def test_blocks_are_as_long_as_the_time_after_where_enough_was_seen_before(
+    before: int, after: int, block: int
+) -> None:
+    """Else noise that lasts would be drawn in too few pieces."""
+    assert _block(before, after) == block
+
+
+def test_hours_are_known_once_most_of_a_day_was_seen() -> None:
+    """Twenty hours of 24."""
+    for minutes, known in ((1200, False), (1201, True)):
+        assert UsualWait(evidence(minutes), 15).knows_hours is known
+
+
+@pytest.mark.parametrize(("load", "outside"), [(1.0, 0.0), (1.2, 0.0), (2.0, 1.0), (0.5, 1.0), (0.85, 0.0)])
+def test_work_at_loads_beyond_all_that_was_seen_is_told(load: float, outside: float) -> None:
+    """A tenth more than the most, or less than the least, is nothing new."""
+    before = replace(evidence(60), expected=np.linspace(0.9, 1.1, 60) * MINUTE)
+    after = replace(evidence(20, start=70), expected=np.full(20, load * MINUTE))
+    assert estimated(before, replace(after, waited=after.expected)).outside == outside
+
+
+def test_the_queue_that_explains_best_counts_most() -> None:
+    """Where loads differed much before, what twice the mean would cost is known, and the interval is narrow."""
+    loads = np.exp(np.random.default_rng(5).uniform(-0.9, 0.4, 480))
+    before = evidence(480, load=loads, used=0.55, noise=0.02)
+    after = evidence(60, load=1.5, used=0.55, noise=0.02, start=500)
+    found = estimated(before, after)
+    assert found.log_change == pytest.approx(0.0, abs=0.05)
+    assert found.error < 0.05

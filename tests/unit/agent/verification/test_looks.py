@@ -31,6 +31,12 @@ def test_what_ended_long_before_bounds_the_time_before() -> None:
     assert since == MADE_AT - timedelta(minutes=31) + SETTLE
 
 
+def test_exactly_as_much_as_is_needed_in_between_is_enough() -> None:
+    """Half an hour: a quarter to settle, and as much again that was seen."""
+    together, since, until = _before({1: minutes(40, 30)}, MADE_AT, SETTLE)
+    assert (together, until, since) == (set(), MADE_AT, MADE_AT - SETTLE)
+
+
 def test_a_chain_of_moves_is_measured_together() -> None:
     """Each is too near to the next one."""
     others = {1: minutes(70, 60), 2: minutes(40, 29)}

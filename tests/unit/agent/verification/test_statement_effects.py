@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -177,3 +178,51 @@ def test_holm_bounds_all_of_them_together() -> None:
     assert _holm(np.array([limit / 2 * 1.01, limit]), 2).tolist() == [False, False]
     assert _holm(np.array([limit / 4 * 1.01]), 4).tolist() == [False], "those that did not change count too"
     assert _holm(np.empty(0), 0).tolist() == []
+
+
+def test_what_is_faster_is_seen_at_the_load_that_was_asked_for() -> None:
+    """Twice as much would be asked of the device had nothing moved: it is the moves that make all faster."""
+    found = compared(Shop(2, noise=0.03), {}, load=0.5, relief=2.0)
+    assert found.faster_count >= 20
+    assert found.slower == ()
+
+
+def test_those_with_most_time_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handful of many: the one that takes most time is among them, that with least is not."""
+    monkeypatch.setattr("agent.verification.statement_effects.MOST_COMPARED", 5)
+    shop = Shop(1)
+    took = shop._rate * (shop._cpu + shop._reads * 2 * IDLE)
+    most, least = int(np.argmax(took)), int(np.argmin(took))
+    found = compared(shop, {most: 1.0, least: 3.0})
+    assert (found.compared, ids(found.slower)) == (5, [f"s{most}"])
+
+
+def test_an_interval_whose_load_is_unknown_is_left_out() -> None:
+    """The agent was restarted in it, say: the others tell."""
+    shop, seconds = Shop(1), STEP.total_seconds()
+    (was, load_before), (now, load_after) = shop.intervals(96, 0), shop.intervals(12, 106, changes={3: 2.0})
+    at = np.array([each.ended_at.timestamp() for each in (*was, *now)])
+    loads = np.concatenate([load_before, load_after]) * seconds
+    seen = np.ones(len(at), dtype=np.bool_)
+    seen[[20, 100]] = False
+    known = Load(at=at[seen], seconds=np.full(int(seen.sum()), seconds), asked=loads[seen], placed=loads[seen])
+    assert ids(compare_statements(was, now, known, seed=1).slower) == ["s3"]
+
+
+def test_the_worst_is_worst_while_it_runs() -> None:
+    """By the time that it adds to a second in which it is seen: a job of one half hour stands above a constant load."""
+    shop, none = Shop(3, noise=0.02), np.empty(0)
+    shop._rate[:], shop._reads[:], shop._cpu[:] = 1.0, 10.0, 0.001
+    shop._rate[1] = 2.0
+    (was, _), (now, _) = shop.intervals(96, 0), shop.intervals(12, 106, changes={0: 3.0, 1: 3.0})
+
+    def without(interval: StatementInterval) -> StatementInterval:
+        kept = [row for row, id_ in enumerate(interval.ids) if id_ != "s1"]
+        return replace(
+            interval, ids=tuple(interval.ids[row] for row in kept), executions=interval.executions[kept],
+            seconds=interval.seconds[kept], read_wait=interval.read_wait[kept], reads=interval.reads[kept],
+        )  # fmt: skip
+
+    now[4:] = [without(each) for each in now[4:]]
+    known = Load(at=none, seconds=none, asked=none, placed=none)
+    assert ids(compare_statements(was, now, known, 1).slower) == ["s1", "s0"]

@@ -74,6 +74,10 @@ def test_a_verdict_says_what_it_rests_on() -> None:
         "15 intervals after settling and 1440 before the moves, corrected for load, mix of reads and hour of the day; "
         "30% of the work was done at a load not seen before the moves"
     )
+    least = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=an_effect(-0.5, outside=0.05)).rests_on
+    assert "5.0% of the work" in least or "5% of the work" in least
+    less = measure(PROPOSAL, demand(40.0), demand(20.0), 60.0, effect=an_effect(-0.5, outside=0.04)).rests_on
+    assert "of the work was done" not in less
 
 
 def test_figures_by_hand() -> None:
