@@ -162,14 +162,21 @@ def test_a_damaged_file_is_named(path: Path, clock: StillClock, cut: str) -> Non
         ledger.audit.verify()
 
 
+def open_files(folder: Path) -> list[str]:
+    """Files of a folder that this process has open."""
+    names = (os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd"))
+    return [name for name in names if name.startswith(str(folder))]
+
+
 def test_a_newer_ledger_is_left_alone(path: Path, clock: StillClock) -> None:
-    """Tables of a revision that this version does not know are not touched."""
+    """Tables of a revision that this version does not know are not touched, and no file of it stays open."""
     Ledger.open(path, clock).close()
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = 'v9999'")
     with pytest.raises(LedgerTooNew, match="v9999") as caught:
         Ledger.open(path, clock)
     assert "Upgrade" in caught.value.advice
+    assert open_files(path.parent) == []
 
 
 def test_a_folder_that_cannot_be_written_is_named(open_folder: Path, clock: StillClock) -> None:
