@@ -217,9 +217,7 @@ def test_the_error_of_a_short_time_is_that_of_its_noise() -> None:
         (6, 3, 2),
     ],
 )
-def test_blocks_are_as_long_as_the_time_after_where_enough_was_seen_before(
-    before: int, after: int, block: int
-) -> None:
+def test_blocks_are_as_long_as_the_time_after_where_enough_was_seen_before(before: int, after: int, block: int) -> None:
     """Else noise that lasts would be drawn in too few pieces."""
     assert _block(before, after) == block
 
