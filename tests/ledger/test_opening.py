@@ -164,7 +164,7 @@ def test_a_damaged_file_is_named(path: Path, clock: StillClock, cut: str) -> Non
 
 def open_files(folder: Path) -> list[str]:
     """Files of a folder that this process has open."""
-    names = (os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd"))
+    names = (os.path.realpath(each) for each in Path("/proc/self/fd").iterdir())
     return [name for name in names if name.startswith(str(folder))]
 
 

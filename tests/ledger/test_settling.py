@@ -119,6 +119,8 @@ def test_what_another_agent_has_said_stands(
     for row in rows:
         for state in (MoveState.PRECHECK, MoveState.RUNNING, MoveState.PLACED, MoveState.SETTLING):
             ledger.moves.transition(row.id, state, "as a test")
+    demand = {"reads": 33.0, "read_wait": 0.2, "transactions": 10.0}
+    ledger.state.save_document("shop", work_before_proposal(number), demand)
     ledger.moves.record_outcome(rows[0].id, an_outcome(OutcomeVerdict.HELPED))
     for minute in range(11):
         watch(ledger, clock, 1, USUAL, wait=30.0 if minute % 2 else 2.0)
