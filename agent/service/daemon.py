@@ -2,7 +2,8 @@
 
 SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved)
 and what was learnt is saved. A server that says nothing holds this up for some seconds; what its statement came to is
-found out at the next start. SIGHUP reads the configuration again and keeps the old one when the new is invalid.
+found out at the next start. SIGHUP reads the configuration again and keeps the old one when the new is invalid. A
+database whose server says nothing follows once its jobs have ended; the others go on at once.
 """
 
 from __future__ import annotations
@@ -10,8 +11,13 @@ from __future__ import annotations
 import math
 import signal
 import threading
+<<<<<<< HEAD
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+=======
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+>>>>>>> 7b495dc7 (A reload does not wait for a database whose server says nothing: that one follows once its jobs have ended)
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from functools import partial
@@ -25,7 +31,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from agent.config import STALE_SAMPLES, Config, ConfigError, load
+from agent.config import STALE_SAMPLES, Config, ConfigError, DatabaseConfig, load
 from agent.execution.hooks import MoveEvent
 from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.logs import EventLog
@@ -81,6 +87,7 @@ class Daemon:
         self._clock = clock
         self._asked: SimpleQueue[_Asked] = SimpleQueue()  # put() is safe in a signal handler, Event.set() is not
         self._watches: dict[str, Watch] = {}
+        self._left: dict[str, Watch] = {}  # of an older configuration, whose jobs wait for a silent server
         self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
         self.has_left = False  # jobs that wait for a silent server were left behind: only the process ends them
         self._notifier = Notifier(ledger, clock, config.notices)
@@ -102,6 +109,7 @@ class Daemon:
                         self._reload()
                     else:
                         self._reschedule_after_clock_change()
+                    self._follow()
             finally:
                 self._shut_down()
 
@@ -201,18 +209,18 @@ class Daemon:
         )
 
     def _make_watches(self, config: Config) -> dict[str, Watch]:
-        return {
-            database.name: Watch(
-                database,
-                self._ledger,
-                self._clock,
-                level=config.level,
-                dry_run=config.dry_run,
-                listener=_log_move,
-                top_units=config.metrics.top_units,
-            )
-            for database in config.databases
-        }
+        return {database.name: self._make_watch(database, config) for database in config.databases}
+
+    def _make_watch(self, database: DatabaseConfig, config: Config) -> Watch:
+        return Watch(
+            database,
+            self._ledger,
+            self._clock,
+            level=config.level,
+            dry_run=config.dry_run,
+            listener=_log_move,
+            top_units=config.metrics.top_units,
+        )
 
     def _registry(self) -> CollectorRegistry:
         registry = CollectorRegistry()
@@ -234,9 +242,9 @@ class Daemon:
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
         )
         soon = self._clock.now() + timedelta(seconds=0.1)
-        for position, watch in enumerate(self._watches.values()):
-            for job, every, first in self._turns(watch, soon, position):
-                scheduler.add_job(self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first)
+        for position, (name, watch) in enumerate(self._watches.items()):
+            if name not in self._left:
+                self._add_turns(scheduler, watch, soon, position)
         first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
         upkeep = self._jobs.run_upkeep
         scheduler.add_job(upkeep, "interval", (self._jobs.fold,), seconds=FOLD_EVERY_SECONDS, next_run_time=first)
@@ -245,6 +253,10 @@ class Daemon:
             first = soon + timedelta(seconds=NOTIFY_EVERY_SECONDS)
             scheduler.add_job(upkeep, "interval", (self._notify,), seconds=NOTIFY_EVERY_SECONDS, next_run_time=first)
         return scheduler
+
+    def _add_turns(self, scheduler: BackgroundScheduler, watch: Watch, soon: datetime, position: int) -> None:
+        for job, every, first in self._turns(watch, soon, position):
+            scheduler.add_job(self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first)
 
     def _notify(self) -> None:
         """Tell people what is new; what goes wrong is said, and tried again at the next turn."""
@@ -311,6 +323,8 @@ class Daemon:
             log.warning("still waits for its server; left to the next start", database=name)
             del self._watches[name]
         self.has_left = bool(busy)
+        for name in self._left.keys() - busy:
+            _close(self._left[name])
         self._close_watches()
         if self._server is not None:
             self._server.stop()
@@ -331,10 +345,7 @@ class Daemon:
 
     def _close_watches(self) -> None:
         for watch in self._watches.values():
-            try:
-                watch.close()
-            except HotplaceError as error:
-                log.warning("while closing", database=watch.database.name, error=str(error))
+            _close(watch)
 
     def _reload(self) -> None:
         """Take over a valid new configuration; keep the old one otherwise."""
@@ -350,9 +361,11 @@ class Daemon:
         if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
             log.warning("changes of ledger and metrics take effect after a restart")
             config = config.model_copy(update={"ledger": self.config.ledger, "metrics": self.config.metrics})
-        self._end_jobs()  # before the sessions are closed: a job may still use them
+        # Before the sessions are closed: a job may still use them. Those that wait for a silent server keep theirs.
+        busy = self._end_jobs(JOBS_END_WITHIN_SECONDS)
+        self._leave(busy)
         self._close_watches()
-        self.config, before = config, self._watches
+        self.config, before = config, self._watches | self._left
         self._notifier = Notifier(self._ledger, self._clock, config.notices)
         self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic))
         self._watches = self._make_watches(config)
@@ -361,11 +374,34 @@ class Daemon:
                 # Not from the ledger alone: the last sample is in memory only, and without it each reload would lose an
                 # interval.
                 watch.continue_from(before[name])
-        for held in claim_all(self._watches.values()):  # the others go on; acting says so again when it has to do
-            log.error("only watched", error=str(held), advice=held.advice)
+        self._claim([watch for name, watch in self._watches.items() if name not in self._left])
         self._scheduler = self._schedule()
         self._scheduler.start()
         log.info("configuration reloaded", path=str(self._path))
+
+    def _leave(self, busy: Collection[str]) -> None:
+        """Set watches aside whose jobs have not ended."""
+        for name in sorted(busy & self._watches.keys()):
+            log.warning("still waits for its server; has the new configuration once it answers", database=name)
+            self._left.setdefault(name, self._watches.pop(name))
+
+    def _follow(self) -> None:
+        """Take over the configuration for databases whose jobs have ended since."""
+        for name in sorted(self._left.keys() - self._jobs.busy()):
+            old = self._left.pop(name)
+            _close(old)
+            watch = self._watches.get(name)
+            if watch is None or self._scheduler is None:
+                continue  # it is in the configuration no more
+            watch.continue_from(old)
+            self._claim([watch])
+            soon, position = self._clock.now() + timedelta(seconds=0.1), list(self._watches).index(name)
+            self._add_turns(self._scheduler, watch, soon, position)
+            log.info("answers again, and has the new configuration", database=name)
+
+    def _claim(self, watches: Collection[Watch]) -> None:
+        for held in claim_all(watches):  # the others go on; acting says so again when it has to do
+            log.error("only watched", error=str(held), advice=held.advice)
 
     # -- signals -------------------------------------------------------------------------------------------------
 
@@ -394,6 +430,13 @@ class Daemon:
                 signal.signal(number, handler)
             if not self.has_left:
                 last_resort.dismiss()
+
+
+def _close(watch: Watch) -> None:
+    try:
+        watch.close()
+    except HotplaceError as error:
+        log.warning("while closing", database=watch.database.name, error=str(error))
 
 
 def _log_move(event: MoveEvent) -> None:

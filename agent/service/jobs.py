@@ -111,6 +111,11 @@ class Jobs:
             self._changed.wait_for(lambda: not self._under_way, None if math.isinf(seconds) else seconds)
             return frozenset(self._under_way)
 
+    def busy(self) -> frozenset[str]:
+        """The databases with jobs that are under way."""
+        with self._changed:
+            return frozenset(self._under_way)
+
     @contextmanager
     def _count_job(self, database: str) -> Iterator[bool]:
         """Count a job while the block lasts; False where none may begin any more."""

@@ -244,3 +244,43 @@ def test_a_silent_database_keeps_no_other_waiting(tmp_path: Path, monkeypatch: p
                 ledger.moves.transition(row.id, state, "")
             with running(Daemon(config, None, ledger, clock)):
                 wait_for(lambda: ledger.moves.row(row.id).state is MoveState.PLACED)
+
+
+def test_a_silent_database_delays_no_reload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others take the new configuration over at once, the silent one as soon as its server has said something."""
+    for name, seconds in (("JOBS_END_WITHIN_SECONDS", 0.5), ("LISTEN_SECONDS", 0.1), ("LOOK_AT_CLOCK_SECONDS", 0.5)):
+        monkeypatch.setattr(f"agent.service.daemon.{name}", seconds)
+    waits, answers = threading.Event(), threading.Event()
+    sample, sampled = Watch.sample, list[tuple[str, float]]()
+
+    def sampling(watch: Watch) -> object:
+        if watch.database.name == "silent":
+            waits.set()
+            answers.wait(PATIENCE_SECONDS)
+        sampled.append((watch.database.name, watch.database.sample_seconds))
+        return sample(watch)
+
+    monkeypatch.setattr(Watch, "sample", sampling)
+    path, clock = tmp_path / "two.yaml", SystemClock()
+
+    def configure(every: str) -> None:
+        text = "ledger: {path: two.db}\nmetrics: {enabled: false}\ndatabases:\n"
+        for seed, name in enumerate(("sim", "silent")):
+            text += f"  - name: {name}\n    sample_every: {every}\n    engine: simulated\n"
+            text += f"    connection: {{scenario: oltp, seed: {seed}}}\n"
+            text += "    tiers: [{name: ssd, spaces: [ssd]}, {name: hdd, spaces: [hdd]}]\n"
+        path.write_text(text)
+
+    configure("2s")
+    config = load(path)
+    with Ledger.open(config.ledger.path, clock) as ledger:
+        daemon = Daemon(config, path, ledger, clock)
+        with running(daemon):
+            wait_for(waits.is_set)
+            configure("3s")
+            daemon.ask_to_reload()
+            wait_for(lambda: ("sim", 3.0) in sampled)
+            assert not [name for name, _ in sampled if name == "silent"]
+            answers.set()
+            wait_for(lambda: ("silent", 3.0) in sampled)
+            assert sampled.count(("silent", 2.0)) == 1, "what was under way ended, and nothing more began"

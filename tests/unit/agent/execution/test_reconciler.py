@@ -133,7 +133,8 @@ def test_what_tidies_up_is_numbered_after_the_moves_own_statements(ledger: Ledge
     """Else the next try would begin at its place."""
     made, row, _ = reconciler(ledger, Engine(AT_HOME))
     made.tidy(row, LEFT)
-    assert [(step.ordinal, step.sql) for step in ledger.moves.steps(1)][2:] == [(4, DROP.sql)]
+    (last,) = ledger.moves.steps(1)[2:]
+    assert (last.ordinal, last.sql, last.state, last.detail) == (4, DROP.sql, StepState.DONE, "tidied up")
 
 
 @pytest.mark.parametrize("sent", [1, 2, 3])

@@ -320,3 +320,13 @@ def test_a_way_back_rests_and_is_tried_again_unless_it_is_stopped() -> None:
         step = next_step(result, orders, findings)
         rests = step.state is MoveState.APPROVED and step.rest_seconds == LONG_REST_SECONDS
         assert rests == (orders.continuation is Continuation.GO_ON), orders
+
+
+@pytest.mark.parametrize(("tries", "said"), [(1, "it broke. Mend it."), (3, "it broke (3 tries). Mend it.")])
+def test_what_failed_says_how_often_it_was_tried(tries: int, said: str) -> None:
+    """Where that was more than once."""
+    inspection = Inspection(home=Home.SOURCE, sentence="at home", size_bytes=1, on_disk=None)
+    orders = Orders(request=None, request_reason="", window_open=True, stopping=False)
+    result = TryResult(end=TryEnd.REFUSED, error="it broke", advice="Mend it.", tries=tries)
+    step = next_step(result, orders, Findings(inspection=inspection))
+    assert (step.state, step.reason) == (MoveState.FAILED, said)
