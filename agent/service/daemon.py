@@ -11,13 +11,8 @@ from __future__ import annotations
 import math
 import signal
 import threading
-<<<<<<< HEAD
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-=======
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
->>>>>>> 7b495dc7 (A reload does not wait for a database whose server says nothing: that one follows once its jobs have ended)
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from functools import partial

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from agent.ledger import RequestKind
+from agent.ledger import Ledger, RequestKind
 from agent.model.states import MoveState
 from connectors.base import LockNotObtained
 from connectors.model import Blocker, Route, Step
@@ -17,6 +18,11 @@ from tests.simulation.site import MINUTE, Site
 from tests.simulation.test_groups import ANN, COLD, a_group, approved, bring, crowded, move_of, rows
 
 CLOSED = 'windows: ["sun 03:00-03:01"]'
+
+
+def ask(ledger: Ledger, move: int, kind: RequestKind) -> None:
+    """Ann asks something of a move."""
+    ledger.requests.submit(move, kind, **ANN, reason="")
 
 
 @pytest.fixture
@@ -94,7 +100,7 @@ def test_what_is_held_is_looked_at_once_a_minute(site: Site) -> None:
         assert isinstance(routes, tuple)
         number = approved(site, watch, ledger, (replace(move, route=routes[0]),))  # the way that can be held
         (row,) = rows(ledger, number)
-        site.clock.call_later(0.1, lambda: ledger.requests.submit(row.id, RequestKind.PAUSE, **ANN, reason=""))
+        site.clock.call_later(0.1, partial(ask, ledger, row.id, RequestKind.PAUSE))
         watch.act()
         assert ledger.moves.row(row.id).state is MoveState.PAUSED
         site.clock.sleep(59.0)
@@ -102,7 +108,7 @@ def test_what_is_held_is_looked_at_once_a_minute(site: Site) -> None:
         site.clock.sleep(1.0)
         assert watch.executor.has_work()
         watch.act()
-        ledger.requests.submit(row.id, RequestKind.RESUME, **ANN, reason="")
+        ask(ledger, row.id, RequestKind.RESUME)
         assert watch.executor.has_work()
         watch.executor.stop()
         assert not watch.executor.has_work()

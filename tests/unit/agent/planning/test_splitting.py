@@ -14,7 +14,7 @@ from agent.config import DatabaseConfig
 from agent.planning.splitting import Splitting, split_table
 from connectors.base import Connector
 from connectors.model import Bundle, Catalog, NoRoute, Route, Space, UnitKind, UnitTable
-from connectors.route import Transfer
+from connectors.move_effects import Transfer
 from connectors.splitting import Border
 from policies.modes.dispatch import UnknownName
 from tests.unit.samples import MADE_AT, MIB, a_route
