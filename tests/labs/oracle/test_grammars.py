@@ -129,7 +129,7 @@ def _next() -> str:
     )  # fmt: skip
     found = by_calendar.next_template(table, "FAST", 86400, made.SETTINGS)
     assert isinstance(found, StatementTemplate), found
-    (route,) = by_calendar.next_routes(table, found, days[-1], made.SETTINGS)
+    (route,) = by_calendar.next_routes(table, found, days[1], made.SETTINGS)
     return route.steps[0].sql
 
 
