@@ -54,6 +54,21 @@ def exists(name: str, kind: str) -> Refusal:
     return Refusal(-601, "42710", name, kind)
 
 
+def overlap(part: str) -> Refusal:
+    """SQL0636N: the range of a data partition is none, or overlaps another one."""
+    return Refusal(-636, "56016", part, "10")
+
+
+def unlike_spaces(space: str) -> Refusal:
+    """SQL1860N: table spaces of one partitioned table are managed in the same way, with the same pages and extents."""
+    return Refusal(-1860, "42838", space)
+
+
+def not_partitioned(table: str) -> Refusal:
+    """SQL20054N: the state of the table forbids it; it is not partitioned."""
+    return Refusal(-20054, "55019", table, "21")
+
+
 def rows_without_parent(key: str) -> Refusal:
     """SQL0667N: a foreign key cannot be added, for rows have values that no parent has."""
     return Refusal(-667, "23520", key)

@@ -20,6 +20,7 @@ from typing import Any
 from tests.labs.db2 import load
 from tests.labs.db2.derby import running_derby
 from tests.labs.db2.documented import views
+from tests.labs.db2.partitions import create_ranges
 from tests.labs.db2.sessions import User
 from tests.labs.db2.text import DATABASE
 from tests.labs.db2.views.projection import SCHEMA, Projection
@@ -174,6 +175,18 @@ class Lab:
         """A data partition in each of those table spaces; the index is in the first."""
         with self._world.lock:
             load.create_partitioned(self._world, schema, name, index, spaces, pages)
+
+    def create_ranges(self, schema: str, name: str, parts: list[tuple[str, str, str, str]]) -> None:
+        """A partitioned table; of each partition name, table space, from and up to."""
+        with self._world.lock:
+            create_ranges(self._world, (schema, name), parts)
+
+    def parts(self, schema: str, name: str) -> list[tuple[str, str, str, tuple[str, str]]]:
+        """Of each data partition its name, the table spaces of data and indexes, and its bounds."""
+        with self._world.lock:
+            table = self._world.table(schema, name)
+            both = zip(table.parts, table.ranges, strict=True)
+            return [(part.name, part.data, part.index, bounds) for part, bounds in both]
 
     def create_clustered(self, name: str, dimensions: list[str], space: str, pages: int) -> None:
         """A table of APP organized by those columns, with the indexes of blocks that the system makes for it."""

@@ -12,6 +12,7 @@ from tests.labs.db2.containers import check_change, is_change, mode_of, read_cha
 from tests.labs.db2.grants import grant, is_grant
 from tests.labs.db2.keys import change_keys, is_key_change
 from tests.labs.db2.move import move_table
+from tests.labs.db2.partitions import add_partition, is_addition
 from tests.labs.db2.sessions import Session
 from tests.labs.db2.text import matched, name_of, string_of, words
 from tests.labs.db2.world import EXTENT, PAGE_SIZE, Rebalance, TableSpace, World
@@ -65,6 +66,7 @@ class Statements:
         elif (
             not _is_move(said)
             and not is_key_change(said)
+            and not is_addition(said)
             and not is_grant(said)
             and not any(matched(said, pattern) is not None for pattern in self._known)
         ):
@@ -85,6 +87,9 @@ class Statements:
             return
         if is_key_change(said):
             change_keys(self._world, session, said)
+            return
+        if is_addition(said):
+            add_partition(self._world, session, said)
             return
         if is_grant(said):
             grant(self._world, session, said)

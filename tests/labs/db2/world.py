@@ -188,6 +188,7 @@ class Table:
     clustered: str = ""  # by Y dimensions or T the time of insertion
     lob_type: str = "SYSIBM.CLOB"  # of its LOBs; a distinct type has a schema of its own
     owner: str = "DB2INST1"
+    ranges: list[tuple[str, str]] = field(default_factory=list)  # of each data partition: from, up to
     made: Definition | None = None  # what the statements said that made it
     available: bool = True
     reorg_pending: bool = False

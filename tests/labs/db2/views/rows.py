@@ -92,7 +92,8 @@ def _remark(table: Table) -> str | None:
 def data_partitions(world: World) -> Rows:
     """SYSCAT.DATAPARTITIONS; a table that is not partitioned has one row."""
     for table, part in _parts(world):
-        low, high = table.made.bounds[part.id] if table.made is not None and table.made.bounds else ("", "")
+        bounds = table.ranges or (table.made.bounds if table.made is not None else [])
+        low, high = bounds[part.id] if bounds else ("", "")
         yield f"{table.schema}.{table.name}.{part.id}", {
             "LOWINCLUSIVE": "Y", "LOWVALUE": low, "HIGHINCLUSIVE": "N", "HIGHVALUE": high,
             "TABSCHEMA": table.schema, "TABNAME": table.name, "DATAPARTITIONID": part.id, "STATUS": "",
