@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from connectors.db2.reading.sizes import exact_sizes, read_rebuilt_in_place
 from connectors.db2.reading.storage import Storage, TableSpace, read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import TableFacts, find_table_of, packages_of, read_protocol
-from connectors.db2.routes import split
+from connectors.db2.routes import due, split
 from connectors.db2.routes.containers import route_out
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.table_move import table_route
@@ -36,6 +37,7 @@ from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection,
 from connectors.recording.tap import Tap
 from connectors.splitting import Border
 from connectors.statements.counters import StatementCounters
+from connectors.templates import StatementTemplate, TemplateKind
 
 NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
@@ -109,12 +111,20 @@ class Db2Connector:
 
     def routes_out(self, bundle: Bundle) -> Route | ByHand | NoRoute:
         """See ``containers``: hotplace moves files of DMS table spaces; a person moves paths of storage groups."""
-        storage = read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
+        storage = self._storage()
         return route_out(storage, bundle, self._settings, self._kind())
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
         """See ``split``: by hand, since every row is copied."""
         return split.by_hand(self._table_of(bundle), bundle, border, to_space)
+
+    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+        """Next data partitions of tables with ranges of dates or timestamps; aged ones by no template."""
+        return due.template_of(self._session, self._settings, self._storage(), kind, table, to_space, seconds)
+
+    def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
+        """By the ranges and table spaces that the catalog shows now."""
+        return due.routes_due(self._session, self._settings, self._storage(), template, now)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, since a moved table gets a new object."""
@@ -143,7 +153,7 @@ class Db2Connector:
         self._session.close()
 
     def _table_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
-        storage = read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
+        storage = self._storage()
         table = self._table_of(bundle)
         if not self._settings.by_group:
             source, target = storage.space_named(bundle.space), storage.space_named(to_space)
@@ -195,6 +205,9 @@ class Db2Connector:
             space = storage.space_named(whole_of(bundle.wide))
         packages = () if space is None else packages_of(self._session, space.name)
         return space_route(storage, space, bundle, to_space, self._settings, self._kind(), packages)
+
+    def _storage(self) -> Storage:
+        return read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
 
     def _kind(self) -> Instance:
         server = self._known_server()

@@ -9,13 +9,17 @@ from connectors.db2.reading.names import Key, Part, identifier, parse_key, parts
 from connectors.db2.reading.sizes import loading
 from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, find_table_of, read_protocol
+from connectors.db2.reading.time_ranges import home_of, range_of, read_partitions
 from connectors.db2.routes.dependents import KEY, changes
-from connectors.db2.routes.operations import SpaceChange, change_of, first_phase, key_change_of, phase_of
+from connectors.db2.routes.operations import ADD_PARTITION, SpaceChange, change_of, first_phase, key_change_of, phase_of
 from connectors.db2.routes.space_move import extents_then
 from connectors.db2.routes.statements import CANCEL, Homes
 from connectors.db2.session.sessions import ReadSession
 from connectors.model import Home, Inspection, Route, Step
 from connectors.move_effects import Kept
+from connectors.operations import Operation
+from connectors.rolling.filling import HIGH, LOW, value_of
+from connectors.rolling.ranges import instant_of
 
 RESUMABLE = frozenset({"COPY", "REPLAY", "CLEANUP"})
 MOVE_UTILITIES = ("ADMIN_MOVE_TABLE", "ONLINE_TABLE_MOVE", "MOVE")
@@ -39,10 +43,32 @@ def inspect(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    made = route.steps[0].operation if route.steps else None
+    if made is not None and made.name == ADD_PARTITION:
+        return inspect_new_partition(session, route, made, read_storage(session, shared=shared, folders=folders))
     change = change_of(route.steps[0]) if route.steps else None
     if change is not None:
         return inspect_space(session, route, change, shared=shared)
     return inspect_table(session, route, shared=shared, folders=folders)
+
+
+def inspect_new_partition(session: ReadSession, route: Route, made: Operation, storage: Storage) -> Inspection:
+    """Of a data partition that is to be made, by its name; one with other bounds is not what the statement makes."""
+    key = Key(Part.TABLE, made.text("schema"), made.text("table"))
+    rows = {str(row[0]): row for row in read_partitions(session, key)}
+    row = rows.get(made.text("partition"))
+    if row is None:
+        home, sentence = Home.SOURCE, f"{route.bundle.key} does not exist yet"
+    else:
+        space, found = home_of(row, storage), range_of(key, row, storage)
+        times = tuple(instant_of(value_of(route, name)) for name in (LOW, HIGH))
+        there = space is not None and route.to_space in (space.name, storage.home_of(space))
+        own = there and found is not None and (found.low, found.high) == times
+        home = Home.TARGET if own else Home.ELSEWHERE
+        sentence = f"{route.bundle.key} is in {'no table space' if space is None else space.name}"
+    return Inspection(
+        home=home, sentence=sentence, size_bytes=0, on_disk=None, running=False, finished=home is Home.TARGET
+    )  # fmt: skip
 
 
 def inspect_table(
