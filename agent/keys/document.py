@@ -26,8 +26,8 @@ class Signable(Protocol):
     namespace: ClassVar[str]
 
     @property
-    def database(self) -> str:
-        """The database that it is about, by its name in the configuration."""
+    def databases(self) -> frozenset[str]:
+        """Those that it is about, by their names in the configuration."""
         ...
 
     @property
@@ -55,6 +55,11 @@ class ApprovalDocument:
     def text(self) -> str:
         """One fact a line. Names are escaped, so that none can pass for another line."""
         return _lines(HEADING, {"ledger": self.ledger, **self.facts})
+
+    @property
+    def databases(self) -> frozenset[str]:
+        """The one that it is about."""
+        return frozenset({self.database})
 
     @property
     def facts(self) -> dict[str, object]:
@@ -101,6 +106,11 @@ class ApprovalList:
         return _lines(LIST_HEADING, facts)
 
     @property
+    def databases(self) -> frozenset[str]:
+        """Those of all members."""
+        return frozenset(member.document.database for member in self.members)
+
+    @property
     def digest(self) -> str:
         """SHA-256 over the text, in hexadecimal: the list's name."""
         return hashlib.sha256(self.text.encode()).hexdigest()
@@ -130,6 +140,11 @@ class RuleDocument:
             "sequence": self.sequence,
         }
         return _lines(RULE_HEADING, facts)
+
+    @property
+    def databases(self) -> frozenset[str]:
+        """The one that it is for."""
+        return frozenset({self.database})
 
 
 def _lines(heading: str, facts: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ import re
 import stat
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,9 +91,9 @@ class Signers:
                 )
             who, *others = ",".join(found).split(",")  # a line may list several principals for one key
             only = ", ".join(name for name in (who, *others) if name.startswith(OF_DATABASE))
-            # ssh-keygen compares patterns of principals itself: the database takes the place of the person.
-            principal = f"{OF_DATABASE}{document.database}" if only else who
-            done = _run("verify", *common, "-I", principal, "-n", document.namespace, document=document.text)
+            # ssh-keygen compares patterns of principals itself: each database takes the place of the person.
+            of_databases = [f"{OF_DATABASE}{name}" for name in sorted(document.databases)]
+            done = _verify_as(of_databases if only else [who], document, *common)
         key = KEY.search(done.stdout)
         if done.returncode or key is None:
             signer, why = f"{who} ({only})" if only else who, _last_line(done.stderr or done.stdout)
@@ -101,6 +102,13 @@ class Signers:
 
 
 _SIGN_AGAIN = "Print the document again, with the same command without --signature, and sign just that."
+
+
+def _verify_as(principals: Sequence[str], document: Signable, *common: str) -> subprocess.CompletedProcess[str]:
+    """Verify for each principal, at least one, up to the first for which it fails."""
+    first, *others = principals
+    done = _run("verify", *common, "-I", first, "-n", document.namespace, document=document.text)
+    return done if done.returncode or not others else _verify_as(others, document, *common)
 
 
 def _run(action: str, *arguments: str, document: str) -> subprocess.CompletedProcess[str]:

@@ -68,8 +68,20 @@ class DividedLedger:
         return f"{{postgresql: {{host: {host}, dbname: {self.dbname}, user: {user}}}, anchors: {user}.anchors}}"
 
 
-def make_divided(servers: LedgerServers, dbname: str, folder: Path, person: Person) -> DividedLedger:
-    """The roles and logins of two teams, each with an agent that proposes; hr's proposal holds the secret."""
+@contextmanager
+def divided_ledger(servers: LedgerServers, folder: Path, person: Person) -> Iterator[DividedLedger]:
+    """A database of its own with the roles and logins of two teams, which are gone at the end."""
+    with servers.database() as place:
+        try:
+            yield _make_divided(servers, place.dbname, folder, person)
+        finally:
+            names = ", ".join(user_of(team, role) for team in TEAMS for role in ROLES)
+            with servers.session(place.dbname) as dba:
+                dba.execute(f"DROP OWNED BY {names}; DROP ROLE {names}".encode())
+
+
+def _make_divided(servers: LedgerServers, dbname: str, folder: Path, person: Person) -> DividedLedger:
+    """Each team with an agent that proposes; hr's proposal holds the secret."""
     signers = folder / "allowed_signers"
     signers.write_text(person.line)
     made = DividedLedger(servers, dbname, folder, signers)

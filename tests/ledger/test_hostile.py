@@ -21,10 +21,9 @@ from tests.ledger.conftest import ON_SERVER
 from tests.ledger.divided import (
     ROLES,
     SECRET,
-    TEAMS,
     DividedLedger,
     chain_row,
-    make_divided,
+    divided_ledger,
     read_all,
     tables,
     user_of,
@@ -142,12 +141,8 @@ def prepared(
     servers: LedgerServers, tmp_path_factory: pytest.TempPathFactory, anna: Person
 ) -> Iterator[tuple[DividedLedger, Site]]:
     """The ledger with a proposal of each team, and the site that is watched."""
-    with servers.database() as place:
-        divided = make_divided(servers, place.dbname, tmp_path_factory.mktemp("site"), anna)
+    with divided_ledger(servers, tmp_path_factory.mktemp("site"), anna) as divided:
         yield divided, watched_site(divided)
-        with divided.session() as dba:
-            names = ", ".join(user_of(team, role) for team in TEAMS for role in ROLES)
-            dba.execute(f"DROP OWNED BY {names}; DROP ROLE {names}".encode())
 
 
 @pytest.fixture
@@ -331,6 +326,28 @@ def test_the_chain_takes_only_the_row_that_follows(attacked: Attacked, role: str
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 hostile.execute(statement.encode())
     assert attacked.ledger.audit.verify().ok
+
+
+def test_a_list_is_signed_for_all_of_its_databases(attacked: Attacked, anna: Person) -> None:
+    """By whoever may decide about each of them: the approver of one team signs and stops its own, and no other."""
+    member = {
+        "wave": 1, "database": "pay", "fingerprint": "f", "proposal": THEIRS, "digest": "d", "moves": [1],
+        "conditions": "{}", "expires": "2026-01-01T00:00:00+00:00", "sequence": 1,
+    }  # fmt: skip
+    facts = {"who": "x", "key": "k", "signature": "s", "members": [{**member, "database": "sim"}, member]}
+    with attacked.divided.session("sales_approver") as hostile:
+        for event in ("list.signed", "list.approved"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                chain_row(hostile, event, f"list {'a' * 64}", json.dumps(facts))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            chain_row(hostile, "list.stopped", f"list {'a' * 64}", '{"moves": []}')
+    with attacked.divided.ledger("sales_approver", attacked.site.clock) as ledger:
+        listed, _ = ledger.lists.document([OURS])
+        signature = anna.sign(listed.text)
+        ledger.lists.approve([OURS], who="x", origin="tty", digest=listed.digest, signature=signature)
+    before = attacked.site.homes()
+    attacked.watch.act()
+    assert attacked.site.homes() != before
 
 
 def test_an_approver_writes_decisions_only(attacked: Attacked) -> None:

@@ -16,7 +16,7 @@ from connectors.findings import Severity
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER
-from tests.ledger.divided import ROLES, TEAMS, DividedLedger, make_divided, tables, user_of
+from tests.ledger.divided import DividedLedger, divided_ledger, tables
 from tests.ledger.servers import LedgerServers
 
 pytestmark = ON_SERVER
@@ -26,12 +26,8 @@ pytestmark = ON_SERVER
 def divided(servers: LedgerServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DividedLedger]:
     """A ledger of two teams."""
     folder = tmp_path_factory.mktemp("divided")
-    with servers.database() as place:
-        made = make_divided(servers, place.dbname, folder, Person.new(folder, "anna"))
+    with divided_ledger(servers, folder, Person.new(folder, "anna")) as made:
         yield made
-        with made.session() as dba:
-            names = ", ".join(user_of(team, role) for team in TEAMS for role in ROLES)
-            dba.execute(f"DROP OWNED BY {names}; DROP ROLE {names}".encode())
 
 
 def errors(divided: DividedLedger, user: str, *databases: str) -> dict[str, str]:

@@ -85,12 +85,27 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, "@schema@", p
      WHERE subject = rule AND event = 'rule.proposed' ORDER BY id LIMIT 1
 $$;
 
+-- The databases that a signed list of approvals is about.
+CREATE OR REPLACE FUNCTION databases_of_list(facts text) RETURNS text[]
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
+    SELECT array_agg(DISTINCT member ->> 'database') FROM jsonb_array_elements(facts::jsonb -> 'members') AS member
+$$;
+
+-- Whether the chain holds a list that is about a database of the caller's.
+CREATE OR REPLACE FUNCTION concerns_list(list text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+    SELECT EXISTS (SELECT FROM audit WHERE subject = list AND event IN ('list.signed', 'list.approved')
+                      AND databases_of_list(facts) && own_databases())
+$$;
+
 -- Whether an audit row is about a database of the caller's; tables are asked as the caller, and so by his own policies.
 CREATE OR REPLACE FUNCTION concerns(subject text, event text, facts text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, "@schema@", pg_temp AS $$
     SELECT '*' = ANY (own_databases()) OR CASE
         WHEN event IN ('ledger.created', 'ledger.migrated') THEN true
         WHEN event = 'rule.proposed' THEN (facts::jsonb #>> '{limits,database}') = ANY (own_databases())
+        WHEN event IN ('list.signed', 'list.approved') THEN databases_of_list(facts) && own_databases()
+        WHEN subject ~ '^list [0-9a-f]{64}$' THEN concerns_list(subject)
         WHEN subject ~ '^rule [0-9]+$' THEN database_of_rule(subject) = ANY (own_databases())
         WHEN subject ~ '^proposal [0-9]{1,9}$' THEN
             EXISTS (SELECT FROM proposals AS p WHERE p.id = substr(subject, 10)::integer)
@@ -104,20 +119,27 @@ $$;
 -- Whether a person's decision may be written so. Agents of all teams read these rows, so their form is checked here.
 CREATE OR REPLACE FUNCTION is_decision(event text, facts text) RETURNS boolean
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
-    SELECT octet_length(facts) < 200000 AND CASE
+    SELECT octet_length(facts) < CASE WHEN event LIKE 'list.%' THEN 4000000 ELSE 200000 END AND CASE
         WHEN event = 'proposal.approved' THEN
             facts::jsonb ?& ARRAY['who', 'digest'] AND jsonb_typeof(facts::jsonb -> 'moves') = 'array'
             AND NOT facts::jsonb ?| ARRAY['rule', 'covered_by']
         WHEN event = 'proposal.signed' THEN
-            facts::jsonb ?& ARRAY['who', 'key', 'digest', 'sequence', 'signature']
+            facts::jsonb ?& ARRAY['who', 'key', 'digest', 'sequence'] AND facts::jsonb ?| ARRAY['signature', 'list_row']
             AND jsonb_typeof(facts::jsonb -> 'moves') = 'array'
         WHEN event IN ('proposal.rejected', 'moves.expired') THEN
             NOT facts::jsonb ? 'moves' AND event = 'proposal.rejected'
             OR jsonb_typeof(facts::jsonb -> 'moves') = 'array'
         WHEN event IN ('proposal.expired', 'proposal.finished') THEN jsonb_typeof(facts::jsonb) = 'object'
-        WHEN event IN ('move.struck', 'move.cancelled') THEN
+        WHEN event IN ('move.struck', 'move.stopped', 'move.cancelled') THEN
             facts::jsonb ->> 'to' IN ('rejected', 'cancelled', 'skipped')
         WHEN event IN ('move.asked.pause', 'move.asked.resume', 'move.asked.cancel') THEN NOT facts::jsonb ? 'to'
+        WHEN event IN ('list.signed', 'list.approved') THEN
+            facts::jsonb ? 'who' AND (event = 'list.approved' OR facts::jsonb ?& ARRAY['key', 'signature'])
+            AND jsonb_typeof(facts::jsonb -> 'members') = 'array' AND NOT EXISTS (
+                SELECT FROM jsonb_array_elements(facts::jsonb -> 'members') AS member
+                 WHERE NOT member ?& ARRAY['wave', 'database', 'fingerprint', 'proposal', 'digest', 'moves',
+                                           'conditions', 'expires', 'sequence'])
+        WHEN event = 'list.stopped' THEN jsonb_typeof(facts::jsonb -> 'moves') = 'array'
         WHEN event = 'rule.signed' THEN facts::jsonb ?& ARRAY['who', 'key', 'sequence', 'signature']
         WHEN event IN ('rule.opened', 'rule.closed') THEN facts::jsonb ?& ARRAY['who', 'origin']
         WHEN event IN ('pin.set', 'pin.removed', 'space.closed', 'space.opened') THEN
@@ -212,6 +234,9 @@ BEGIN
     END LOOP;
 END $$;
 
+-- What agents note of themselves and of no database: when history was folded, how far each has handed over its samples.
+CREATE POLICY of_no_database ON documents TO "@schema@_agent" USING (database = '') WITH CHECK (database = '');
+
 -- Columns of several sets have no database. An agent looks at all sets before it drops one that none has any more.
 CREATE POLICY of_all_sets ON array_columns FOR SELECT TO "@schema@_agent" USING (true);
 CREATE POLICY of_own_sets ON shared_columns FOR SELECT TO "@schema@_reader"
@@ -227,6 +252,10 @@ CREATE POLICY whole_chain ON audit FOR SELECT TO "@schema@_agent" USING (true);
 CREATE POLICY acts ON audit FOR INSERT TO "@schema@_agent" WITH CHECK (concerns(subject, event, facts));
 CREATE POLICY decisions ON audit FOR INSERT TO "@schema@_approver"
     WITH CHECK (is_decision(event, facts) AND concerns(subject, event, facts));
+-- Who signs or approves a list does so for all of its databases.
+CREATE POLICY whole_lists ON audit AS RESTRICTIVE FOR INSERT TO "@schema@_approver", "@schema@_agent"
+    WITH CHECK (event NOT IN ('list.signed', 'list.approved') OR '*' = ANY (own_databases())
+                OR databases_of_list(facts) <@ own_databases());
 CREATE POLICY where_it_ends ON audit_head FOR SELECT TO "@schema@_reader" USING (true);
 CREATE POLICY first_end ON audit_head FOR INSERT TO "@schema@_approver", "@schema@_agent"
     WITH CHECK (id = 1 AND ends_chain(last_id, hash));

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.keys import ApprovalDocument, SignatureInvalid, Signers
+from agent.keys import ApprovalDocument, ApprovalList, ListedApproval, SignatureInvalid, Signers
 from tests.keys import Person
 
 DOCUMENT = ApprovalDocument(
@@ -70,6 +70,17 @@ def test_a_key_may_count_for_some_databases_only(
         other = replace(DOCUMENT, database="hr")
         with pytest.raises(SignatureInvalid, match=r"by anna \(database:m.*\) does not fit"):
             signers.verify(other, anna.sign(other.text))
+
+
+def test_a_list_needs_all_of_its_databases(signers: Signers, anna: Person) -> None:
+    """A key that counts for one of them signs no list that has another one too."""
+    signers.path.write_text(anna.line.replace("anna", "anna,database:main,database:crm", 1))
+    members = [ListedApproval(document=replace(DOCUMENT, database=name), wave=1) for name in ("main", "crm", "hr")]
+    allowed = ApprovalList(ledger=DOCUMENT.ledger, members=tuple(members[:2]))
+    assert signers.verify(allowed, anna.sign(allowed.text)).who == "anna"
+    beyond = ApprovalList(ledger=DOCUMENT.ledger, members=tuple(members))
+    with pytest.raises(SignatureInvalid, match="does not fit"):
+        signers.verify(beyond, anna.sign(beyond.text))
 
 
 def test_a_name_cannot_pass_for_another_line() -> None:
