@@ -46,6 +46,12 @@ class Slots:
             self._known[database] = wanted if known.keys == wanted else known.keys  # the catalog keeps these anyway
             return slots
 
+    def count(self, database: str) -> int:
+        """How many were given."""
+        with self._database.read() as reading:
+            last = reading.scalar("SELECT max(slot) FROM unit_slots", where("database = ?", database))
+            return 0 if last is None else last + 1
+
     def known(self, database: str, keys: Sequence[str]) -> dict[str, int]:
         """The numbers of those of some keys that have one; gives none to the others."""
         found: dict[str, int] = {}

@@ -35,6 +35,7 @@ ACTIVE_SESSIONS: Final = (
     # "remembered", "remembered_long": share of a full memory that these means and those of the work rest on}
 )
 DISTURBED_INTERVALS: Final = "work while moves ran"  # list of intervals with transactions during moves and before
+GONE_UNITS: Final = "units that are gone"  # list of slots that belong to no unit of the last catalog
 TRACE: Final = "trace"  # whether demand is collected for a trace, since when and until when
 TRACE_FIGURES: Final = "trace figures"  # how many intervals and seconds the trace has
 

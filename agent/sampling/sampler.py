@@ -18,6 +18,7 @@ from agent.budget.experience import record_disturbed
 from agent.config import DatabaseConfig, Storage
 from agent.ledger import AWAY, Ledger
 from agent.ledger.file.codec import narrow
+from agent.sampling.gone_units import note_gone_units
 from agent.sampling.learned import (
     Inventory,
     growth_of,
@@ -286,6 +287,8 @@ class Sampler:
         slots = self._slots
         if self._catalog is None or catalog.units.key is not self._catalog.units.key:
             slots = self._ledger.slots.of(self._database.name, catalog.units.key)
+            if self._may_store():
+                note_gone_units(self._ledger, self._database.name, slots)
         # All at once, and only now: where the ledger gives no numbers, the old catalog and its spaces stay together.
         self._storage, self._slots, self._catalog = storage, slots, catalog
         self._catalog_at = self._catalog_read_at = self._clock.monotonic()

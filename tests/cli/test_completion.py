@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,9 +23,10 @@ from agent.cli.main import whole_app
 from agent.config.files import PLACES, VARIABLE
 from agent.config.ledger import LedgerConfig
 from agent.ledger import Ledger
-from agent.ledger.state_names import STATUS
+from agent.ledger.state_names import GONE_UNITS, STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import ACTIONABLE, OPEN_PROPOSALS, UNDOABLE, ProposalState
+from agent.sampling.gone_units import note_gone_units
 from tests.cli.emulated import program_at_terminal
 from tests.cli.site import Site
 
@@ -87,6 +89,20 @@ def test_values_of_every_kind(watched: Site) -> None:
     assert len(complete(watched, "unpin", "")) == 1
 
 
+def test_units_that_were_dropped_are_not_offered(watched: Site) -> None:
+    """By the newest catalog; what comes again is offered again."""
+    with Ledger.open(watched.ledger_path, SystemClock()) as ledger:
+        slots = ledger.slots.of("shop", ['"shop"."gone_by"', '"shop"."gone_too"'])
+        assert complete(watched, "explain", "shop.gone") == ["shop.gone_by", "shop.gone_too"]
+        every = np.arange(ledger.slots.count("shop"))
+        note_gone_units(ledger, "shop", np.setdiff1d(every, slots))
+        assert complete(watched, "explain", "shop.gone") == []
+        assert complete(watched, "pin", "shop.gone") == []
+        assert "shop.orders" in complete(watched, "explain", "shop.ord")
+        note_gone_units(ledger, "shop", np.setdiff1d(every, slots[:1]))
+        assert complete(watched, "explain", "shop.gone") == ["shop.gone_too"]
+
+
 def test_what_is_typed_otherwise_is_typers(watched: Site) -> None:
     """Names of commands and options are completed as before; an option's value that is no name is not."""
     assert "proposals" in complete(watched, "pro")
@@ -139,6 +155,7 @@ def test_the_table_agrees_with_the_commands() -> None:
     assert set(stored.STATES[Kind.PROPOSALS]) == set(ProposalState)
     assert set(stored.STATES[Kind.PAUSED]) <= set(ACTIONABLE)
     assert (stored.VARIABLE, stored.PLACES, stored.STATUS) == (VARIABLE, PLACES, STATUS)
+    assert stored.GONE_UNITS == GONE_UNITS
     assert Path(stored.LEDGER) == LedgerConfig().path
 
 

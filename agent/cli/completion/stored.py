@@ -21,6 +21,7 @@ VARIABLE = "HOTPLACE_CONFIG"
 PLACES = (Path("hotplace.yaml"), Path("/etc/hotplace/hotplace.yaml"))
 LEDGER = "/var/lib/hotplace/ledger.db"  # where the configuration names none
 STATUS = "status"  # agent.ledger.state_names.STATUS
+GONE_UNITS = "units that are gone"  # the same
 MOST = 300  # values
 BUSY_SECONDS = 0.05  # that the file may be locked
 _PROPOSALS = """
@@ -36,18 +37,18 @@ AND moves.state IN (SELECT value FROM json_each(:states)) ORDER BY moves.id DESC
 _UNITS = """
 SELECT unit_key, '' FROM unit_slots WHERE database = :database AND (
 substr(unit_key, 1, length(:begins)) = :begins OR substr(replace(unit_key, '"', ''), 1, length(:begins)) = :begins
-) LIMIT :most
+) AND slot NOT IN (SELECT value FROM json_each(:gone)) LIMIT :most
 """
 _FIRST_AND_LAST_UNIT = """
 SELECT min(unit_key), max(unit_key) FROM unit_slots WHERE database = :database AND (
 substr(unit_key, 1, length(:begins)) = :begins OR substr(replace(unit_key, '"', ''), 1, length(:begins)) = :begins
-)
+) AND slot NOT IN (SELECT value FROM json_each(:gone))
 """
 _PINS = """
 SELECT pattern, '' FROM pins
 WHERE database = :database AND substr(pattern, 1, length(:begins)) = :begins ORDER BY pattern LIMIT :most
 """
-_SAMPLED = "SELECT body FROM documents WHERE database = ? AND name = ?"
+_DOCUMENT = "SELECT body FROM documents WHERE database = ? AND name = ?"
 # States by name, and not from agent.model.states, which takes as long to import as all of this; a test compares them.
 STATES = {
     Kind.UNDECIDED: ("proposed",),
@@ -157,7 +158,10 @@ def _read_stored(ledger: sqlite3.Connection, kind: Kind, database: str, begins: 
     if kind is Kind.SPACES:
         return list(_sampled_spaces(ledger, database))
     states = json.dumps(STATES.get(kind, ()))
-    given = {"database": database, "begins": begins, "most": MOST, "states": states}
+    gone = ledger.execute(_DOCUMENT, (database, GONE_UNITS)).fetchone() if kind in _OF_UNITS else None
+    given = {
+        "database": database, "begins": begins, "most": MOST, "states": states, "gone": gone[0] if gone else "[]",
+    }  # fmt: skip
     found = ledger.execute(_query(kind), given).fetchall()
     if len(found) == MOST and kind in _OF_UNITS:
         # The first and the last too: what all have in common is put on the command line, and must be common to all.
@@ -175,6 +179,6 @@ def _query(kind: Kind) -> str:
 
 def _sampled_spaces(ledger: sqlite3.Connection, database: str) -> Iterator[tuple[str, str]]:
     """Spaces that the daemon saw with its last sample."""
-    for (body,) in ledger.execute(_SAMPLED, (database, STATUS)):
+    for (body,) in ledger.execute(_DOCUMENT, (database, STATUS)):
         for space in json.loads(body).get("spaces") or ():
             yield str(space["space"]), str(space["tier"] or "")

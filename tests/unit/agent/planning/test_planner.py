@@ -13,6 +13,7 @@ import pytest
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, SentRow, StepState
+from agent.ledger.state_names import GONE_UNITS
 from agent.model.states import MoveState
 from agent.planning.planner import Planning, _without_moves, make_planning, proposal_of
 from agent.planning.situation import situation_of
@@ -312,6 +313,17 @@ def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
         assert move.expected_bytes - move.size_bytes == pytest.approx(share * grown / 2, rel=1e-3)
     moves = proposal.moves
     assert proposal.digest != replace(proposal, moves=(replace(moves[0], limit_bytes=1), *moves[1:])).digest
+
+
+def test_the_sampler_notes_which_units_are_gone(desk: Desk) -> None:
+    """By each new catalog; nothing is written while none has gone."""
+    assert desk.ledger.state.load_document("shop", GONE_UNITS) is None
+    before = desk.picture().catalog.units.key
+    slots = desk.ledger.slots.of("shop", ['"shop"."of another day"'])
+    desk.restart()
+    stored = desk.ledger.state.load_document("shop", GONE_UNITS)
+    assert stored is not None
+    assert stored[1] == slots.tolist() == [len(before)]
 
 
 def test_the_sampler_tells_how_fast_units_grow(desk: Desk) -> None:

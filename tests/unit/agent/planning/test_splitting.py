@@ -14,7 +14,7 @@ from agent.config import DatabaseConfig
 from agent.planning.splitting import Splitting, split_table
 from connectors.base import Connector
 from connectors.model import Bundle, Catalog, NoRoute, Route, Space, UnitKind, UnitTable
-from connectors.move_effects import Transfer
+from connectors.move_effects import Locked, Transfer
 from connectors.splitting import Border
 from policies.modes.dispatch import UnknownName
 from tests.unit.samples import MADE_AT, MIB, a_route
@@ -76,6 +76,23 @@ def test_a_split_is_proposed_as_one_move_that_copies_nothing() -> None:
     other = split(Engine(), to_space="slow").proposal
     assert other is not None
     assert other.moves[0].to_space == "slow"
+
+
+class Moving(Engine):
+    """One that moves rows while it holds its lock."""
+
+    def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> Route:
+        """The same, locked."""
+        bundle = replace(bundle, size_bytes=16 * MIB)
+        return replace(super().routes_split(bundle, border, to_space), locked=Locked.ALL)
+
+
+def test_a_split_that_moves_rows_says_what_and_for_how_long() -> None:
+    """Sessions wait for that."""
+    proposal = split(Moving()).proposal
+    assert proposal is not None
+    said = "about 16 MiB by the server's statistics, are moved to fast while the table is locked for about"
+    assert said in proposal.moves[0].sentence
 
 
 class Rigid(Engine):
