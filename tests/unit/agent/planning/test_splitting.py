@@ -91,7 +91,7 @@ def test_a_split_that_moves_rows_says_what_and_for_how_long() -> None:
     """Sessions wait for that."""
     proposal = split(Moving()).proposal
     assert proposal is not None
-    said = "about 16 MiB by the server's statistics, are moved to fast while the table is locked for about"
+    said = "about 16.0 MiB by the server's statistics, are moved to fast while the table is locked for about"
     assert said in proposal.moves[0].sentence
 
 
