@@ -48,3 +48,16 @@ class SplitsTables(Protocol):
             ConnectorError: the engine did not answer.
         """
         ...
+
+
+@runtime_checkable
+class KnowsRightsToSplit(Protocol):
+    """Optional in a connector that splits tables itself: whether its login may."""
+
+    def refuse_split(self, route: Route) -> NoRoute | None:
+        """Each right that this login lacks for the split and for its way back, by name; None: it lacks none.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        ...

@@ -18,7 +18,7 @@ from connectors.containers import ByHand
 from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from connectors.move_effects import Locked
-from connectors.splitting import REJOIN, Border, SplitsTables, held_seconds
+from connectors.splitting import REJOIN, Border, KnowsRightsToSplit, SplitsTables, held_seconds
 from policies.modes.dispatch import UnknownName
 
 
@@ -36,6 +36,7 @@ class Splitting:
 def split_table(
     database: DatabaseConfig,
     connector: Connector,
+    mover_side: Connector | None,
     key: str,
     border: Border,
     to_space: str | None,
@@ -47,7 +48,8 @@ def split_table(
 
     Args:
         database: its configuration.
-        connector: asked for the catalog and for the way; changes nothing.
+        connector: asked for the catalog, and for the way where there is no ``mover_side``; changes nothing.
+        mover_side: of the account that would split it, asked for the way and whether it may; None: not connected.
         key: of the table.
         border: where it is split.
         to_space: of rows from the border on; None: the first space of the fastest tier.
@@ -71,7 +73,9 @@ def split_table(
     if target not in tiers:
         raise UnknownName(f"no space is named {target!r}; there are {', '.join(tiers)}")
     bundle = _bundle(catalog, row)
-    answer = _answer(connector, bundle, border, target)
+    answer = _answer(mover_side or connector, bundle, border, target)
+    if isinstance(answer, Route):
+        answer = _refuse(mover_side, answer) or answer
     proposal = None
     if isinstance(answer, Route):
         move = _move(answer, border, tiers, database.policy_settings().copy_bytes_per_second)
@@ -124,6 +128,10 @@ def _answer(connector: Connector, bundle: Bundle, border: Border, to_space: str)
     if not isinstance(connector, SplitsTables):
         return NoRoute(code="not_offered", sentence="the connector of this engine splits no tables")
     return connector.routes_split(bundle, border, to_space)
+
+
+def _refuse(mover_side: Connector | None, route: Route) -> NoRoute | None:
+    return mover_side.refuse_split(route) if isinstance(mover_side, KnowsRightsToSplit) else None
 
 
 def _move(route: Route, border: Border, tiers: dict[str, str], bytes_per_second: float) -> ProposedMove:

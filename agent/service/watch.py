@@ -314,7 +314,11 @@ class Watch:
         """
         with self._lock:
             now = self._clock.now()
-            return split_table(self.database, self.connector, key, border, to_space, now, asked_by=self._asked_by)
+            # Rights are those of the account that moves; in a dry run it is not connected.
+            mover_side = None if self.dry_run else self.acting
+            return split_table(
+                self.database, self.connector, mover_side, key, border, to_space, now, asked_by=self._asked_by
+            )
 
     def offer(self, proposal: Proposal | None) -> int | None:
         """Store a proposal and return its number.

@@ -27,6 +27,7 @@ from connectors.move_effects import CopyHabits
 from connectors.postgresql.doctor import findings
 from connectors.postgresql.moving import inspection, lease
 from connectors.postgresql.moving.blockers import find_blockers
+from connectors.postgresql.moving.missing_rights import refuse_rights
 from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.postgresql.moving.present_rows import read_present_share
 from connectors.postgresql.moving.relation import find_relation
@@ -139,6 +140,10 @@ class PostgresqlConnector:
         value = read_border(self._session, column, border.value)
         share = read_present_share(self._session, table, column, value.text)
         return routes_of_split(relation, table, value, share, border.column, bundle, to_space, self._settings)
+
+    def refuse_split(self, route: Route) -> NoRoute | None:
+        """See ``missing_rights``."""
+        return refuse_rights(self._session, route)
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Of tables that are partitioned by ranges of one column of dates or times."""

@@ -21,3 +21,9 @@ GRANT CREATE ON TABLESPACE :"space" TO :"login";
 -- REINDEX CONCURRENTLY makes a new index in the schema of its table, with the rights of the owner: the owner itself
 -- must be allowed to put it into the tablespace.
 GRANT CREATE ON TABLESPACE :"space" TO :"owner";
+
+-- To split tables as well, with -v schema=public for each schema: a split makes tables next to the one that is split, and
+-- gives them to its owner. What it needs more, such as REFERENCES on tables that foreign keys name, `hotplace split` says.
+\if :{?schema}
+GRANT USAGE, CREATE ON SCHEMA :"schema" TO :"owner";
+\endif

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from connectors.base import StatementFailed
-from connectors.model import Home
+from connectors.model import Home, Route
 from connectors.postgresql.reading.roles import query_for
 from connectors.postgresql.session import queries
+from connectors.splitting import Border
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
+from tests.labs.test_split import a_bundle
 
 QUERIES = sorted(entry.name for entry in (files("connectors.postgresql") / "sql").iterdir())
 PRIVILEGES = Path(__file__).parents[2] / "deploy" / "privileges"
@@ -61,12 +63,15 @@ def test_the_privilege_scripts(cluster: Cluster, dbname: str, cleanup: ExitStack
     dba.execute("CREATE ROLE app_owner; GRANT USAGE, CREATE ON SCHEMA public TO app_owner; SET ROLE app_owner")
     dba.execute("CREATE TABLE thing AS SELECT 1 AS id; CREATE INDEX by_id ON thing (id)")
     dba.execute("RESET ROLE")
+    dba.execute("CREATE SCHEMA app; CREATE TABLE app.thing AS SELECT 1 AS id; ALTER TABLE app.thing OWNER TO app_owner")
+    dba.execute("ALTER TABLE app.thing ALTER id SET NOT NULL")
     for name in ("app_owner", "the watcher", "the mover"):
         cleanup.callback(dba.execute, f'DROP OWNED BY "{name}" CASCADE; DROP ROLE "{name}"'.encode())
     for _ in range(2):
         psql(cluster, dbname, "postgresql-observe.sql", login="the watcher")
         for space in ("fast", "slow"):
             psql(cluster, dbname, "postgresql-move.sql", login="the mover", owner="app_owner", space=space)
+        psql(cluster, dbname, "postgresql-move.sql", login="the mover", owner="app_owner", space="fast", schema="app")
     watcher = cluster.connector(dbname, user="the watcher")
     mover = cluster.connector(dbname, user="the mover")
     for connector in (watcher, mover):
@@ -81,3 +86,7 @@ def test_the_privilege_scripts(cluster: Cluster, dbname: str, cleanup: ExitStack
         assert mover.inspect(route).home is Home.TARGET
         run(mover, route, undo=True)
         assert mover.inspect(route).home is Home.SOURCE
+    split = mover.routes_split(a_bundle(dba, "app.thing"), Border(column="id", value="5"), "fast")
+    assert isinstance(split, Route)
+    run(mover, split)
+    assert mover.inspect(split).home is Home.TARGET

@@ -53,6 +53,7 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     spaces = session.rows(query("doctor_spaces"), doing="looking at tablespaces")
     found = [check(facts) for check in _CHECKS]
     found += [_may_create(row) for row in spaces]
+    found += _may_split(session.rows(query("doctor_split"), doing="looking at schemas"))
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
     found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
     found += findings_on(read_replication(session), allowed=remote_apply_allowed)
@@ -218,6 +219,22 @@ def _may_create(row: Row) -> Finding:
         about_moving=True,
         values={"space": name},
     )
+
+
+def _may_split(rows: list[Row]) -> list[Finding]:
+    """A split makes tables next to the one that is split, for its owner."""
+    if not rows:
+        return [Finding.ok("split_schema", "every owner of tables may make tables next to them", about_moving=True)]
+    return [
+        Finding.info(
+            "split_schema_missing",
+            f"{owner} may not create in schema {schema}, so none of its {tables} table(s) there can be split",
+            f"GRANT CREATE ON SCHEMA {schema} TO {owner};",
+            about_moving=True,
+            values={"schema": schema, "owner": owner},
+        )
+        for schema, owner, tables in rows
+    ]
 
 
 def _visible(name: str, path: str, free_bytes: int | None) -> Finding:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from connectors.model import Home, Inspection, NoRoute, Remnant, Route, Step
 from connectors.operations import Operation
+from connectors.postgresql.moving.missing_rights import refuse_rights
 from connectors.postgresql.moving.present_rows import read_present_share
 from connectors.postgresql.moving.split_table import read_border, read_table
 from connectors.postgresql.routes.split import CHECK_STEP, MOVE_STEP, REJOIN_STEP, too_near
@@ -92,11 +93,13 @@ def _sentence(route: Route, home: Home) -> str:
 
 
 def _before(session: ReadSession, route: Route, operation: Operation, settings: PostgresqlSettings) -> Inspection:
-    """Whether the split may begin: its border lies ahead still, or the rows beyond it are few enough still."""
+    """Whether the split may begin: by rights, and as its border lies ahead still, or rows beyond it are few enough."""
     table = read_table(session, route.bundle.key)
     column = None if table is None else column_of(table, operation.text("column"))
     if table is None or column is None:
         return _found(route, Home.SOURCE, running=False)
+    if refusal := refuse_rights(session, route):
+        return _unless(refusal, route)
     border = read_border(session, column, operation.text("border"))
     if operation.name != MOVE_STEP:
         return _unless(too_near(table, column.name, border), route)

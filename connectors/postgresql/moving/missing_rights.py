@@ -1,0 +1,22 @@
+"""Which rights a login lacks to split a table, by name and with the statement that gives each."""
+
+from __future__ import annotations
+
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import ReadSession
+from connectors.route import NoRoute, Route
+
+
+def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
+    """A refusal that names each right which the session's login lacks for the split and its way back; None: none.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    key, space = route.bundle.key, route.to_space
+    values = {"key": key, "space": space, "moves": route.bundle.size_bytes > 0}
+    rows = session.rows(query("split_may"), values, doing=f"looking at the rights to split {key}")
+    if not rows:
+        return None
+    lacked, remedies = ", ".join(what for _, what, _ in rows), " ".join(f"{remedy};" for *_, remedy in rows)
+    return NoRoute(code="rights", sentence=f"the login that would split it lacks {lacked}: {remedies}")

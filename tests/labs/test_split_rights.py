@@ -1,0 +1,118 @@
+"""The login with the fewest rights that can split a table: each that is missing is named with its remedy."""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from connectors.model import Home, NoRoute, Route
+from connectors.postgresql.connector import PostgresqlConnector
+from connectors.splitting import Border
+from tests.contract.asking import run
+from tests.labs.postgresql import Cluster
+from tests.labs.test_long_transactions import Place
+from tests.labs.test_split import (
+    KEY,
+    a_bundle,
+    answers,
+    described,
+    only_newest,
+    orders,
+    place,
+    pytestmark,
+)
+
+__all__ = ["orders", "place", "pytestmark"]
+# What is missing, by the word that names it: a statement that takes it away.
+TAKEN = {
+    "the rights of its owner split_owner": 'REVOKE split_owner FROM "split mover"',
+    "CREATE on its schema": "REVOKE CREATE ON SCHEMA public FROM split_owner, PUBLIC",
+    "USAGE on its schema": "REVOKE USAGE ON SCHEMA public FROM split_owner, PUBLIC",
+    "CREATE on tablespace fast": 'REVOKE CREATE ON TABLESPACE fast FROM "split mover"',
+    "SELECT on it": "REVOKE SELECT ON orders FROM split_owner",
+    "INSERT on it": "REVOKE INSERT ON orders FROM split_owner",
+    "DELETE on it": "REVOKE DELETE ON orders FROM split_owner",
+    "REFERENCES on customers": "REVOKE REFERENCES ON customers FROM split_owner",
+    "USAGE on schema elsewhere": "REVOKE USAGE ON SCHEMA elsewhere FROM split_owner",
+    "SELECT on the identity sequence orders_id_seq": "REVOKE SELECT ON SEQUENCE orders_id_seq FROM split_owner",
+    "USAGE on type public.coin": "REVOKE USAGE ON TYPE coin FROM split_owner, PUBLIC",
+    "BYPASSRLS": "ALTER TABLE orders FORCE ROW LEVEL SECURITY",
+}
+LEAST = """
+    CREATE ROLE "split mover" LOGIN; GRANT pg_monitor, split_owner TO "split mover";
+    GRANT CREATE ON TABLESPACE fast TO "split mover";
+    REVOKE ALL ON SCHEMA public FROM PUBLIC; GRANT USAGE, CREATE ON SCHEMA public TO split_owner;
+    CREATE SCHEMA elsewhere; GRANT USAGE ON SCHEMA elsewhere TO split_owner;
+    ALTER TABLE customers SET SCHEMA elsewhere; GRANT REFERENCES ON elsewhere.customers TO split_owner;
+    CREATE DOMAIN coin AS int; REVOKE USAGE ON TYPE coin FROM PUBLIC; GRANT USAGE ON TYPE coin TO split_owner;
+    ALTER TABLE orders ADD paid coin;
+"""
+
+
+@pytest.fixture
+def mover(cluster: Cluster, dbname: str, orders: psycopg.Connection, cleanup: ExitStack) -> PostgresqlConnector:
+    """A connector of that login, and statistics of the table."""
+    cleanup.callback(orders.execute, b'DROP OWNED BY "split mover" CASCADE; DROP ROLE "split mover"')
+    orders.execute(LEAST.encode())
+    orders.execute("SET search_path = public, elsewhere")
+    orders.execute("VACUUM (ANALYZE) orders")
+    made = cluster.connector(dbname, user="split mover")
+    cleanup.callback(made.close)
+    return made
+
+
+@only_newest
+def test_each_missing_right_is_named(orders: psycopg.Connection, mover: PostgresqlConnector) -> None:
+    """By its word and its remedy, which mends it; a split does not begin before."""
+    bundle = a_bundle(orders)
+    route = mover.routes_split(bundle, Border(column="id", value="1805"), "fast")
+    assert isinstance(route, Route), route
+    assert mover.refuse_split(route) is None
+    for word, taken in TAKEN.items():
+        orders.execute(taken.encode())
+        refused = mover.refuse_split(route)
+        assert refused is not None, word
+        assert refused.sentence.startswith(f"the login that would split it lacks {word}"), refused
+        found = mover.inspect(route)
+        assert (found.home, found.sentence) == (Home.ELSEWHERE, refused.sentence)
+        remedies = refused.sentence.partition(": ")[2] if word != "BYPASSRLS" else refused.sentence.rpartition(": ")[2]
+        orders.execute(remedies.encode())
+        assert mover.refuse_split(route) is None, word
+
+
+@only_newest
+def test_no_proposal_without_the_rights(place: Place, orders: psycopg.Connection, mover: PostgresqlConnector) -> None:
+    """The account that moves is asked when a split is planned, not the one that watches."""
+    assert mover.identify()
+    text = place.path.read_text()
+    place.path.write_text(
+        re.sub(r"connection: \{host: ([^,]*), dbname: ([^,]*),.*\}", r"connection: {host: \1, dbname: \2, user: looker}"
+               "\n    move_connection: {user: split mover}", text)
+    )  # fmt: skip
+    border = Border(column="id", value="1805")
+    with place.agent() as (watch, _):
+        assert isinstance(watch.split(KEY, border, "fast").answer, Route)
+        orders.execute(TAKEN["INSERT on it"].encode())
+        found = watch.split(KEY, border, "fast")
+        assert isinstance(found.answer, NoRoute)
+        assert (found.answer.code, found.proposal) == ("rights", None)
+
+
+@only_newest
+@pytest.mark.parametrize("border", ["1000000", "1805"])
+def test_the_least_rights_are_enough(
+    cluster: Cluster, dbname: str, orders: psycopg.Connection, mover: PostgresqlConnector, border: str
+) -> None:
+    """There and back, whether rows are moved or not, users see the same and pg_dump too."""
+    before, seen = described(cluster, dbname, "orders"), answers(orders)
+    route = mover.routes_split(a_bundle(orders), Border(column="id", value=border), "fast")
+    assert isinstance(route, Route), route
+    run(mover, route)
+    assert mover.inspect(route).home is Home.TARGET
+    assert answers(orders) == seen
+    run(mover, route, undo=True)
+    assert answers(orders) == seen
+    assert described(cluster, dbname, "orders") == before
