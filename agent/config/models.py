@@ -14,6 +14,7 @@ from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
 from agent.config.ledger import LedgerConfig
 from agent.config.notices import NoticeConfig
 from agent.config.policy import PolicyConfig
+from agent.config.pools import PoolConfig
 from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Ratio, Seconds, Window, Zone
 from agent.config.relative_paths import resolve_against_config_file
 from agent.config.spaces import Storage, resolve
@@ -257,17 +258,18 @@ class Config(Part):
     metrics: MetricsConfig = MetricsConfig()
     log: LogConfig = LogConfig()
     notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
+    pools: tuple[PoolConfig, ...] = ()  # of fast storage that databases share, for `hotplace fleet sizing`
     databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
 
     _absolute = field_validator("allowed_signers", mode="after")(resolve_against_config_file)
 
-    @field_validator("notices")
+    @field_validator("notices", "pools")
     @classmethod
-    def _each_channel_once(cls, channels: tuple[NoticeConfig, ...]) -> tuple[NoticeConfig, ...]:
-        names = [channel.name for channel in channels]
+    def _each_name_once(cls, named: tuple[NoticeConfig | PoolConfig, ...]) -> tuple[NoticeConfig | PoolConfig, ...]:
+        names = [each.name for each in named]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"each channel has a name of its own; twice: {', '.join(twice)}")
-        return channels
+            raise ValueError(f"each has a name of its own; twice: {', '.join(twice)}")
+        return named
 
     @property
     def signers(self) -> Path | None:

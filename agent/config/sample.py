@@ -53,6 +53,11 @@ log:                  # on standard error
   format: console     # console or json
   level: info         # debug, info, warning, error
 
+# pools:              # budgets of fast storage that databases share: hotplace fleet sizing
+#   - name: array1
+#     budget: 2 TiB                    # that their objects may fill; head-room comes on top
+#     databases: [crm, "shop-*"]       # of the ledger, those of other machines too
+
 # notices:            # channels over which people are told; try them: hotplace notify test
 #   - name: dba-chat  # in the log and in commands
 #     events: [proposal, expiring, failed, hurt, rule, stalled, filling]   # what it is told of; all without it

@@ -66,6 +66,15 @@ class Overview:
             for name in sorted(names)
         ]
 
+    def documents(self, name: str, pattern: str = EVERY) -> dict[str, Any]:
+        """The documents of one name by database."""
+        with self._database.read() as reading:
+            matching = _matching(reading, "database", pattern)
+            return {
+                row.database: json.loads(row.body)
+                for row in reading.rows(_DOCUMENTS, where("name = ?", name), *matching, then="ORDER BY database")
+            }
+
     def proposals(
         self, pattern: str = EVERY, states: Collection[ProposalState] | None = None, since: datetime | None = None
     ) -> Iterator[ProposalRow]:

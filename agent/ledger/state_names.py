@@ -43,6 +43,7 @@ TRACE_FIGURES: Final = "trace figures"  # how many intervals and seconds the tra
 
 PIN_REPORTS: Final = "pins"  # list: what became of each pin
 ADVICE: Final = "advice"  # list: recommendations other than moves
+SIZING_CURVE: Final = "sizing curve"  # sizes of the fastest tier and what each saves (agent.planning.pool_curve)
 TIER_FILL: Final = "fill of tiers"  # list: how full each tier was at plans of the last weeks (agent.sampling.tier_fill)
 
 # -- documents: the daemon and the moves that it carries out --------------------------------------------------------

@@ -14,8 +14,9 @@ from functools import partial
 
 from agent.explanation.decisions import drop_old_decisions
 from agent.ledger import AWAY, HistorySettings, Ledger, LedgerError
-from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, PLANNED_AFTER, STATUS
+from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, PLANNED_AFTER, SIZING_CURVE, STATUS
 from agent.logs import EventLog
+from agent.planning.pool_curve import curve_document
 from agent.service.memory import return_free_blocks, smaller_blocks_returned
 from agent.service.schedule import young_plans
 from agent.service.snapshot import status_document
@@ -188,6 +189,7 @@ class Jobs:
         if planning is None:
             return False
         self._ledger.state.save_document(watch.database.name, PLANNED_AFTER, watch.watched_seconds)
+        self._ledger.state.save_document(watch.database.name, SIZING_CURVE, curve_document(planning))
         if number is not None and self._told.get(watch.database.name) != number:
             self._told[watch.database.name] = number
             log.info("proposal", database=watch.database.name, id=number, moves=len(planning.plan.moves),

@@ -251,9 +251,9 @@ def forge_approval(ledger: Ledger, proposal: int, rule: int, conditions: object)
     ledger.use_rule(ApprovalRule())
     append = ledger.audit.append
 
-    def appending(transaction: Any, event: str, subject: str, /, **facts: Any) -> None:  # as it is
+    def appending(transaction: Any, event: str, subject: str, /, **facts: Any) -> int:  # as it is
         more = {"rule": rule, "conditions": conditions} if event == "proposal.approved" else {}
-        append(transaction, event, subject, **facts, **more)
+        return append(transaction, event, subject, **facts, **more)
 
     ledger.audit.append = appending  # type: ignore[method-assign]  # one call of it
     ledger.proposals.approve(proposal, who="x", origin="y", digest=row.digest)

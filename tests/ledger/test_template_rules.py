@@ -187,10 +187,10 @@ def test_what_is_outside_the_template_is_not_trusted(ledger: Ledger, clock: Stil
     row = ledger.proposals.row(proposal)
     append = ledger.audit.append
 
-    def appending(transaction: object, event: str, subject: str, /, **facts: object) -> None:
+    def appending(transaction: object, event: str, subject: str, /, **facts: object) -> int:
         conditions = a_rule(clock).conditions.facts
         more = {"rule": number, "conditions": conditions} if event == "proposal.approved" else {}
-        append(transaction, event, subject, **facts, **more)  # type: ignore[arg-type]  # as it was called
+        return append(transaction, event, subject, **facts, **more)  # type: ignore[arg-type]  # as it was called
 
     rule = ledger.rules.approval
     ledger.use_rule(ApprovalRule())

@@ -117,3 +117,18 @@ def stop(
     from agent.cli.fleet.approve import stop_list
 
     stop_list(session, digest, reason)
+
+
+@command(Group.LOOK, "hotplace fleet sizing --more 100GB", of=fleet)
+def sizing(
+    session: Session,
+    pool: Annotated[str, typer.Option("--pool", metavar="NAME", help="Only this pool of the configuration.")] = "",
+    more: Annotated[
+        str, typer.Option("--more", metavar="SIZE", help="Keep what each has, and share so much on top.")
+    ] = "",
+    limit: Limit = None,
+) -> None:
+    """Share each configured pool of fast storage where it saves most; without pools, where the next 100 GB belong."""
+    from agent.cli.fleet.sizing import show_sizing
+
+    show_sizing(session, pool, more, limit)

@@ -21,8 +21,8 @@ def numbers(site: Site) -> Iterator[list[str]]:
     """Proposals for two databases of other machines."""
     now = datetime.now(UTC)
     with Ledger.open(site.ledger_path, StillClock(now), actor="another machine") as ledger:
-        times = {"created_at": now, "expires_at": now + timedelta(days=1)}
-        yield [str(proposed(ledger, name, **times)) for name in ("crm", "wiki")]
+        end = now + timedelta(days=1)
+        yield [str(proposed(ledger, name, created_at=now, expires_at=end)) for name in ("crm", "wiki")]
 
 
 def test_plain_approval_and_stop(site: Site, numbers: list[str]) -> None:

@@ -1,0 +1,133 @@
+"""``fleet sizing``: how pools of fast storage are best shared, and where the next bytes bring most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from agent.cli.fleet.pages import listed, say_rest, shown
+from agent.cli.options import parse_option
+from agent.cli.session import Session
+from agent.fleet.pools import PoolMember, Share, SharedPool, members_of, share_budget, share_more
+from agent.ledger.overview import EVERY
+from agent.ledger.state_names import SIZING_CURVE
+from agent.model.units_of_measure import parse_bytes
+from agent.terminal.columns import Column
+from agent.terminal.errors import CommandError
+from agent.terminal.exit_codes import ExitCode
+from connectors.formatting import format_bytes, format_ratio, format_sessions, format_wait
+from policies.sizing.pool import PoolTooSmall
+
+COLUMNS = (
+    Column("database", name=True), Column("tier", leaves=2), Column("now", number=True), Column("share", number=True),
+    Column("change", number=True, leaves=1), Column("saves now", number=True), Column("would save", number=True),
+)  # fmt: skip
+USUAL_MORE = 100 * 10**9  # bytes
+ALL = "all databases"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    name: str
+    members: list[PoolMember]
+    budget: int | None  # None: only what comes on top is shared
+
+
+def show_sizing(session: Session, pool: str, more: str, limit: int | None) -> None:
+    """Print each pool, or the document."""
+    extra = parse_option(parse_bytes, more, "--more") if more else None
+    documents = []
+    for each in _pools(session, pool):
+        if not each.members:
+            session.out.line(f"{each.name}: no agent has planned for a database of it yet, so no curve is known")
+            continue
+        found = _share(each, extra)
+        _print(session, each, found, limit)
+        documents.append(_document(each, found, limit))
+    session.out.document({"pools": documents})
+
+
+def _pools(session: Session, name: str) -> Iterator[_Pool]:
+    """The configured pools with their databases; without any all databases as one, whose sizes stay.
+
+    Raises:
+        BadParameter: no pool has that name.
+    """
+    pools = [pool for pool in session.config.pools if name in {"", pool.name}]
+    if name and not pools:
+        known = ", ".join(pool.name for pool in session.config.pools) or "none"
+        raise typer.BadParameter(f"no pool is named {name!r}; configured: {known}", param_hint="--pool")
+    curves = session.ledger.overview.documents(SIZING_CURVE, session.options.database or EVERY)
+    for pool in pools:
+        yield _Pool(pool.name, members_of(curves, pool.databases), pool.budget_bytes)
+    if not pools:
+        yield _Pool(ALL, members_of(curves, [EVERY]), None)
+
+
+def _share(pool: _Pool, more: int | None) -> SharedPool:
+    """The best use of a pool.
+
+    Raises:
+        CommandError: it does not hold what is pinned.
+    """
+    if more is not None or pool.budget is None:
+        return share_more(pool.members, USUAL_MORE if more is None else more)
+    try:
+        return share_budget(pool.members, pool.budget)
+    except PoolTooSmall as error:
+        raise CommandError(
+            f"pool {pool.name}: {error}",
+            code=ExitCode.REFUSED,
+            advice="Raise its budget, or unpin what must be on the fastest tier: hotplace pins.",
+        ) from error
+
+
+def _print(session: Session, pool: _Pool, found: SharedPool, limit: int | None) -> None:
+    out, plan = session.out, found.plan
+    out.line(f"{pool.name}: {format_bytes(found.budget_bytes)} for {len(pool.members)} databases", style="bold")
+    rows = shown([share for share in found.shares if share.bytes != share.member.present_bytes], limit)
+    out.table(COLUMNS, [_cells(share) for share in rows])
+    say_rest(session, len(found.shares), len(rows), "databases")
+    out.line(f"would save {format_wait(found.gained_per_hour)} more than the present sizes at their best")
+    out.line(f"another GiB saves {format_wait(found.next_gib_per_hour)} at most, wherever it goes")
+    if not plan.exact:
+        out.line(f"no other share saves more than {format_ratio((plan.bound - plan.saved) / plan.bound)} beyond that")
+    out.line("bytes that objects may fill: head-room comes on top; saves: sessions that no longer wait, on average")
+
+
+def _cells(share: Share) -> tuple[str, ...]:
+    change = share.bytes - share.member.present_bytes
+    return (
+        share.member.curve.name, share.member.tier,
+        format_bytes(share.member.present_bytes) + ("" if share.member.present_known else " or more"),
+        format_bytes(share.bytes), f"{'+' if change > 0 else '-'}{format_bytes(abs(change))}",
+        format_sessions(share.saved_now_per_hour), format_sessions(share.saved_per_hour),
+    )  # fmt: skip
+
+
+def _document(pool: _Pool, found: SharedPool, limit: int | None) -> dict[str, Any]:
+    return {
+        "pool": pool.name if pool.budget is not None else None,
+        "budget_bytes": found.budget_bytes,
+        "used_bytes": found.plan.bytes,
+        "wait_saved_per_hour_seconds": found.plan.saved,
+        "bound_per_hour_seconds": found.plan.bound,
+        "exact": found.plan.exact,
+        "gained_per_hour_seconds": found.gained_per_hour,
+        "next_gib_saves_per_hour_seconds": found.next_gib_per_hour,
+        "databases": [
+            {
+                "database": share.member.curve.name,
+                "tier": share.member.tier,
+                "present_bytes": share.member.present_bytes,
+                "present_size_known": share.member.present_known,
+                "bytes": share.bytes,
+                "wait_saved_now_per_hour_seconds": share.saved_now_per_hour,
+                "wait_saved_per_hour_seconds": share.saved_per_hour,
+            }
+            for share in listed(found.shares, limit)
+        ],
+    }
