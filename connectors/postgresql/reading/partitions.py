@@ -11,7 +11,12 @@ from connectors.rolling.ranges import Range, RangeTable, first_reason, instant_o
 
 RANGE, TABLE = "r", "r"  # pg_partitioned_table.partstrat; pg_class.relkind
 # As pg_get_expr prints it, with DateStyle ISO: the texts are literals of the column's type.
-_BOUND = re.compile(r"FOR VALUES FROM \('([^']+)'\) TO \('([^']+)'\)")
+_BOUND = re.compile(r"FOR VALUES FROM \((?:'([^']+)'|MINVALUE)\) TO \('([^']+)'\)")
+_NO_END = "TO (MAXVALUE)"
+_WITHOUT_END = (
+    "its last partition {} has no end, as a split leaves it: give it one ahead of its newest row, and make the next "
+    "one by hand with a name that says when it begins (Split a table: Partitions after it)"
+)
 _FORMATS = {
     "date": "%Y-%m-%d",
     "timestamp without time zone": "%Y-%m-%d %H:%M:%S",
@@ -37,18 +42,20 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
         return None
     schema, name, owner, strategy, columns, kind, has_default, may_create = rows[0][:8]
     found = [_range(row[8:]) for row in rows if row[8] is not None]
+    endless = next((str(row[10]) for row in rows if str(row[13]).endswith(_NO_END)), "")
     ranges = sorted((each for each in found if each is not None), key=lambda each: each.high)
     why_not = first_reason(
         key,
         (strategy != RANGE or columns != 1, "it is not partitioned by ranges of one column"),
         (kind not in _FORMATS, f"its ranges are of {kind or 'an expression'}, not of dates or times"),
         (may_create is None, f"there is no tablespace {space}"),
-        (not ranges, "no partition of it is a table with a beginning and an end"),
+        (not ranges, "no partition of it is a table with an end"),
     )
     why_no_more = first_reason(
         key,
         (has_default, "it has a default partition, which would be scanned under a lock for each new one"),
-        (len(ranges) < len(found), "not all of its partitions are tables with a beginning and an end"),
+        (bool(endless), _WITHOUT_END.format(endless)),
+        (len(ranges) < len(found), "not all of its partitions are tables with an end"),
         (may_create is False, f"its owner {owner} may not create in {space}: GRANT CREATE ON TABLESPACE"),
     )
     return PartitionedTable(
@@ -58,15 +65,16 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
 
 
 def _range(row: tuple[object, ...]) -> Range | None:
-    """One partition; None where its bounds are no two times, or it is partitioned in its turn."""
+    """One partition; None where it does not end at a time, or it is partitioned in its turn."""
     oid, schema, name, key, kind, bound, space, size = row
     found = _BOUND.fullmatch(str(bound))
     if found is None or kind != TABLE:
         return None
     try:
-        low, high = (instant_of(text) for text in found.groups())
+        low, high = (None if text is None else instant_of(text) for text in found.groups())
     except ValueError:  # infinity, or another DateStyle
         return None
+    assert high is not None, "the pattern has it"
     return Range(
         id=int(str(oid)), schema=str(schema), name=str(name), key=str(key), low=low, high=high, space=str(space),
         size_bytes=int(str(size or 0)),
