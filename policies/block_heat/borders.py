@@ -140,7 +140,8 @@ def _shares(points: F64, least: F64, greatest: F64) -> F64:
     The last column holds the rows at the greatest value: of ranges that have this value alone.
     """
     length = np.maximum(greatest - least, np.finfo(np.float64).tiny)
-    upto = np.clip((points[np.newaxis, :] - least[:, np.newaxis]) / length[:, np.newaxis], 0.0, 1.0)
+    with np.errstate(over="ignore"):  # of a range of one value: what overflows is beyond it
+        upto = np.clip((points[np.newaxis, :] - least[:, np.newaxis]) / length[:, np.newaxis], 0.0, 1.0)
     # A range of one single value lies at it: none of it is below.
     upto[(least == greatest)[:, np.newaxis] & (points[np.newaxis, :] <= least[:, np.newaxis])] = 0.0
     return np.diff(np.concatenate((upto, np.ones((len(least), 1))), axis=1), axis=1)

@@ -66,6 +66,14 @@ def test_the_newest_rows_of_an_append_only_table_have_a_border(seed: int) -> Non
     assert found.border.fit > 0.9
 
 
+def test_a_column_of_few_values_far_apart_has_its_border_at_one_of_them() -> None:
+    """Ranges that hold one value alone are told apart without a complaint of the arithmetic."""
+    column = np.floor(IDS / len(IDS) * 10) * 1000
+    found = find_border(heat(hot(90, 100, 21.0), 4_000), ID, look(heat(hot(90, 100, 21.0), 4_000), column))
+    assert found is not None
+    assert found.least == 9000.0
+
+
 def test_a_falling_column_puts_the_newest_blocks_below_a_border() -> None:
     """The part begins with the least value."""
     seen = heat(hot(90, 100, 21.0), 4_000)
