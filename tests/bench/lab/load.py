@@ -112,6 +112,16 @@ class Clients:
         """Seconds since the start."""
         return time.time() - self.started
 
+    def check(self) -> None:
+        """All groups still run.
+
+        Raises:
+            LoadFailed: one has ended.
+        """
+        for process, words in zip(self.processes, self._words, strict=True):
+            if process.poll() is not None:
+                raise LoadFailed(f"pgbench ended with {process.returncode}: {_errors(words)}")
+
     def sleep_until(self, seconds: float) -> None:
         """Wait until so many seconds after the start."""
         time.sleep(max(0.0, seconds - self.elapsed()))
@@ -128,8 +138,7 @@ class Clients:
         self.stop()  # who rests in the background would end its rest first
         for process, words, group in zip(self.processes, self._words, self.workload.groups, strict=True):
             if process.returncode and group.foreground:
-                text = " ".join(line for line in words.read_text(errors="replace").splitlines() if "error" in line)
-                raise LoadFailed(f"pgbench ended with {process.returncode}: {text[:600]}")
+                raise LoadFailed(f"pgbench ended with {process.returncode}: {_errors(words)}")
         return self.read()
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
@@ -155,6 +164,11 @@ class Clients:
         lines = np.concatenate(parts) if parts else np.empty((0, 3))
         lines = lines[np.argsort(lines[:, 0])]
         return Run(started=self.started, ended=lines[:, 0], latency=lines[:, 1], script=lines[:, 2].astype(np.int64))
+
+
+def _errors(words: Path) -> str:
+    """The errors among what a pgbench has said."""
+    return " ".join(line for line in words.read_text(errors="replace").splitlines() if "error" in line)[:600]
 
 
 def _lines(path: Path, first: int) -> F64:
