@@ -24,6 +24,8 @@ connect_timeout: 10s
 statement_timeout: 30s      # of every query that hotplace reads with
 lock_timeout: 500ms         # a move gives up when it waits longer for its lock, so that no queue builds up behind it
 # replica_queue_mib: 1024   # no move begins while a standby or unused slot is further behind
+# wal_mib: 20480            # no move begins while pg_wal holds more: what its volume has left, PostgreSQL does not tell
+# wal_abort_mib: 40960      # above it a statement that runs is cancelled
 # online_lock_timeout: 60s  # REINDEX CONCURRENTLY waits for old transactions, which blocks no other session
 # move_timeout: 4h          # of one statement of a move
 # allow_moves_with_remote_apply: false   # true: also moves whose lock a reader on a synchronous standby could prolong

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +40,8 @@ class PostgresqlSettings(BaseModel):
     index_route: Literal["online", "fast"] = "online"  # which way of moving an index comes first
     replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a standby or slot is further behind
     replica_queue_abort_mib: int = Field(default=8192, ge=1)  # above it a statement that runs is cancelled
+    wal_mib: int | None = Field(default=None, ge=1)  # no move begins while pg_wal holds more; unset: not watched
+    wal_abort_mib: int | None = Field(default=None, ge=1)  # above it a statement that runs is cancelled
     allow_moves_with_remote_apply: bool = False  # moves whose lock a reader on a synchronous standby could prolong
     local: bool | None = None  # the server's files are on this machine; None: judged by the connection
 
@@ -48,6 +51,11 @@ class PostgresqlSettings(BaseModel):
             raise ValueError(
                 f"replica_queue_abort_mib ({self.replica_queue_abort_mib}) is below replica_queue_mib "
                 f"({self.replica_queue_mib}): a move would be given up and begun again and again"
+            )
+        if self.wal_abort_mib is not None and self.wal_abort_mib < (self.wal_mib or math.inf):
+            raise ValueError(
+                f"wal_abort_mib ({self.wal_abort_mib}) needs a wal_mib that is no larger: "
+                "a move would be given up and begun again and again"
             )
         return self
 

@@ -1,7 +1,8 @@
-"""What a real standby means for moves: told, and refused where a reader there could prolong a lock."""
+"""What a real standby means for moves: told, and refused where a reader there could prolong a lock; room of the log."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -81,19 +82,63 @@ def test_a_standby_that_falls_behind_is_spared(primary: Cluster) -> None:
         with primary.session() as reader, connector.open_mover() as mover:
             reader.execute("BEGIN; LOCK TABLE followed IN ACCESS SHARE MODE")
             mover.prepare(route)
-            done = Event()
-            watching = Thread(target=lambda: _ask_for_progress(mover, done))
-            watching.start()
-            try:
-                with pytest.raises(Interrupted, match=r"given up, the standby laggard is .* behind of the log"):
-                    mover.execute(route.steps[0])
-            finally:
-                done.set()
-                watching.join()
+            said = r"given up, the standby laggard is .* behind of the log"
+            with _asked_for_progress(mover), pytest.raises(Interrupted, match=said):
+                mover.execute(route.steps[0])
         assert connector.inspect(route).home is Home.SOURCE
         replica.execute("SELECT pg_wal_replay_resume()")
         wait_until(lambda: connector.blockers(route) == (), "the standby has caught up")
     connector.close()
+
+
+def test_the_log_leaves_room_on_its_volume(primary: Cluster) -> None:
+    """Above the first limit no move begins, above the second one what runs is cancelled."""
+    free = primary.connector()
+    route = route_to(free, "public.followed", "fast")
+    assert free.blockers(route) == ()
+    roomy = primary.connector(wal_mib=10_000, wal_abort_mib=10_000)
+    assert roomy.blockers(route) == ()
+    connector = primary.connector(wal_mib=1, wal_abort_mib=1, lock_timeout="20s")  # one file of it has 16
+    (blocker,) = connector.blockers(route)
+    assert re.fullmatch(r"pg_wal holds [\d.]+ MiB \(wal_mib: 1\)", blocker.sentence)
+    assert not blocker.gives_way
+    assert connector.blockers(route, tidying=True) == (), "what makes room may go"
+    with primary.session() as reader, connector.open_mover() as mover:
+        reader.execute("BEGIN; LOCK TABLE followed IN ACCESS SHARE MODE")
+        mover.prepare(route)
+        with _asked_for_progress(mover), pytest.raises(Interrupted, match=r"given up, pg_wal holds .* \(wal_abort_mib"):
+            mover.execute(route.steps[0])
+    assert connector.inspect(route).home is Home.SOURCE
+    for each in (free, roomy, connector):
+        each.close()
+
+
+def test_a_limit_on_the_log_that_cannot_be_watched_holds(primary: Cluster) -> None:
+    """The moving login is no member of pg_monitor: no move begins, and the reason says what to grant."""
+    with primary.session() as dba:
+        dba.execute("CREATE ROLE unmonitored LOGIN")
+        dba.execute("GRANT CREATE ON TABLESPACE fast TO unmonitored; ALTER TABLE followed OWNER TO unmonitored")
+    try:
+        connector = primary.connector(user="unmonitored", wal_mib=10_000)
+        (blocker,) = connector.blockers(route_to(connector, "public.followed", "fast"))
+        assert "GRANT pg_monitor TO unmonitored" in blocker.sentence
+        assert "wal_mib: 10000" in blocker.sentence
+        connector.close()
+    finally:
+        with primary.session() as dba:
+            dba.execute("ALTER TABLE followed OWNER TO CURRENT_USER; DROP OWNED BY unmonitored; DROP ROLE unmonitored")
+
+
+@contextmanager
+def _asked_for_progress(mover: Mover) -> Iterator[None]:
+    done = Event()
+    watching = Thread(target=lambda: _ask_for_progress(mover, done))
+    watching.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watching.join()
 
 
 def _ask_for_progress(mover: Mover, done: Event) -> None:

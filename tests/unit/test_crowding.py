@@ -9,6 +9,7 @@ import pytest
 
 from connectors.base import Crowding
 from connectors.crowding import MIB, insist_on_order, of_followers, of_log, worst
+from connectors.postgresql.settings import PostgresqlSettings
 
 
 def test_each_limit_is_passed_above_itself() -> None:
@@ -32,6 +33,20 @@ def test_either_reason_counts() -> None:
     """The first of each kind is told."""
     assert worst(Crowding(hold="a"), Crowding(hold="b", abort="c")) == Crowding(hold="a", abort="c")
     assert worst() == Crowding()
+
+
+@pytest.mark.parametrize(("hold", "abort"), [(None, None), (10, None), (10, 10), (10, 20)])
+def test_limits_of_postgresqls_log_in_their_order_are_taken(hold: int | None, abort: int | None) -> None:
+    """Both may be left out, or the second one."""
+    settings = PostgresqlSettings(dbname="app", user="app", wal_mib=hold, wal_abort_mib=abort)
+    assert (settings.wal_mib, settings.wal_abort_mib) == (hold, abort)
+
+
+@pytest.mark.parametrize("hold", [None, 20])
+def test_postgresqls_second_limit_needs_a_first_one_below_it(hold: int | None) -> None:
+    """What is given up must not begin again at once."""
+    with pytest.raises(ValueError, match=r"wal_abort_mib \(10\) needs a wal_mib that is no larger"):
+        PostgresqlSettings(dbname="app", user="app", wal_mib=hold, wal_abort_mib=10)
 
 
 def test_a_second_limit_below_the_first_is_refused() -> None:

@@ -16,11 +16,11 @@ from connectors.model import Blocker, Route
 from connectors.move_effects import Locked
 from connectors.postgresql.moving.relation import Relation, find_relation
 from connectors.postgresql.reading.replication import Replication, find_laggard, prolonging, read_replication
+from connectors.postgresql.reading.wal import MIB, find_full_log
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
 
-MIB = 2**20
 OLD_SHARE = 0.25  # of online_lock_timeout: an older transaction is not expected to end in time
 
 
@@ -67,6 +67,8 @@ def find_blockers(
     # never meet.
     if not tidying:
         found += _standbys(read_replication(session), route, settings)
+        if full := find_full_log(session, "wal_mib", settings.wal_mib, login=settings.user):
+            found.append(Blocker(sentence=full))
     return tuple(found)
 
 

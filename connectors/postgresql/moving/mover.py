@@ -12,9 +12,10 @@ from psycopg import sql
 
 from connectors.base import Clock, Closing, ConnectorError, ForegroundReads, Interrupted, Unpausable
 from connectors.model import Progress, Route, Step
-from connectors.postgresql.moving.blockers import MIB, find_blockers
+from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import find_laggard, read_replication
+from connectors.postgresql.reading.wal import MIB, find_full_log
 from connectors.postgresql.routes.available import done_ratios
 from connectors.postgresql.session.errors import (
     QUERY_CANCELED,
@@ -29,7 +30,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 from connectors.settings import MOVE_MARGIN_SECONDS, answer_seconds
 
 BLOCKERS_NAMED = 5
-LOOK_AT_STANDBYS_EVERY_SECONDS = 5.0
+LOOK_AT_LOG_EVERY_SECONDS = 5.0
 UNSEEN: Row = (None, None, None, False, ())
 CANCEL_TRIES, CANCEL_EVERY_SECONDS, CANCEL_TIMEOUT_SECONDS = 20, 0.25, 5.0
 
@@ -96,12 +97,12 @@ class PostgresqlMover(Closing, Unpausable):
     def progress(self) -> Progress | None:
         """Bytes that the target has gained since ``prepare``: other writers there are counted too.
 
-        Where a standby or slot has fallen too far behind meanwhile, the step is cancelled.
+        Where a standby or slot has fallen too far behind meanwhile, or the log takes too much, the step is cancelled.
         """
         route = self._route
         if route is None or self._idle.is_set():
             return None
-        self._spare_standbys()
+        self._spare_others()
         if self._bytes_before is None:
             return None
         used, phase, share, waits, blockers = self._look(route)
@@ -138,18 +139,24 @@ class PostgresqlMover(Closing, Unpausable):
             if self._idle.wait(CANCEL_EVERY_SECONDS):
                 return
 
-    def _spare_standbys(self) -> None:
-        """Cancel the running step where a standby or slot is too far behind; looks now and then."""
+    def _spare_others(self) -> None:
+        """Cancel the running step where a standby or slot is too far behind or the log too full; looks now and then."""
         now = self._clock.monotonic()
-        if now - self._looked_at < LOOK_AT_STANDBYS_EVERY_SECONDS:
+        if now - self._looked_at < LOOK_AT_LOG_EVERY_SECONDS:
             return
         self._looked_at = now
-        most = self._settings.replica_queue_abort_mib
         with suppress(ConnectorError), self._watching:  # a move must not fail because this cannot be read
-            behind = find_laggard(read_replication(self._watch), most * MIB)
-            self._given_up = f"{behind} (replica_queue_abort_mib: {most})" if behind else ""
+            self._given_up = self._too_much_log()
         if self._given_up:
             self.interrupt()
+
+    def _too_much_log(self) -> str:
+        """Why what runs writes more of the log than others can bear, in words; "" where it does not."""
+        settings = self._settings
+        most = settings.replica_queue_abort_mib
+        if behind := find_laggard(read_replication(self._watch), most * MIB):
+            return f"{behind} (replica_queue_abort_mib: {most})"
+        return find_full_log(self._watch, "wal_abort_mib", settings.wal_abort_mib, login=settings.user)
 
     def close(self) -> None:
         """End both sessions."""
@@ -171,7 +178,7 @@ class PostgresqlMover(Closing, Unpausable):
         if connection_broke(error, self._session):
             return outcome_unknown(error, doing)
         if error.sqlstate == QUERY_CANCELED and self._given_up:
-            advice = "It is tried again once the log has been replayed."
+            advice = "It is tried again once the log is shorter."
             return Interrupted(f"{doing}: given up, {self._given_up}", advice=advice, native_code=QUERY_CANCELED)
         if error.sqlstate == QUERY_CANCELED:
             return cancellation_error(doing, by_us=self._interrupted, after_seconds=after, limit_seconds=limit)
