@@ -200,6 +200,7 @@ def test_a_ledger_is_made_where_there_is_none(unmade: LedgerServer, path: Path, 
         with Ledger.open(unmade, clock, anchors=anchors(path)) as ledger:
             assert [row.event for row in ledger.audit.rows()] == ["ledger.created"]
             assert ledger.figures()["revision"] == [HEAD]
+            assert ledger.is_shared, "it may be away while this machine is well"
     elsewhere = unmade.model_copy(update={"schema_name": "another"})
     with pytest.raises(LedgerMissing, match="was here and is gone"):
         Ledger.open(elsewhere, clock, anchors=anchors(path))
