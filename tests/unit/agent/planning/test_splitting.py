@@ -56,9 +56,12 @@ class Engine:
         return replace(a_route(bundle.key, to_space=to_space), bundle=bundle, copies=(read,))
 
 
-def split(engine: object, key: str = "public.orders", to_space: str | None = None) -> Splitting:
-    """How it is split."""
-    return split_table(DATABASE, cast(Connector, engine), key, BORDER, to_space, MADE_AT, asked_by="ann")
+def split(
+    engine: object, key: str = "public.orders", to_space: str | None = None, *, mover: object | None = None
+) -> Splitting:
+    """How it is split, by the engine as the moving account sees it if that is given."""
+    watched, moving = cast(Connector, engine), cast(Connector, mover) if mover else None
+    return split_table(DATABASE, watched, moving, key, BORDER, to_space, MADE_AT, asked_by="ann")
 
 
 def test_a_split_is_proposed_as_one_move_that_copies_nothing() -> None:
@@ -93,6 +96,22 @@ def test_a_split_that_moves_rows_says_what_and_for_how_long() -> None:
     assert proposal is not None
     said = "about 16.0 MiB by the server's statistics, are moved to fast while the table is locked for about"
     assert said in proposal.moves[0].sentence
+
+
+class Powerless(Engine):
+    """What a moving account sees that may not do it."""
+
+    def refuse_split(self, _: Route) -> NoRoute | None:
+        """It owns nothing."""
+        return NoRoute(code="rights", sentence="it is not the owner")
+
+
+def test_the_moving_account_is_asked_whether_it_may() -> None:
+    """Its way counts where there is one, and what it lacks is said in place of a proposal."""
+    assert split(Rigid(), mover=Engine()).proposal is not None
+    refused = split(Engine(), mover=Powerless())
+    assert refused.proposal is None
+    assert refused.answer == NoRoute(code="rights", sentence="it is not the owner")
 
 
 class Rigid(Engine):
