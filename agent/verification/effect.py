@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agent.verification.student import reach_of
-from agent.verification.usual_wait import Evidence, UsualWait, runs
+from agent.verification.usual_wait import DrawnWaits, Evidence, UsualWait, runs
+from connectors.model import Bools
 
 DRAWS = 200
 LEAST_BEFORE, LEAST_AFTER = 6, 3  # intervals
@@ -75,8 +76,21 @@ def estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
     before, after = before.merge(merged), after.merge(merged)
     block = _block(len(before), len(after))
     usual = UsualWait(before, block)
-    drawn = usual.draw(after, after.load, seed, DRAWS)
-    near = usual.draw(after, usual.seen_load(after), seed, DRAWS)
+    waits = usual.draw(seed, DRAWS)
+    effect = _effect_over(waits, before, after, block)
+    beyond = _beyond(before, after)
+    known = after.rows(~beyond)
+    if beyond.any() and len(known) >= LEAST_AFTER:
+        effect = _at_known_loads(effect, _effect_over(waits, before, known, block))
+    outside = float(after.expected[beyond].sum() / after.expected.sum())
+    return replace(effect, before=seen[0], after=seen[1], outside=outside)
+
+
+def _effect_over(waits: DrawnWaits, before: Evidence, after: Evidence, block: int) -> Effect:
+    """The effect by some of the intervals after the moves."""
+    usual = waits.usual
+    drawn = waits.changes(after, after.load)
+    near = waits.changes(after, usual.seen_load(after))
     centre, further = _with_feedback(float(drawn.mean()), float(near.mean()))
     drawn = near if further else drawn
     noise = max(_window_error(usual, before, len(after), block), _own_error(usual, after, block))
@@ -85,11 +99,24 @@ def estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
         further=further,
         error=math.hypot(float(drawn.std()), noise, LEAST_ERROR),
         freedom=max(1.0, len(before) / block - 1),
-        before=seen[0],
-        after=seen[1],
-        outside=_outside(before, after),
+        before=len(before),
+        after=len(after),
+        outside=0.0,
         hours_known=usual.knows_hours,
     )
+
+
+def _at_known_loads(whole: Effect, known: Effect) -> Effect:
+    """Of the effect over all intervals and that over those at loads that were seen before, the one that is surer.
+
+    What a queue makes of a load that was never seen can only be guessed, and a guess about half of the time would hide
+    what the other half shows. What the whole adds to it in the same direction stays possible.
+    """
+    if known.error >= whole.error:
+        return whole
+    change, of_whole = known.log_change, whole.log_change
+    more = of_whole - change if change * of_whole > 0 and abs(of_whole) > abs(change) else 0.0
+    return replace(known, further=max(known.further, more, key=abs))
 
 
 def _with_feedback(change: float, near: float) -> tuple[float, float]:
@@ -121,10 +148,11 @@ def _own_error(usual: UsualWait, after: Evidence, block: int) -> float:
     return float(np.std(ratio)) * math.sqrt(short / len(after))
 
 
-def _outside(before: Evidence, after: Evidence) -> float:
-    """Share of the work after that was done at a load that was not seen before."""
-    beyond = (after.load > (1 + KNOWN_LOAD) * before.load.max()) | (after.load < (1 - KNOWN_LOAD) * before.load.min())
-    return float(after.expected[beyond].sum() / after.expected.sum())
+def _beyond(before: Evidence, after: Evidence) -> Bools:
+    """Which intervals after had a load that was not seen before. Shape ``(n,)``."""
+    return np.asarray(
+        (after.load > (1 + KNOWN_LOAD) * before.load.max()) | (after.load < (1 - KNOWN_LOAD) * before.load.min())
+    )
 
 
 def _block(before: int, after: int) -> int:

@@ -6,9 +6,11 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.verification.effect import Effect
 
 LEAST_CHANGE = 0.05  # of the wait per operation, to count as helped or hurt
-SURE = 0.995  # of the interval that must lie on one side of no change: a wrong "hurt" takes back a good move
-NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.98  # what an interval of this certainty must lie within to count as neutral
-LOOKS = 6  # the last one at 32 times the length of the first
+# Of the interval that must lie on one side of no change: a wrong "hurt" takes back a good move. Each look may be
+# wrong: 0.1 % on a side makes at most 0.7 % over all looks, below the 1 % that is promised.
+SURE = 0.998
+NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.99  # what an interval of this certainty must lie within to count as neutral
+LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, which hold busy and quiet times
 
 
 def verdict_of(effect: Effect) -> OutcomeVerdict:

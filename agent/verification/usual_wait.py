@@ -114,41 +114,38 @@ class UsualWait:
         design = self._design(evidence, evidence.load, self._queues[best])
         return np.asarray(evidence.expected * np.exp(design @ self._betas[best]))
 
-    def draw(self, after: Evidence, load: F64, seed: int, count: int) -> F64:
-        """Logarithms of what was waited over what would have been, by drawn queues, blocks and priors.
+    def draw(self, seed: int, count: int) -> DrawnWaits:
+        """The same wait by drawn blocks, queues and priors: how it scatters says how well it is known.
 
         Args:
-            after: the intervals after the moves.
-            load: of each, at which it would have been.
             seed: of the draws.
             count: of draws.
-
-        Returns:
-            Shape ``(count,)``, relative to the same ratio before: 0 where nothing has changed.
         """
         generator = np.random.default_rng(seed)
         blocks = max(1, round(len(self._before) / self._block))
         starts = generator.integers(len(self._before) - self._block + 1, size=(count, blocks))
         priors = self._mean + generator.normal(size=(count, len(self._mean))) * self._error
         queues = generator.choice(len(self._queues), size=count, p=self._chances)
-        drawn = np.empty(count)
-        for queue in np.unique(queues):
-            rows = np.flatnonzero(queues == queue)
-            drawn[rows] = self._draw_of(int(queue), (after, load), starts[rows], priors[rows])
-        return drawn
+        drawn = [
+            (int(queue), rows, *self._draw_of(int(queue), starts[rows], priors[rows]))
+            for queue in np.unique(queues)
+            for rows in [np.flatnonzero(queues == queue)]
+        ]
+        return DrawnWaits(self, count, drawn)
 
-    def _draw_of(self, queue: int, after: tuple[Evidence, F64], starts: I64, priors: F64) -> F64:
-        """The same of one queue."""
+    def _draw_of(self, queue: int, starts: I64, priors: F64) -> tuple[F64, F64]:
+        """Of one queue: coefficients, shape ``(draws, k)``, and logarithm of what was waited over what they expect."""
         design, weighted = self._designs[queue], self._weighted[queue]
         gram = runs(weighted[:, :, np.newaxis] * design[:, np.newaxis], self._block)[starts].sum(axis=1)
         moment = runs(weighted * self._y[:, np.newaxis], self._block)[starts].sum(axis=1)
-        betas = self._solve(gram, moment, priors)  # (draws, k)
-        before = self._before.expected[:, np.newaxis] * np.exp(self._designs[queue] @ betas.T)  # (n, draws)
+        betas = self._solve(gram, moment, priors)
+        before = self._before.expected[:, np.newaxis] * np.exp(design @ betas.T)  # (n, draws)
         sums = np.take_along_axis(runs(before, self._block), starts.T, axis=0).sum(axis=0)
-        level = np.log(runs(self._before.waited, self._block)[starts].sum(axis=1) / sums)
-        now, load = after
-        then = now.expected @ np.exp(self._design(now, load, self._queues[queue]) @ betas.T)
-        return np.asarray(np.log(now.waited.sum() / then) - level)
+        return betas, np.log(runs(self._before.waited, self._block)[starts].sum(axis=1) / sums)
+
+    def expect_by(self, queue: int, betas: F64, evidence: Evidence, load: F64) -> F64:
+        """Seconds that all its reads would have been waited for, by coefficients ``(draws, k)``. Shape ``(draws,)``."""
+        return np.asarray(evidence.expected @ np.exp(self._design(evidence, load, self._queues[queue]) @ betas.T))
 
     def _fit(self) -> tuple[float, F64, F64]:
         """Variance of the noise as if intervals were independent, probability of each queue, its coefficients."""
@@ -186,6 +183,27 @@ class UsualWait:
             turns = 2 * math.pi * evidence.at / DAY
             columns += [wave(turns * number) for number in range(1, HARMONICS + 1) for wave in (np.sin, np.cos)]
         return np.column_stack(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnWaits:
+    """The wait per operation as it may have been. Made by ``UsualWait.draw``."""
+
+    usual: UsualWait
+    count: int
+    drawn: list[tuple[int, I64, F64, F64]]  # by queue: its number, which draws, their coefficients and levels
+
+    def changes(self, after: Evidence, load: F64) -> F64:
+        """Logarithms of what was waited over what would have been, 0 where nothing has changed. Shape ``(count,)``.
+
+        Args:
+            after: the intervals after the moves.
+            load: of each, at which it would have been.
+        """
+        waited, found = after.waited.sum(), np.empty(self.count)
+        for queue, rows, betas, level in self.drawn:
+            found[rows] = np.log(waited / self.usual.expect_by(queue, betas, after, load)) - level
+        return found
 
 
 def queue_curve(load: F64, used: float, servers: int) -> F64:

@@ -21,7 +21,7 @@ from tests.bench.verify_worlds import CHANGES, SETTLE, Case, make_case
 COMMAND = "python -m tests.bench verify"
 MOVES = {"none": 1000, "helped": 200, "spill": 200, "hurt": 400}  # by effect, all changes of the load alike
 SMALL = 12  # times fewer
-SEED = 20
+SEED = 2023  # what decides was chosen on worlds of another one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
     by_change = ", ".join(
         f"{change} {np.mean([each.holds for each in found if each.case.change == change]):.2f}" for change in CHANGES
     )
-    hours = np.median([each.minutes for each in found]) / 60
+    hours, most = np.median([each.minutes for each in found]) / 60, SETTLE * 2 ** (LOOKS - 1) / 60
     return [
         row("verify.coverage", float(np.mean([each.holds for each in found])), "higher",
             f"of 90 % intervals at the verdict hold the true effect, {len(found)} moves; {by_change}"),
@@ -100,6 +100,6 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
             f"of {len(of['hurt'])} moves that add 10 % wait; {share(known, hurt):.2f} of {len(known)} at loads that "
             f"were seen before; called neutral {share(of['hurt'], OutcomeVerdict.NEUTRAL):.3f}"),
         row("verify.cannot_tell", share(found, tell), "lower",
-            f"of all moves, after 8 hours at most; median time to the verdict {hours:.2g} h; "
+            f"of all moves, after {most:g} hours at most; median time to the verdict {hours:.2g} h; "
             + ", ".join(f"{effect} {share(some, tell):.2f}" for effect, some in of.items())),
     ]  # fmt: skip

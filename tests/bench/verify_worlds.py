@@ -11,7 +11,7 @@ from agent.verification.usual_wait import Evidence
 from connectors.model import F64
 
 MINUTE = 60.0
-BEFORE, AFTER, SETTLE = 1440, 480, 15  # minutes
+BEFORE, AFTER, SETTLE = 1440, 960, 15  # minutes
 EFFECTS = ("none", "helped", "spill", "hurt")
 CHANGES = ("steady", "doubles", "falls", "mix", "season", "warming")
 HURT = 0.10  # more wait

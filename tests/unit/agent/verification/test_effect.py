@@ -113,6 +113,17 @@ def test_a_load_never_seen_makes_it_unsure() -> None:
     assert high - low > 0.3
 
 
+def test_what_known_loads_show_is_not_hidden_by_unknown_ones() -> None:
+    """Every other minute has three times the load and a queue never seen: the rest shows harm of 12 % for sure."""
+    before = evidence(480, load=np.tile(np.linspace(0.5, 1.5, 60), 8), used=0.3)
+    after = evidence(120, wait=1.12, load=np.tile([1.0, 3.2], 60), used=0.3, start=500)
+    found = estimated(before, after)
+    low, _ = found.ends(0.99)
+    assert found.outside > 0.5
+    assert found.change == pytest.approx(0.12, abs=0.03)
+    assert low > 0
+
+
 def test_sessions_that_ask_for_more_are_no_credit() -> None:
     """Wait fell to a tenth and the load rose by ten with it: at least nine tenths were saved, and perhaps more."""
     found = estimated(evidence(60), evidence(10, wait=0.1, load=10.0, start=70))
@@ -157,7 +168,7 @@ def test_merged_intervals_hold_the_same() -> None:
 
 
 def test_each_look_is_twice_as_long() -> None:
-    """15, 30, 60 ... minutes, and the sixth is the last."""
+    """15, 30, 60 ... minutes, and the seventh is the last."""
     assert look_seconds(900.0, 900.0) == (900.0, False)
     assert look_seconds(900.0, 3500.0) == (1800.0, False)
     assert look_seconds(900.0, 1e6) == (900.0 * 2 ** (LOOKS - 1), True)
