@@ -7,15 +7,16 @@ from agent.verification.effect import Effect
 
 LEAST_CHANGE = 0.05  # of the wait per operation, to count as helped or hurt
 # Of the interval that must lie on one side of no change: a wrong "hurt" takes back a good move. Each look may be
-# wrong: 0.1 % on a side makes at most 0.7 % over all looks, below the 1 % that is promised.
-SURE = 0.998
+# wrong, and 1 % over all of them is promised: 0.1 % on a side at each, and 1 % at the last, which few moves reach: most
+# have been called by then.
+SURE, LAST_SURE = 0.998, 0.98
 NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.99  # what an interval of this certainty must lie within to count as neutral
 LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, which hold busy and quiet times
 
 
-def verdict_of(effect: Effect) -> OutcomeVerdict:
-    """Helped, neutral, hurt, or that what was measured allows either."""
-    low, high = effect.ends(SURE)
+def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
+    """Helped, neutral, hurt, or that what was measured allows either; ``last``: no more will be measured."""
+    low, high = effect.ends(LAST_SURE if last else SURE)
     if high < 0 and effect.change <= -LEAST_CHANGE:
         return OutcomeVerdict.HELPED
     if low > 0 and effect.change >= LEAST_CHANGE:

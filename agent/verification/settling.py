@@ -139,7 +139,7 @@ class Settling:
             self._carried_out(proposal_id, self._ledger.proposals.row(proposal_id).proposal), before, average(after),
             sum(interval.seconds for interval in after), effect=effect,
             joint_share=1.0 if len(mine) == len(joint) else float(shares[mine].sum()),
-            proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves),
+            proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves), last=look.last,
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
         return outcome, own, evidence

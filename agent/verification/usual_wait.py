@@ -26,6 +26,8 @@ SERVERS = (1, 4)
 MOST_BUSY = 0.97
 LEAST_NOISE = 0.01**2  # variance of an interval: no model is better than that
 HARMONICS = 2  # of the day
+LOAD_CLASSES = 5  # of loads before the moves, with as many intervals in each
+LEAST_SHARE = 0.002  # of the work, added to each class: none counts for nothing, and none without end
 LEAST_DAY = 20 / 24  # of a day must have been seen before hours of it are known
 
 
@@ -103,6 +105,7 @@ class UsualWait:
         weighted = self._designs * self._weight[:, np.newaxis]
         self._weighted = weighted
         self._noise, self._chances, self._betas = self._fit()
+        self._classes = self._class_of(before.load)
 
     def seen_load(self, evidence: Evidence) -> F64:
         """The load of intervals, or the nearest that was seen before. Shape ``(n,)``."""
@@ -126,22 +129,41 @@ class UsualWait:
         starts = generator.integers(len(self._before) - self._block + 1, size=(count, blocks))
         priors = self._mean + generator.normal(size=(count, len(self._mean))) * self._error
         queues = generator.choice(len(self._queues), size=count, p=self._chances)
-        drawn = [
-            (int(queue), rows, *self._draw_of(int(queue), starts[rows], priors[rows]))
-            for queue in np.unique(queues)
-            for rows in [np.flatnonzero(queues == queue)]
-        ]
-        return DrawnWaits(self, count, drawn)
+        times = self._times_drawn(starts)
+        by_queue = ((int(queue), np.flatnonzero(queues == queue)) for queue in np.unique(queues))
+        return DrawnWaits(self, [self._draw_of(queue, rows, times[rows], priors[rows]) for queue, rows in by_queue])
 
-    def _draw_of(self, queue: int, starts: I64, priors: F64) -> tuple[F64, F64]:
-        """Of one queue: coefficients, shape ``(draws, k)``, and logarithm of what was waited over what they expect."""
-        design, weighted = self._designs[queue], self._weighted[queue]
-        gram = runs(weighted[:, :, np.newaxis] * design[:, np.newaxis], self._block)[starts].sum(axis=1)
-        moment = runs(weighted * self._y[:, np.newaxis], self._block)[starts].sum(axis=1)
-        betas = self._solve(gram, moment, priors)
-        before = self._before.expected[:, np.newaxis] * np.exp(design @ betas.T)  # (n, draws)
-        sums = np.take_along_axis(runs(before, self._block), starts.T, axis=0).sum(axis=0)
-        return betas, np.log(runs(self._before.waited, self._block)[starts].sum(axis=1) / sums)
+    def _times_drawn(self, starts: I64) -> F64:
+        """How often each interval is in the blocks of each draw. Shape ``(draws, n)``."""
+        edges = np.zeros((len(starts), len(self._before) + 1))
+        draws = np.broadcast_to(np.arange(len(starts))[:, np.newaxis], starts.shape)
+        np.add.at(edges, (draws, starts), 1.0)
+        np.add.at(edges, (draws, starts + self._block), -1.0)
+        return np.asarray(np.cumsum(edges, axis=1)[:, :-1])
+
+    def _draw_of(self, queue: int, rows: I64, times: F64, priors: F64) -> _Drawn:
+        """The draws that have one queue."""
+        design, weighted, before = self._designs[queue], self._weighted[queue], self._before
+        squares = (weighted[:, :, np.newaxis] * design[:, np.newaxis]).reshape(len(design), -1)
+        gram = (times @ squares).reshape(len(rows), design.shape[1], design.shape[1])
+        betas = self._solve(gram, times @ (weighted * self._y[:, np.newaxis]), priors)
+        expected = before.expected * np.exp(betas @ design.T)
+        return _Drawn(queue, rows, betas, (times * before.waited) @ self._classes, (times * expected) @ self._classes)
+
+    def alike(self, evidence: Evidence, load: F64) -> F64:
+        """How much each class of loads before counts in a comparison with other intervals. Shape ``(LOAD_CLASSES,)``.
+
+        No queue of a handful is that of the device, and a load that is counted over short intervals is noisy, which
+        flattens the fit. What is left over is largest at the ends of the loads; so the time before is weighted to have
+        the same share of work in each class (post-stratification of the residuals).
+        """
+        was, now = self._before.expected @ self._classes, evidence.expected @ self._class_of(load)
+        return np.asarray((now / now.sum() + LEAST_SHARE) / (was / was.sum() + LEAST_SHARE))
+
+    def _class_of(self, load: F64) -> F64:
+        """1 in the column of the class of each load. Shape ``(n, LOAD_CLASSES)``."""
+        ends = np.quantile(self._before.load, np.arange(1, LOAD_CLASSES) / LOAD_CLASSES)
+        return np.asarray(np.eye(LOAD_CLASSES)[np.searchsorted(ends, load)])
 
     def expect_by(self, queue: int, betas: F64, evidence: Evidence, load: F64) -> F64:
         """Seconds that all its reads would have been waited for, by coefficients ``(draws, k)``. Shape ``(draws,)``."""
@@ -186,23 +208,35 @@ class UsualWait:
 
 
 @dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Draws that have the same queue."""
+
+    queue: int
+    rows: I64  # which draws
+    betas: F64  # coefficients, shape (draws, k)
+    waited: F64  # before, by class of loads, shape (draws, LOAD_CLASSES)
+    expected: F64  # the same by the fit
+
+
+@dataclass(frozen=True, slots=True)
 class DrawnWaits:
     """The wait per operation as it may have been. Made by ``UsualWait.draw``."""
 
     usual: UsualWait
-    count: int
-    drawn: list[tuple[int, I64, F64, F64]]  # by queue: its number, which draws, their coefficients and levels
+    drawn: list[_Drawn]
 
     def changes(self, after: Evidence, load: F64) -> F64:
-        """Logarithms of what was waited over what would have been, 0 where nothing has changed. Shape ``(count,)``.
+        """Logarithms of what was waited over what would have been, 0 where nothing has changed. Shape ``(draws,)``.
 
         Args:
             after: the intervals after the moves.
             load: of each, at which it would have been.
         """
-        waited, found = after.waited.sum(), np.empty(self.count)
-        for queue, rows, betas, level in self.drawn:
-            found[rows] = np.log(waited / self.usual.expect_by(queue, betas, after, load)) - level
+        waited, alike = after.waited.sum(), self.usual.alike(after, load)
+        found = np.empty(sum(len(each.rows) for each in self.drawn))
+        for each in self.drawn:
+            level = np.log((each.waited @ alike) / (each.expected @ alike))
+            found[each.rows] = np.log(waited / self.usual.expect_by(each.queue, each.betas, after, load)) - level
         return found
 
 

@@ -34,6 +34,7 @@ def measure(
     effect: Effect | None = None,
     joint_share: float = 1.0,
     proposed: int | None = None,
+    last: bool = False,
 ) -> Outcome:
     """The outcome of moves that are placed and settled.
 
@@ -45,12 +46,13 @@ def measure(
         effect: for the same work; None: too few intervals were seen.
         joint_share: of the effect of all moves that were measured together.
         proposed: how many moves the proposal held; None: no more than ran.
+        last: whether no more will be measured.
     """
     wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
     known = math.isfinite(wait_before) and math.isfinite(wait_after)
     measured = window_seconds >= MINIMUM_WINDOW_SECONDS and known and wait_before >= LEAST_WAIT_SECONDS
     effect = effect.part(joint_share) if effect is not None and measured else None
-    verdict = _verdict(effect) if measured else OutcomeVerdict.UNMEASURED
+    verdict = _verdict(effect, last) if measured else OutcomeVerdict.UNMEASURED
     low, high = (math.nan, math.nan) if effect is None else effect.ends()
     return Outcome(
         verdict=verdict,
@@ -114,8 +116,8 @@ def _nan_if_none(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _verdict(effect: Effect | None) -> OutcomeVerdict:
-    return OutcomeVerdict.CANNOT_TELL if effect is None else verdict_of(effect)
+def _verdict(effect: Effect | None, last: bool) -> OutcomeVerdict:
+    return OutcomeVerdict.CANNOT_TELL if effect is None else verdict_of(effect, last=last)
 
 
 def what_it_rests_on(effect: Effect, joint_share: float) -> str:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig, load
+from agent.config import DatabaseConfig, Level, load
 from agent.ledger import Ledger, MoveRow, StepState
+from agent.ledger.state_names import work_before_proposal
+from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
 from agent.sampling.picture import Homes
+from agent.verification import settling
 from agent.verification.effect import Effect
 from agent.verification.evidence import EvidenceReader, MovedWork, own_figures
 from agent.verification.looks import next_look
+from connectors.base import Connector
 from connectors.model import DatabaseDemand
 from tests.ledger.clock import StillClock
-from tests.unit.samples import a_move, a_proposal
+from tests.unit.samples import a_move, a_proposal, an_effect
 
 SLOW, FAST = 0.010, 0.001
 HEAD, TAIL, STAYS, QUICK = "public.head", "public.tail", "public.stays", "public.quick"
@@ -164,6 +169,21 @@ def test_a_look_that_could_not_tell_waits_for_twice_as_much(
     assert look is not None
     assert look.seconds >= 600.0
     assert look.last
+
+
+def test_what_can_be_measured_no_longer_is_judged_by_less(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig, moved: list[MoveRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Harm by three standard errors is looked at again, and called hurt at the last look."""
+    monkeypatch.setattr(settling, "estimate", lambda *_, **__: an_effect(0.4, error=0.116))
+    before = {"transactions": 10.0, "reads": 33.0, "read_wait": 0.2}
+    for row in moved:
+        ledger.state.save_document("shop", work_before_proposal(row.proposal_id), before)
+    judging = settling.Settling(database, ledger, clock, Level.OBSERVE, asked_by="")
+    engine = cast(Connector, None)  # asked for statements and ways back only
+    assert judging.judge(engine, lambda: homes(ledger)) == ()
+    watch(ledger, clock, 5, (600, 300, 100, 1000), wait=4.0)
+    assert judging.judge(engine, lambda: homes(ledger))[0].verdict is OutcomeVerdict.HURT
 
 
 def test_late_samples_lengthen_the_first_look(

@@ -113,6 +113,19 @@ def test_a_load_never_seen_makes_it_unsure() -> None:
     assert high - low > 0.3
 
 
+def test_a_noisy_load_does_not_hide_harm() -> None:
+    """Loads that are counted over short intervals scatter, which flattens the fit: harm at a low load is found."""
+    offered = np.tile(np.repeat([3.0, 3.0, 3.0, 1.0], 4), 12)
+    before = evidence(len(offered), load=offered, used=0.25, noise=0.1)
+    after = evidence(60, load=1.0, wait=1.5, used=0.25, noise=0.1, start=300)
+    scatter = np.exp(np.random.default_rng(5).normal(0, 0.3, len(offered)))
+    before = replace(before, waited=before.waited * scatter, expected=before.expected * scatter)
+    found = estimated(before, after)
+    low, high = found.ends()
+    assert low < 0.5 < high
+    assert found.change == pytest.approx(0.5, abs=0.1)
+
+
 def test_what_known_loads_show_is_not_hidden_by_unknown_ones() -> None:
     """Every other minute has three times the load and a queue never seen: the rest shows harm of 12 % for sure."""
     before = evidence(480, load=np.tile(np.linspace(0.5, 1.5, 60), 8), used=0.3)

@@ -80,6 +80,15 @@ def test_a_verdict_says_what_it_rests_on() -> None:
     assert "of the work was done" not in less
 
 
+def test_the_last_look_needs_less_to_be_sure() -> None:
+    """Three standard errors of harm: measured on while more can come, and called when nothing more will."""
+    effect = an_effect(0.12, error=0.039)
+    verdicts = [
+        measure(PROPOSAL, demand(40.0), demand(45.0), 60.0, effect=effect, last=last).verdict for last in (False, True)
+    ]
+    assert verdicts == [OutcomeVerdict.CANNOT_TELL, OutcomeVerdict.HURT]
+
+
 def test_figures_by_hand() -> None:
     """40 ms to 10 ms per transaction, 4 ms to 1 ms per read, 75 % predicted."""
     outcome = measure(PROPOSAL, demand(40.0), demand(10.0), 60.0)
