@@ -71,6 +71,7 @@ soak: components ## the long proofs, hours: seeds, mutants, faults in the labora
 	@$(BIN)/python -m tests.fault_simulation --first $${SOAK_FIRST:-100000} --seeds $${SOAK_SEEDS:-1000} --jobs 2
 	@HOTPLACE_SLOW_CONNECTIONS=5000 $(BIN)/python -m pytest -q tests/e2e/test_slow_connections.py
 	@HOTPLACE_SPLIT_EXAMPLES=$${SOAK_SEEDS:-1000} $(BIN)/python -m pytest -q tests/labs/test_split_property.py
+	@HOTPLACE_LAB_VERDICTS=1 $(BIN)/python -m pytest -q tests/lab/test_verdicts.py
 	@$(BIN)/python -m tests.bench.lab faults
 	@$(BIN)/python -m tests.mutants $(ARGS)
 

@@ -190,7 +190,7 @@ def test_each_look_is_twice_as_long() -> None:
 def test_known_effects_are_told() -> None:
     """Some of the benchmark's worlds: load doubled, halved, another mix, season, cold caches."""
     none, helped, hurt = (
-        list(judged_moves(effect, count)) for effect, count in (("none", 12), ("spill", 3), ("hurt", 6))
+        list(judged_moves(effect, count, seed=20)) for effect, count in (("none", 12), ("spill", 3), ("hurt", 6))
     )
     every = [*none, *helped, *hurt]
     assert not [each for each in none if each.verdict is OutcomeVerdict.HURT]
