@@ -33,6 +33,7 @@ COST = (
     "oracle_cost",
     "sqlserver_cost",
     "db2_cost",
+    "fleet",
 )  # modules of tests.bench.cost
 SHORT = ("history", "agent_cost", "cli_start")  # seconds each
 QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
@@ -46,6 +47,7 @@ SMALL_TOO = (
     "history_week",
     "year",
     "day",
+    "fleet",
     "fault_simulation",
 )  # have a small version: measurements(quick=True)
 MODULES = (
