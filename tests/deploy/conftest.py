@@ -9,6 +9,7 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent.execution.progress import RunningMove
+from agent.fleet.metrics import FleetCollector
 from agent.service.daemon import Daemon
 from agent.service.snapshot import Term
 from tests.deploy.promql import Labels
@@ -23,7 +24,7 @@ RUNNING = RunningMove(
 
 @pytest.fixture(scope="session")
 def exposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Labels]:
-    """Labels of every metric of the daemon's own registry, after moves of a simulated site were measured."""
+    """Labels of every metric, of the daemon's registry after moves of a simulated site, and of all databases."""
     site = Site(tmp_path_factory.mktemp("site"))
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
@@ -39,7 +40,9 @@ def exposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Labels]:
         watch.snapshot.undecided = Term(created_at=NOW, expires_at=NOW.replace(hour=1))
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
-        text = generate_latest(daemon._registry()).decode()
+        registry = daemon._registry()
+        registry.register(FleetCollector(list))  # which one machine exposes for all
+        text = generate_latest(registry).decode()
     found: dict[str, Labels] = {"up": frozenset()}  # of the target, which Prometheus makes
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

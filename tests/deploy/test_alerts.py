@@ -123,3 +123,13 @@ def test_an_open_proposal_raises_an_alert_in_time(tmp_path: Path, minutes: int) 
     for share, fires in ((0.4, []), (0.6, [labels]), (0.9, [])):
         at = 5 + round(minutes * share)
         assert not verdict(tmp_path, given, "HotplaceProposalExpires", at, fires, every=max(1, minutes // 100)), share
+
+
+@pytest.mark.parametrize(("minutes", "fires"), [(5, []), (30, [{"agent": "silent"}])])
+def test_an_agent_that_is_not_heard_of_is_no_silence(tmp_path: Path, minutes: int, fires: Sequence[Labels]) -> None:
+    """After ten minutes, whoever exposes the figure; agents that are heard of raise none."""
+    given = [
+        series("hotplace_fleet_databases", {"agent": "silent"}, "2x60"),
+        series("hotplace_fleet_databases", {"agent": "heard"}, "9x60"),
+    ]
+    assert verdict(tmp_path, given, "HotplaceFleetSilent", minutes, fires) == ""

@@ -132,3 +132,11 @@ def sizing(
     from agent.cli.fleet.sizing import show_sizing
 
     show_sizing(session, pool, more, limit)
+
+
+@command(Group.LOOK, "hotplace fleet metrics", of=fleet)
+def metrics(session: Session) -> None:
+    """Print figures of all databases in Prometheus's text format, for the text files of a node exporter."""
+    from agent.cli.fleet.metrics import show_metrics
+
+    show_metrics(session)

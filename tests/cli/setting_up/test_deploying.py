@@ -18,7 +18,7 @@ KINDS = {
     "privileges": ("postgresql-move.sql", "postgresql-observe.sql"),
     "systemd": ("hotplace.service", "hotplace.sysusers"),
     "prometheus": ("hotplace.rules.yml",),
-    "grafana": ("hotplace-database.json", "hotplace-moves.json", "hotplace.json"),
+    "grafana": ("hotplace-database.json", "hotplace-fleet.json", "hotplace-moves.json", "hotplace.json"),
     "live": ("postgresql-compose.yaml", "postgresql-hotplace.yaml", "postgresql-setup.sql"),
     "kubernetes": tuple(sorted(path.name for path in (DEPLOY / "kubernetes").iterdir())),
 }
