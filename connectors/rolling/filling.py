@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from connectors.model import Bundle, Route, UnitKind
-from connectors.rolling.ranges import Range, RangeTable
+from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
+from connectors.move_effects import Locked
+from connectors.rolling.ranges import Range, RangeTable, refusal_of_name
 from connectors.route import Argument
 from connectors.templates import (
     StatementTemplate,
@@ -24,14 +25,43 @@ MOST_AT_ONCE = 100  # partitions: a mistake in a range must not make thousands
 LONGEST_AGE = 100 * 366 * DAY
 PARTITION, LOW, HIGH, LAST_ROW, TAG_NAME = "partition", "low", "high", "last_row", "tag"  # parameters
 _TAG_PARAMETER = TemplateParameter(name=TAG_NAME, kind=ValueKind.WORD, least=8, most=8)
+Making = Callable[[Range, Mapping[str, str]], Route]  # the route that makes a range, filled with those values
 _AGE_FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
-def next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplateParameter, ...]:
-    """Those of a template for partitions that begin within the time ahead; none for the name where there are no names.
+def next_template(
+    table: RangeTable, to_space: str, ahead_seconds: int, making: Making, more: tuple[TemplateParameter, ...] = ()
+) -> StatementTemplate | NoRoute:
+    """The template that makes partitions which begin within the time ahead, or why there is none.
 
-    The table is one without ``RangeTable.refusal``.
+    Args:
+        table: whose partitions.
+        to_space: where they are made.
+        ahead_seconds: from now.
+        making: the engine's route that makes a range, here with the places of parameters for values.
+        more: parameters that only this engine has.
     """
+    refusal = table.refusal or refusal_of_name(table)
+    if refusal is not None:
+        return refusal
+    parameters = (*_next_parameters(table, ahead_seconds), *more)
+    places = {each.name: f"{{{each.name}}}" for each in parameters}
+    last = table.ranges[-1]
+    example = making(replace(last, name=_name_with(last, places.get(PARTITION, "")), space=to_space), places)
+    return StatementTemplate(
+        kind=TemplateKind.NEXT_PARTITION, table=table.key, space=to_space, texts=texts_of(example),
+        parameters=parameters,
+    )  # fmt: skip
+
+
+def next_routes(table: RangeTable, template: StatementTemplate, now: datetime, making: Making) -> Iterator[Route]:
+    """Partitions whose time has come by the template, in order, whether or not their statements still are its own."""
+    for made, values in next_ranges(table, template, now):
+        yield making(made, values)
+
+
+def _next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplateParameter, ...]:
+    """Those of every engine; none for the name where partitions have no names."""
     last, high = table.ranges[-1], table.next_high
     assert high is not None, "refused before"
     longest = int((high - last.high).total_seconds()) + 31 * DAY  # months differ
@@ -45,15 +75,9 @@ def next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplatePara
     )
 
 
-def places_of(parameters: tuple[TemplateParameter, ...]) -> dict[str, str]:
-    """What stands in the texts of a template for each parameter."""
-    return {each.name: f"{{{each.name}}}" for each in parameters}
-
-
-def name_with(last: Range, said: str) -> str:
+def _name_with(last: Range, said: str) -> str:
     """The name of the last partition with that text where it says when its range begins."""
-    assert last.low is not None, "it has a form of names"
-    return last.name.replace(last.low.strftime(last.name_form), said)
+    return last.name.replace(last.low.strftime(last.name_form), said) if said and last.low is not None else ""
 
 
 def next_ranges(
@@ -91,10 +115,39 @@ def _next(table: RangeTable, space: str) -> tuple[Range, dict[str, str]]:
     return replace(last, id=0, name=name, key=key, low=last.high, high=high, space=space, size_bytes=0), values
 
 
-def bundle_to_make(made: Range) -> Bundle:
-    """The bundle of a partition that is to be made: it has no units yet."""
-    return Bundle(
-        key=made.key, physical_ids=(), unit_keys=(), kind=UnitKind.TABLE_PARTITION, size_bytes=0, space=made.space
+def making_route(
+    made: Range, values: Mapping[str, str], *, name: str, prologue: tuple[str, ...], steps: tuple[Step, ...],
+    locks: str, lock_seconds: float, notes: tuple[str, ...],
+) -> Route:  # fmt: skip
+    """The route that makes a range: nothing is copied, it has no units yet, and no undo, since it may hold rows.
+
+    Args:
+        made: the range, with its space.
+        values: of the parameters of its template.
+        name: the engine's word for it.
+        prologue: what comes before.
+        steps: the statements.
+        locks: in the engine's words.
+        lock_seconds: how long others queue at most while it waits for its lock.
+        notes: what else a person should know.
+    """
+    return Route(
+        name=name,
+        bundle=Bundle(
+            key=made.key, physical_ids=(), unit_keys=(), kind=UnitKind.TABLE_PARTITION, size_bytes=0, space=made.space
+        ),
+        to_space=made.space,
+        prologue=prologue,
+        steps=steps,
+        undo_steps=(),
+        online=False,
+        locks=locks,
+        locked=Locked.BRIEFLY,
+        lock_seconds=lock_seconds,
+        log_bytes=0,
+        transient_bytes=0,
+        notes=notes,
+        arguments=_arguments_of(values),
     )  # fmt: skip
 
 
@@ -140,7 +193,7 @@ def is_aged(partition: Range, template: StatementTemplate, now: datetime) -> boo
 def aged_route(partition: Range, route: Route, tag: str) -> Route:
     """The route of an aged partition, with the arguments of its template."""
     values = {PARTITION: partition.name, LAST_ROW: partition.high.strftime(_AGE_FORMAT), TAG_NAME: digits_of(tag)}
-    return replace(route, arguments=arguments_of(values))
+    return replace(route, arguments=_arguments_of(values))
 
 
 def aged_bundle(partition: Range) -> Bundle:
@@ -151,7 +204,7 @@ def aged_bundle(partition: Range) -> Bundle:
     )  # fmt: skip
 
 
-def arguments_of(values: Mapping[str, str]) -> tuple[Argument, ...]:
+def _arguments_of(values: Mapping[str, str]) -> tuple[Argument, ...]:
     """The values of parameters, as a route has them."""
     return tuple(Argument(name=name, value=value) for name, value in values.items())
 

@@ -79,9 +79,9 @@ class RangeTable:
 
 
 def refusal_of_name(table: RangeTable) -> NoRoute | None:
-    """Why the next partition cannot be named after the last one; None where it can."""
+    """Why the next partition cannot be named after the last one; None where it can, or needs none."""
     last = table.ranges[-1]
-    if last.name_form:
+    if last.name_form or not last.name:
         return None
     why = f"the name {last.name} does not say that its rows begin at {last.low:%F %T} UTC"
     return NoRoute(code="no_name", sentence=f"{table.key}: {why}")

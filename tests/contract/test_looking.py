@@ -7,10 +7,11 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from connectors.base import AuthenticationFailed, Connector, SeesForeground
+from connectors.base import AuthenticationFailed, Connector, FillsTemplates, SeesForeground
 from connectors.blocks import BLOCK_HEAT, SeesBlocks
 from connectors.findings import Severity
-from connectors.model import Signal
+from connectors.model import NoRoute, Signal
+from connectors.templates import TemplateKind
 from tests.contract.asking import bundle_of, demand_of, reads_of
 from tests.contract.harness import Ability, EngineHarness, PlayTable
 
@@ -184,6 +185,21 @@ def test_nothing_can_be_written_while_reading(harness: EngineHarness, connector:
     with pytest.raises(harness.refusals):
         harness.write_while_reading(connector, table)
     assert bundle_of(connector.catalog(), table.key) == before
+
+
+def test_where_the_calendar_has_no_template_the_reason_is_said(
+    harness: EngineHarness, connector: Connector, table: PlayTable
+) -> None:
+    """Of a table that is not partitioned, and of one that is not there, to a space that is there and to none."""
+    if not isinstance(connector, FillsTemplates):
+        pytest.skip("this connector makes and moves no partitions by the calendar")
+    for kind in TemplateKind:
+        for key in (table.key, f"{table.key}_gone"):
+            for space in (harness.target_space, "nowhere at all"):
+                found = connector.template(kind, key, space, 86400)
+                assert isinstance(found, NoRoute), found
+                assert found.code
+                assert found.sentence
 
 
 def test_findings_have_remedies(connector: Connector) -> None:

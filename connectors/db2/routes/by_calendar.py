@@ -8,76 +8,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 
-from connectors.db2.reading.names import Key, Part, identifier, literal
+from connectors.db2.reading.names import identifier, literal
 from connectors.db2.reading.time_ranges import PartitionedTable
 from connectors.db2.routes.operations import ADD_PARTITION
 from connectors.db2.routes.table_move import lock_timeout
 from connectors.db2.settings import Db2Settings
 from connectors.model import NoRoute, Route, Step
-from connectors.move_effects import Locked
 from connectors.operations import Operation
 from connectors.rolling import filling
-from connectors.rolling.filling import HIGH, LOW, PARTITION, TAG_NAME
-from connectors.rolling.ranges import Range, refusal_of_name
-from connectors.templates import StatementTemplate, TemplateKind, texts_of
+from connectors.rolling.filling import HIGH, LOW, TAG_NAME
+from connectors.rolling.ranges import Range
+from connectors.templates import StatementTemplate
 
 
 def next_template(
     table: PartitionedTable, to_space: str, ahead_seconds: int, settings: Db2Settings
 ) -> StatementTemplate | NoRoute:
-    """The template that makes partitions which begin within the time ahead, or why there is none."""
-    refusal = table.refusal or refusal_of_name(table)
-    if refusal is not None:
-        return refusal
-    parameters = filling.next_parameters(table, ahead_seconds)
-    places, last = filling.places_of(parameters), table.ranges[-1]
-    example = _addition(table, last, filling.name_with(last, places[PARTITION]), to_space, places, settings)
-    return StatementTemplate(
-        kind=TemplateKind.NEXT_PARTITION, table=table.key, space=to_space, texts=texts_of(example),
-        parameters=parameters,
-    )  # fmt: skip
+    """See ``filling.next_template``."""
+    return filling.next_template(table, to_space, ahead_seconds, partial(_addition, table, settings))
 
 
 def next_routes(
     table: PartitionedTable, template: StatementTemplate, now: datetime, settings: Db2Settings
 ) -> Iterator[Route]:
-    """Partitions whose time has come by the template, in order, whether or not their statements still are its own."""
-    for made, values in filling.next_ranges(table, template, now):
-        yield _addition(table, made, made.name, made.space, values, settings)
+    """See ``filling.next_routes``."""
+    return filling.next_routes(table, template, now, partial(_addition, table, settings))
 
 
-def _addition(
-    table: PartitionedTable, made: Range, name: str, space: str, values: Mapping[str, str], settings: Db2Settings
-) -> Route:
+def _addition(table: PartitionedTable, settings: Db2Settings, made: Range, values: Mapping[str, str]) -> Route:
     """The route that makes a range."""
-    key = Key(Part.TABLE, table.schema, table.name, made.name)
     sql = (
-        f"ALTER TABLE {identifier(table.schema)}.{identifier(table.name)} ADD PARTITION {identifier(name)} "
+        f"ALTER TABLE {identifier(table.schema)}.{identifier(table.name)} ADD PARTITION {identifier(made.name)} "
         f"STARTING ({literal(values[LOW])}) INCLUSIVE ENDING ({literal(values[HIGH])}) EXCLUSIVE "
         f"IN {identifier(table.landing)}"
     )
     step = Step(
         sql=f"{sql} /* hotplace move {values[TAG_NAME]} step 1 */",
-        purpose=f"make {key} in {table.landing}",
+        purpose=f"make {made.key} in {table.landing}",
         timeout_seconds=settings.move_timeout,
-        operation=Operation(ADD_PARTITION, {"schema": table.schema, "table": table.name, "partition": name}),
+        operation=Operation(ADD_PARTITION, {"schema": table.schema, "table": table.name, "partition": made.name}),
     )
-    return Route(
+    return filling.making_route(
+        made,
+        values,
         name="add partition",
-        bundle=filling.bundle_to_make(made),
-        to_space=space,
         prologue=(lock_timeout(settings),),
         steps=(step,),
-        undo_steps=(),
-        online=False,
         locks=f"exclusive on {table.key} for a moment; it waits for open transactions, others queue meanwhile",
-        locked=Locked.BRIEFLY,
         lock_seconds=settings.lock_timeout,
-        log_bytes=0,
-        transient_bytes=0,
         notes=(
             f"it goes to table space {table.landing}, with its partitioned indexes; the others stay where they are",
         ),
-        arguments=filling.arguments_of(values),
     )

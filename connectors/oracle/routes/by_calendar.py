@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 
 from connectors.model import NoRoute, Route
-from connectors.move_effects import Locked
 from connectors.oracle.reading.names import quote
 from connectors.oracle.reading.partitions import DATE, PartitionedTable
 from connectors.oracle.routes import statements
@@ -20,8 +20,8 @@ from connectors.oracle.routes.statements import TAG, Statement
 from connectors.oracle.settings import OracleSettings
 from connectors.rolling import filling
 from connectors.rolling.filling import HIGH, PARTITION, TAG_NAME
-from connectors.rolling.ranges import Range, refusal_of_name
-from connectors.templates import StatementTemplate, TemplateKind, texts_of
+from connectors.rolling.ranges import Range
+from connectors.templates import StatementTemplate, texts_of
 
 _LONGEST_NAME = 128  # since 12.2; 30 before
 
@@ -29,56 +29,35 @@ _LONGEST_NAME = 128  # since 12.2; 30 before
 def next_template(
     table: PartitionedTable, to_space: str, ahead_seconds: int, settings: OracleSettings
 ) -> StatementTemplate | NoRoute:
-    """The template that makes partitions which begin within the time ahead, or why there is none."""
-    refusal = table.refusal or refusal_of_name(table)
-    if refusal is not None:
-        return refusal
-    parameters = filling.next_parameters(table, ahead_seconds)
-    places = filling.places_of(parameters)
-    last = table.ranges[-1]
-    example = _creation(table, last, filling.name_with(last, places[PARTITION]), to_space, places, settings)
-    return StatementTemplate(
-        kind=TemplateKind.NEXT_PARTITION, table=table.key, space=to_space, texts=texts_of(example),
-        parameters=parameters,
-    )  # fmt: skip
+    """See ``filling.next_template``."""
+    return filling.next_template(table, to_space, ahead_seconds, partial(_addition, table, settings))
 
 
 def next_routes(
     table: PartitionedTable, template: StatementTemplate, now: datetime, settings: OracleSettings
 ) -> Iterator[Route]:
-    """Partitions whose time has come by the template, in order, whether or not their statements still are its own."""
-    for made, values in filling.next_ranges(table, template, now):
-        yield _creation(table, made, made.name, made.space, values, settings)
+    """See ``filling.next_routes``."""
+    return filling.next_routes(table, template, now, partial(_addition, table, settings))
 
 
-def _creation(
-    table: PartitionedTable, made: Range, name: str, space: str, values: Mapping[str, str], settings: OracleSettings
-) -> Route:
+def _addition(table: PartitionedTable, settings: OracleSettings, made: Range, values: Mapping[str, str]) -> Route:
     """The route that makes a range."""
     elsewhere = ", ".join(table.elsewhere)
     sent = Statement(
-        f"ALTER TABLE {quote(table.schema, table.name)} ADD PARTITION {quote(name)} VALUES LESS THAN "
-        f"({_bound(table.bound, values[HIGH])}) TABLESPACE {quote(space)}",
-        adding_partition(table.schema, table.name, name),
+        f"ALTER TABLE {quote(table.schema, table.name)} ADD PARTITION {quote(made.name)} VALUES LESS THAN "
+        f"({_bound(table.bound, values[HIGH])}) TABLESPACE {quote(made.space)}",
+        adding_partition(table.schema, table.name, made.name),
     )
-    step = statements.step(
-        f"{TAG} {values[TAG_NAME]} ", "step", 1, sent, f"make {made.key} in {space}", settings.move_timeout
-    )
-    return Route(
+    purpose, tag = f"make {made.key} in {made.space}", f"{TAG} {values[TAG_NAME]} "
+    return filling.making_route(
+        made,
+        values,
         name="add partition",
-        bundle=filling.bundle_to_make(made),
-        to_space=space,
         prologue=statements.prologue(settings),
-        steps=(step,),
-        undo_steps=(),
-        online=False,
+        steps=(statements.step(tag, "step", 1, sent, purpose, settings.move_timeout),),
         locks=f"exclusive DDL lock on {table.key} for a moment; it waits for open transactions, others queue meanwhile",
-        locked=Locked.BRIEFLY,
         lock_seconds=settings.lock_timeout,
-        log_bytes=0,
-        transient_bytes=0,
         notes=(f"pieces of local indexes are made where these have their default: {elsewhere}",) if elsewhere else (),
-        arguments=filling.arguments_of(values),
     )
 
 

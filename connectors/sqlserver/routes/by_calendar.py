@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from connectors.formatting import format_seconds
 from connectors.model import NoRoute, Route
-from connectors.move_effects import Locked
 from connectors.rolling import filling
 from connectors.rolling.filling import HIGH, LOW, TAG_NAME
 from connectors.rolling.ranges import Range
@@ -27,7 +27,7 @@ from connectors.sqlserver.routes.move_methods import Statement
 from connectors.sqlserver.routes.operations import splitting_range
 from connectors.sqlserver.session.sessions import lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
-from connectors.templates import StatementTemplate, TemplateKind, TemplateParameter, ValueKind, texts_of
+from connectors.templates import StatementTemplate, TemplateParameter, ValueKind
 
 MOST_PARTITIONS = 15000
 LAST = "last"  # parameter: the number of the partition that is seen to be empty
@@ -41,12 +41,7 @@ def next_template(
     refusal = table.refusal or _refusal_of_time(table, ahead_seconds)
     if refusal is not None:
         return refusal
-    parameters = (*filling.next_parameters(table, ahead_seconds), _LAST)
-    example = _split(table, table.ranges[-1], to_space, filling.places_of(parameters), settings)
-    return StatementTemplate(
-        kind=TemplateKind.NEXT_PARTITION, table=table.key, space=to_space, texts=texts_of(example),
-        parameters=parameters,
-    )  # fmt: skip
+    return filling.next_template(table, to_space, ahead_seconds, partial(_split, table, settings), (_LAST,))
 
 
 def _refusal_of_time(table: PartitionedTable, ahead_seconds: int) -> NoRoute | None:
@@ -66,37 +61,29 @@ def next_routes(
     fanout = table.scheme.fanout
     for last, (made, values) in enumerate(filling.next_ranges(table, template, now), start=fanout):
         key = table.partition_key(last + 1 if table.scheme.on_right else last)
-        yield _split(table, replace(made, key=key), made.space, {**values, LAST: str(last)}, settings)
+        yield _split(table, settings, replace(made, key=key), {**values, LAST: str(last)})
 
 
-def _split(
-    table: PartitionedTable, made: Range, space: str, values: Mapping[str, str], settings: SqlserverSettings
-) -> Route:
+def _split(table: PartitionedTable, settings: SqlserverSettings, made: Range, values: Mapping[str, str]) -> Route:
     """The route that makes a range."""
     boundary = values[LOW if table.scheme.on_right else HIGH]
     scheme = table.scheme.name
     # SPLIT uses NEXT USED up: what the site has set is put back, else its own next SPLIT would fail (7707).
     kept = (switch_ddl.next_used(scheme, table.next_used),) if table.next_used else ()
-    split = (switch_ddl.next_used(scheme, space), switch_ddl.split(table.function, f"N'{boundary}'"), *kept)
+    split = (switch_ddl.next_used(scheme, made.space), switch_ddl.split(table.function, f"N'{boundary}'"), *kept)
     rows = f"$PARTITION.{quote(table.function)}({quote(table.column)}) = {values[LAST]}"
     sent = Statement(
         switch_ddl.empty(quoted_table(Name(table.schema, table.name)), rows, "; ".join(split)),
-        f"make {made.key} in {space}",
+        f"make {made.key} in {made.space}",
         splitting_range(table.function, scheme, boundary),
     )
-    return Route(
+    return filling.making_route(
+        made,
+        values,
         name="NEXT USED and SPLIT of the empty last partition",
-        bundle=filling.bundle_to_make(made),
-        to_space=space,
         prologue=(lock_timeout_statement(settings.lock_timeout),),
         steps=tag_steps(values[TAG_NAME], "step", (sent,), settings.move_timeout),
-        undo_steps=(),
-        online=False,
         locks=f"Sch-M on {table.key} for a moment, behind which others queue; no row is written",
-        locked=Locked.BRIEFLY,
         lock_seconds=settings.lock_timeout,
-        log_bytes=0,
-        transient_bytes=0,
         notes=("indexes on the same partition scheme get their partition in the same filegroup",),
-        arguments=filling.arguments_of(values),
     )
