@@ -285,6 +285,21 @@ class FollowsOn(Protocol):
 
 
 @runtime_checkable
+class EndsHolders(Protocol):
+    """Optional in a connector: ending what an agent that has lost its lease could still send."""
+
+    def end_holder(self, holder: str) -> None:
+        """End the session that has the engine's lock under a name with ``holder`` in it, and its idle moving sessions.
+
+        A statement that runs goes on. Nothing is ended where the lock is held under another name.
+
+        Raises:
+            ConnectorError: the engine did not answer, or the login may not.
+        """
+        ...
+
+
+@runtime_checkable
 class TakesBack(Protocol):
     """Optional in a connector: taking a move back by what it knows of it, where a newly planned way back would differ.
 

@@ -151,7 +151,7 @@ class Ledger:
         """What is stored of samples; with a spool where the ledger is on a server."""
         from agent.ledger.spool import Samples, Spool
 
-        return Samples(self._database, Spool(self._spool_path) if self.is_shared else None)
+        return Samples(self._database, self.leases, Spool(self._spool_path) if self.is_shared else None)
 
     @cached_property
     def slots(self) -> Slots:

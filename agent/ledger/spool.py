@@ -18,9 +18,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.ledger.errors import AWAY, translate_error
+from agent.ledger.errors import AWAY, LeaseLost, translate_error
 from agent.ledger.file.instants import microseconds
 from agent.ledger.file.reading import where
+from agent.ledger.leases import Leases
 from agent.ledger.state_names import ALL_DATABASES
 from agent.ledger.store.database import Database
 
@@ -88,6 +89,11 @@ class Spool:
         with self._own_errors():
             self._file.execute("DELETE FROM spool WHERE number <= ?", (until,))
 
+    def drop(self, database: str) -> None:
+        """Remove the rows of a database."""
+        with self._own_errors():
+            self._file.execute('DELETE FROM spool WHERE "database" = ?', (database,))
+
     def waiting(self) -> dict[str, int]:
         """How many rows of each database wait."""
         with self._own_errors():
@@ -121,14 +127,16 @@ class Spool:
 class Samples:
     """Stores rows of samples: at once on a file, over a spool on a server. Safe from several threads."""
 
-    def __init__(self, database: Database, spool: Spool | None) -> None:
+    def __init__(self, database: Database, leases: Leases, spool: Spool | None) -> None:
         """Without a spool rows are stored at once.
 
         Args:
             database: where they belong.
+            leases: of this process.
             spool: where they wait.
         """
         self._database = database
+        self._leases = leases
         self._spool = spool
         self._lock = threading.Lock()
 
@@ -153,6 +161,12 @@ class Samples:
         with self._lock:
             return self._spool.waiting().get(database, 0)
 
+    def forget(self, database: str) -> None:
+        """Drop what waits of a database: another agent has stored the same time."""
+        if self._spool is not None:
+            with self._lock:
+                self._spool.drop(database)
+
     def close(self) -> None:
         """Close the spool."""
         if self._spool is not None:
@@ -174,11 +188,22 @@ class Samples:
         of_it = where("database = ?", key["database"]), where("name = ?", key["name"])
         found = transaction.scalar("SELECT body FROM documents", *of_it)
         last = 0 if found is None else int(found)
+        lost = self._lost_in(transaction, {row.values["database"] for row in rows})
         for row in rows:
-            if row.number > last:
+            if row.number > last and row.values["database"] not in lost:
                 transaction.insert_all(row.table, [row.values])
         now = microseconds(self._database.now(transaction))
         transaction.put("documents", [{**key, "at": now, "body": str(rows[-1].number)}])
+
+    def _lost_in(self, transaction: Transaction, databases: set[str]) -> set[str]:
+        """Those of some databases on which another agent acts: it has sampled the same time."""
+        lost = set()
+        for database in sorted(databases):
+            try:
+                self._leases.require(transaction, database)
+            except LeaseLost:
+                lost.add(database)
+        return lost
 
 
 def _packed(values: Mapping[str, Any]) -> str:

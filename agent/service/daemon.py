@@ -41,7 +41,7 @@ from agent.service.metrics import AgentCollector
 from agent.service.schedule import next_turn, on_grid, place_in_row
 from agent.service.snapshot import Snapshot
 from agent.service.watch import Watch
-from connectors.base import Clock, HotplaceError
+from connectors.base import Clock, HotplaceError, LeaseHeld
 
 log = EventLog(__name__)
 ANCHOR_EVERY_SECONDS = 3600.0
@@ -67,7 +67,9 @@ class _Asked(Enum):
 class Daemon:
     """All watches of one configuration, in time."""
 
-    def __init__(self, config: Config, path: Path | None, ledger: Ledger, clock: Clock) -> None:
+    def __init__(
+        self, config: Config, path: Path | None, ledger: Ledger, clock: Clock, *, standby: bool = False
+    ) -> None:
         """Wire it up.
 
         Args:
@@ -75,8 +77,10 @@ class Daemon:
             path: where it was read from, for SIGHUP; None: it cannot be reloaded.
             ledger: the durable record.
             clock: time.
+            standby: wait for leases that other agents hold, in place of ending with an error.
         """
         self.config = config
+        self._standby = standby
         self._path = path
         self._ledger = ledger
         self._clock = clock
@@ -159,6 +163,8 @@ class Daemon:
         now = self._clock.now()
         late = []
         for watch in self._watches.values():
+            if watch.stands_by:
+                continue
             cycle = watch.snapshot.cycle
             allowed = STALE_SAMPLES * watch.database.sample_seconds
             if cycle is None or (now - cycle.taken_at).total_seconds() > allowed:
@@ -177,7 +183,7 @@ class Daemon:
 
     def _start(self) -> None:
         self._watches = self._make_watches(self.config)
-        if held := claim_all(self._watches.values()):
+        if (held := self._claim(self._watches.values())) and not self._standby:
             raise held[0]
         if self.config.metrics.enabled:
             self._server = self._metrics_server()
@@ -186,6 +192,15 @@ class Daemon:
         self._scheduler = self._schedule()
         self._scheduler.start()
         log.info("started", databases=list(self._watches), level=str(self.config.level), dry_run=self.config.dry_run)
+
+    def _claim(self, watches: Collection[Watch]) -> list[LeaseHeld]:
+        """Take the leases; on a shared ledger, stand by where one was not to be had. Why some are another agent's."""
+        held = claim_all(watches)
+        for watch in watches:
+            watch.snapshot.stands_by = self._ledger.is_shared and not watch.leasing.is_taken
+            if watch.stands_by:
+                log.info("stands by", database=watch.database.name)
+        return held
 
     def _metrics_server(self) -> MetricsServer:
         metrics = self.config.metrics
@@ -262,6 +277,7 @@ class Daemon:
             self._notifier.take_turn(
                 facts_of(watch.snapshot, watch.database.sample_seconds, self._ledger, now)
                 for watch in self._watches.values()
+                if not watch.stands_by
             )
         except HotplaceError as error:
             log.error("notices failed", error=str(error), advice=error.advice)
@@ -369,7 +385,7 @@ class Daemon:
                 # Not from the ledger alone: the last sample is in memory only, and without it each reload would lose an
                 # interval.
                 watch.continue_from(before[name])
-        self._claim([watch for name, watch in self._watches.items() if name not in self._left])
+        self._claim_or_watch([watch for name, watch in self._watches.items() if name not in self._left])
         self._scheduler = self._schedule()
         self._scheduler.start()
         log.info("configuration reloaded", path=str(self._path))
@@ -389,13 +405,13 @@ class Daemon:
             if watch is None or self._scheduler is None:
                 continue  # it is in the configuration no more
             watch.continue_from(old)
-            self._claim([watch])
+            self._claim_or_watch([watch])
             soon, position = self._clock.now() + timedelta(seconds=0.1), list(self._watches).index(name)
             self._add_turns(self._scheduler, watch, soon, position)
             log.info("answers again, and has the new configuration", database=name)
 
-    def _claim(self, watches: Collection[Watch]) -> None:
-        for held in claim_all(watches):  # the others go on; acting says so again when it has to do
+    def _claim_or_watch(self, watches: Collection[Watch]) -> None:
+        for held in self._claim(watches):  # the others go on; acting says so again when it has to do
             log.error("only watched", error=str(held), advice=held.advice)
 
     # -- signals -------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from agent.explanation.decisions import drop_old_decisions
-from agent.ledger import AWAY, HistorySettings, Ledger, LedgerError
+from agent.ledger import AWAY, HistorySettings, LeaseLost, Ledger, LedgerError
 from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, PLANNED_AFTER, SIZING_CURVE, STATUS
 from agent.logs import EventLog
 from agent.planning.pool_curve import curve_document
@@ -21,7 +21,7 @@ from agent.service.memory import return_free_blocks, smaller_blocks_returned
 from agent.service.schedule import young_plans
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
-from connectors.base import Clock, HotplaceError
+from connectors.base import Clock, ConnectorError, HotplaceError, LeaseHeld
 from connectors.sessions.interruptible import interruptible
 
 log = EventLog(__name__)
@@ -71,7 +71,7 @@ class Jobs:
     def run_guarded(self, job: Job, watch: Watch) -> None:
         """Run a job; what goes wrong is said, and tried again at the next turn."""
         with self._count_job(watch.database.name) as may_begin:
-            if not may_begin:
+            if not may_begin or (watch.stands_by and job != self.keep_lease):
                 return
             try:
                 job(watch)
@@ -232,12 +232,28 @@ class Jobs:
             return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read
 
     def keep_lease(self, watch: Watch) -> None:
-        """Say to the ledger that this agent lives.
+        """Say to the ledger that this agent lives; or take over, where it stands by and no other one does.
 
         Raises:
-            LeaseLost: another agent has taken over.
+            LedgerError: the ledger did not answer.
         """
-        watch.leasing.keep()
+        if watch.stands_by:
+            self._try_to_take_over(watch)
+            return
+        try:
+            watch.leasing.keep()
+        except (LeaseLost, ConnectorError) as error:
+            watch.stand_by()
+            self._ledger.samples.forget(watch.database.name)  # the other agent has sampled the same time
+            log.error("stands by", database=watch.database.name, error=str(error), advice=error.advice)
+
+    def _try_to_take_over(self, watch: Watch) -> None:
+        try:
+            watch.take_over()
+        except (LeaseHeld, ConnectorError) as error:
+            log.debug("still stands by", database=watch.database.name, error=str(error))
+            return
+        log.info("acts from now on", database=watch.database.name, token=self._ledger.leases.token(watch.database.name))
 
     def look(self, watch: Watch) -> None:
         """Look into large hot units, if that is due.

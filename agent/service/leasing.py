@@ -7,12 +7,13 @@ lock holds off agents that use another ledger, and sessions of an agent that has
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
 from agent.ledger.errors import LedgerError
 from agent.ledger.leases import Leases
-from connectors.base import Connector, Lease
+from connectors.base import Connector, ConnectorError, EndsHolders, Lease
 
 
 class Leasing:
@@ -31,6 +32,14 @@ class Leasing:
         self._connector = connector
         self._taking = threading.Lock()
         self.of_engine: Lease | None = None
+        self._unreached_since: float | None = (
+            None  # by the monotonic clock: the engine's lock is gone and not to be had
+        )
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether both were taken, by what is known here."""
+        return self.of_engine is not None and self._leases.token(self._database) is not None
 
     def hold(self) -> None:
         """Hold both, taking what is not held.
@@ -47,15 +56,18 @@ class Leasing:
             self._take()
 
     def keep(self) -> None:
-        """Put off the end of the ledger's lease, if this agent holds it.
+        """Put off the end of the ledger's lease, if this agent holds it and reaches the database.
 
         Raises:
             LeaseLost: another agent has it by now.
+            ConnectorError: the database has not answered for as long as a lease lasts; the lease was given back.
             LedgerError: the ledger did not answer.
         """
         with self._taking:
-            if self._leases.token(self._database) is not None:
-                self._leases.renew(self._database)
+            if self._leases.token(self._database) is None:
+                return
+            self._leases.renew(self._database)
+            self._let_others_reach_it()
 
     def release(self) -> None:
         """Let another agent act here at once."""
@@ -64,12 +76,36 @@ class Leasing:
             with suppress(LedgerError):  # it runs out by itself
                 self._leases.give_back(self._database)
 
+    def _let_others_reach_it(self) -> None:
+        """Give the ledger's lease back where this agent has not reached the database for as long as a lease lasts."""
+        try:
+            if self.of_engine is None or not self.of_engine.is_held():
+                self._release_engine()
+                self.of_engine = self._connector().acquire_lease(self._name)
+            self._unreached_since = None
+        except ConnectorError:
+            now = time.monotonic()
+            self._unreached_since = self._unreached_since or now
+            if now - self._unreached_since >= self._leases.seconds:
+                self._unreached_since = None
+                self._leases.give_back(self._database)
+                raise
+
+    @property
+    def _name(self) -> str:
+        """Of the session that has the engine's lock: who takes over ends it by the word of its holder."""
+        return f"hotplace {self._leases.session} for {self._database}"  # names of sessions are cut at their end
+
     def _take(self) -> None:
         self._release_engine()  # what is left of a session that no longer answers
+        connector, before = self._connector(), None
         if self._leases.run_out:
-            self._leases.take(self._database)
+            connector.identify()  # first: an agent that cannot reach the database keeps no other from it
+            before = self._leases.take(self._database)
         try:
-            self.of_engine = self._connector().acquire_lease(f"hotplace for {self._database}")
+            if before is not None and isinstance(connector, EndsHolders):
+                connector.end_holder(before.session)
+            self.of_engine = connector.acquire_lease(self._name)
             if not self._leases.run_out:  # on one machine the engine decides who it is
                 self._leases.take(self._database)
         except BaseException:  # an interrupt too: half of it keeps others out

@@ -51,7 +51,9 @@ class AgentCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Every family once, with the rows of every database."""
-        snapshots = list(self._snapshots())
+        every = list(self._snapshots())
+        yield _standing_by(every)
+        snapshots = [snapshot for snapshot in every if not snapshot.stands_by]  # the other agent tells of the rest
         yield from self._agent(snapshots)
         yield from _spaces(snapshots)
         yield from _roles(snapshots)
@@ -93,6 +95,16 @@ class AgentCollector(Collector):
                 cycle.add_metric(labels, snapshot.cycle.seconds)
                 units.add_metric(labels, snapshot.cycle.units)
         yield from (up, age, cycle, cycles, failures, server, units)
+
+
+def _standing_by(snapshots: list[Snapshot]) -> Metric:
+    """Which databases another agent watches."""
+    family = GaugeMetricFamily(
+        "hotplace_standing_by", "1 while this agent waits for the lease of another one, else 0.", labels=("database",)
+    )
+    for snapshot in snapshots:
+        family.add_metric([snapshot.database], float(snapshot.stands_by))
+    return family
 
 
 def _labels(snapshot: Snapshot) -> list[str]:

@@ -75,6 +75,7 @@ class Snapshot:
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    stands_by: bool = False  # another agent watches this database and acts on it
     ledger_error: str = ""  # why the ledger takes nothing now; "": it does
     spooled: int = 0  # intervals that wait on this machine for the ledger
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be

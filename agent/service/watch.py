@@ -121,6 +121,32 @@ class Watch:
             database=database.name, engine=database.engine, leftovers=left, sample_seconds=database.sample_seconds
         )
 
+    @property
+    def stands_by(self) -> bool:
+        """Whether another agent watches and acts, so that this one waits for its lease."""
+        return self.snapshot.stands_by
+
+    def stand_by(self) -> None:
+        """Sample and plan nothing more, and act no more: what is under way ends by itself."""
+        self.snapshot.stands_by = True
+
+    def take_over(self) -> None:
+        """Become the one agent that watches and acts, and go on from what the ledger knows.
+
+        Raises:
+            LeaseHeld: another one is.
+            ConnectorError, LedgerError: engine or ledger did not answer.
+        """
+        self.hold_lease()
+        with self._lock:
+            if self._connector is not None:
+                self._connector.close()
+            # All that was learned or noted before is older than what the other agent has stored since.
+            self._connector = self._sampler = self._executor = self._sampler_memory = None
+            self._half_done = half_done_of(self._ledger, self.database.name)
+            self.snapshot.leftovers = leftovers_of(self._ledger, self.database.name)
+            self.snapshot.stands_by = False
+
     # -- sampling and planning -----------------------------------------------------------------------------------
 
     def sample(self) -> Cycle:

@@ -32,6 +32,7 @@ from connectors.postgresql.moving.mover import PostgresqlMover
 from connectors.postgresql.moving.present_rows import read_present_share
 from connectors.postgresql.moving.relation import find_relation
 from connectors.postgresql.moving.split_table import read_border, read_table
+from connectors.postgresql.moving.takeover import end_holder
 from connectors.postgresql.reading import demand, due, statements
 from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
 from connectors.postgresql.reading.border_values import BorderValueReader
@@ -191,6 +192,10 @@ class PostgresqlConnector:
     def acquire_lease(self, holder: str) -> Lease:
         """See ``lease``."""
         return lease.acquire_lease(self._settings, holder)
+
+    def end_holder(self, holder: str) -> None:
+        """See ``takeover``."""
+        end_holder(self._settings, holder)
 
     def close(self) -> None:
         """End the reading session."""

@@ -102,7 +102,7 @@ def test_an_error_as_json(site: Site, command: list[str], code: int) -> None:
     [
         ["nosuch"], ["units", "--nosuch"], ["units", "--limit", "0"], ["units", "--verdict", "hot"], ["approve"],
         ["approve", "x"], ["reject", "1"], ["pin", "x", "always"], ["plan", "--observe", "0"], ["audit", "nosuch"],
-        ["run", "--database", "shop"],
+        ["run", "--database", "shop"], ["run", "--standby"],
     ],
 )  # fmt: skip
 def test_wrong_use(site: Site, arguments: list[str]) -> None:

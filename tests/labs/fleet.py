@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,12 @@ from tests.labs.postgresql import Cluster
 
 BEGINS = "a statement begins"  # what the server of the database logs as each of them does
 TABLES = ("first_table", "second_table")
+SOCKET = ".s.PGSQL.5432"
+LEDGER, DATABASE = "ledger", "database"
+_END_IDLE = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+ WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'hotplace%' AND state = 'idle'
+"""
 _SLOW = """
 CREATE FUNCTION public.take_time() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -42,8 +48,7 @@ class Fleet:
     ledger: PrivateServer
     ledger_database: str
     folder: Path
-    lease: str = "2s"
-    _agents: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    lease_seconds: float = 4.0
 
     def build(self, seconds: float) -> None:
         """Two tables, each of whose moves takes so long."""
@@ -57,21 +62,42 @@ class Fleet:
         """The configuration of an agent of that name; its metrics are on a free port."""
         path = self.folder / f"{name}.json"  # JSON is YAML
         if not path.exists():
-            server = {"host": str(self.ledger.folder), "dbname": self.ledger_database, "user": "postgres",
-                      "lease": self.lease, "connect_timeout": "2s"}  # fmt: skip
+            way = str(self._way(name, LEDGER, self.ledger))
+            server = {"host": way, "dbname": self.ledger_database, "user": "postgres",
+                      "lease": f"{self.lease_seconds}s", "connect_timeout": "2s"}  # fmt: skip
             anchors = str(self.folder / f"{name}.anchors")
             path.write_text(json.dumps({
                 "level": "propose", "dry_run": False,
                 "ledger": {"postgresql": server, "anchors": anchors},
                 "metrics": {"port": free_port()},
-                "databases": [self._database()],
+                "databases": [self._database(name)],
             }))  # fmt: skip
         return path
 
-    def _database(self) -> dict[str, Any]:
+    def _way(self, name: str, to: str, server: PrivateServer) -> Path:
+        """A folder with a link to the socket of a server: an agent's own network, which can be cut."""
+        folder = self.folder / f"{name}-{to}"
+        folder.mkdir()
+        (folder / SOCKET).symlink_to(server.folder / SOCKET)
+        return folder
+
+    def cut(self, name: str, to: str) -> None:
+        """An agent no longer reaches a server; idle sessions there end, and those of others come back at once."""
+        (self.folder / f"{name}-{to}" / SOCKET).unlink()
+        where = f"host={self.ledger.folder} user=postgres dbname={self.ledger_database}"
+        with psycopg.connect(where) if to == LEDGER else self.cluster.session(self.dbname) as dba:
+            dba.execute(_END_IDLE)
+
+    def mend(self, name: str, to: str) -> None:
+        """It does again."""
+        server = self.ledger if to == LEDGER else self.cluster.server
+        (self.folder / f"{name}-{to}" / SOCKET).symlink_to(server.folder / SOCKET)
+
+    def _database(self, name: str) -> dict[str, Any]:
+        way = str(self._way(name, DATABASE, self.cluster.server))
         return {
             "name": "real", "engine": "postgresql",
-            "connection": {"host": str(self.cluster.server.folder), "dbname": self.dbname, "user": "postgres"},
+            "connection": {"host": way, "dbname": self.dbname, "user": "postgres"},
             "tiers": [
                 {"name": "ssd", "spaces": ["fast"]},
                 {"name": "hdd", "spaces": [{"name": "slow", "capacity": "1 GiB"}]},
@@ -83,8 +109,8 @@ class Fleet:
 
     def approve_moves(self) -> None:
         """Have both tables moved."""
-        number, digest = "1", self.answer("plan", "--observe", "0.3", "--propose")["proposal"]["digest"]
-        self.answer("approve", number, "--digest", digest)
+        proposal = self.answer("plan", "--observe", "0.3", "--propose")["proposal"]
+        self.answer("approve", str(proposal["id"]), "--digest", proposal["digest"])
 
     def answer(self, *arguments: str) -> Any:
         """The document of a command that must succeed."""
@@ -92,9 +118,10 @@ class Fleet:
         assert done.code == 0, done.err
         return done.document
 
-    def states(self) -> list[str]:
-        """The states of both moves."""
-        return [move["state"] for move in self.answer("history")["moves"]]
+    def is_done(self) -> bool:
+        """Whether the ledger says of both moves that they are where they should be."""
+        states = [move["state"] for move in self.answer("history")["moves"]]
+        return sum(state in {"placed", "settling"} for state in states) == len(TABLES)
 
     @contextmanager
     def agent(self, name: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -125,6 +152,11 @@ class Fleet:
         query = "SELECT relname FROM pg_class JOIN pg_tablespace AS t ON t.oid = reltablespace WHERE spcname = 'fast'"
         with self.cluster.session(self.dbname) as dba:
             return sorted(name for (name,) in dba.execute(query).fetchall() if name in TABLES)
+
+    def token(self) -> int:
+        """Of the lease; 0 before there was one."""
+        found = self.in_ledger("SELECT token FROM hotplace.leases")
+        return int(found[0][0]) if found else 0
 
     def scrape(self, name: str, path: str = "/metrics") -> str:
         """What an agent serves; "" where it does not listen yet."""

@@ -12,6 +12,7 @@ import pytest
 from agent.demo.server import PrivateServer, private_server
 from tests.labs.fleet import TABLES, Fleet
 from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
+from tests.labs.takeovers import freeze, take_over
 
 pytestmark = [
     pytest.mark.postgresql,
@@ -41,12 +42,12 @@ def fleet(servers: tuple[Cluster, PrivateServer], tmp_path: Path) -> Iterator[Fl
     with cluster.database() as dbname:
         made = Fleet(cluster=cluster, dbname=dbname, ledger=ledger, ledger_database=name, folder=tmp_path)
         made.build(seconds=2.0)
-        made.approve_moves()
         yield made
 
 
 def test_a_ledger_that_is_away(fleet: Fleet) -> None:
     """What runs ends, nothing follows, samples go on and none is lost; then both moves are done, each once."""
+    fleet.approve_moves()
     with fleet.agent("one") as agent:
         wait_until(lambda: fleet.begun() == 1, "the first statement", PATIENCE)
         fleet.ledger.stop("immediate")
@@ -60,7 +61,7 @@ def test_a_ledger_that_is_away(fleet: Fleet) -> None:
         assert fleet.log("one").count("ledger away") == 1
         fleet.ledger.start()
         wait_until(lambda: fleet.moved() == [*TABLES], "the second move", PATIENCE)
-        wait_until(lambda: set(fleet.states()) <= {"placed", "settling"}, "what the ledger says", PATIENCE)
+        wait_until(fleet.is_done, "what the ledger says", PATIENCE)
         wait_until(lambda: spooled(fleet) == 0, "what waited", PATIENCE)
         assert agent.poll() is None
     assert fleet.begun() == 2, "each statement was sent once"
@@ -74,3 +75,10 @@ def spooled(fleet: Fleet) -> int:
     start = 'hotplace_ledger_spooled_intervals{database="real"} '
     found = [line for line in fleet.scrape("one").splitlines() if line.startswith(start)]
     return int(float(found[0].removeprefix(start))) if found else -1
+
+
+def test_a_frozen_agent_is_taken_over(fleet: Fleet) -> None:
+    """Within two lease times, and each statement is sent once; when it wakes up its writes are refused."""
+    seen = take_over(fleet, freeze)
+    assert seen.double_actions == 0
+    assert seen.seconds <= 2 * fleet.lease_seconds

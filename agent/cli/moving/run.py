@@ -35,10 +35,19 @@ def run(
     once: Annotated[
         bool, typer.Option("--once", help="Two samples, a plan, whatever is approved, then end; for cron and tests.")
     ] = False,
+    standby: Annotated[
+        bool, typer.Option("--standby", help="Wait for databases on which other agents of the same ledger act.")
+    ] = False,
 ) -> ExitCode:
     """Watch, propose and carry out what is approved, until SIGTERM; SIGHUP reads the configuration again."""
     config = session.config
     set_up_logs(as_json=config.log.format == "json" or session.options.as_json, level=config.log.level)
+    if standby and (once or not session.ledger.is_shared):
+        raise CommandError(
+            "a standby goes on and waits for others, so it has no --once, and its ledger is on PostgreSQL",
+            code=ExitCode.USAGE,
+            advice="Leave --once out; ledger.postgresql in the configuration names a ledger that agents share.",
+        )
     if once:
         return _run_once(session)
     if session.options.database:
@@ -53,7 +62,7 @@ def run(
 
     collect_as_usual()
     return_large_blocks()
-    daemon = Daemon(config, session.config_path, session.ledger, session.clock)
+    daemon = Daemon(config, session.config_path, session.ledger, session.clock, standby=standby)
     daemon.pages = make_pages(daemon, session)
     daemon.run()
     if daemon.has_left:

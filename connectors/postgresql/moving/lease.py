@@ -49,7 +49,7 @@ def acquire_lease(settings: PostgresqlSettings, holder: str) -> PostgresqlLease:
         CannotConnect: or what else connecting raises.
     """
     connection = take_lease(
-        lambda: open_connection(settings, name=_name(holder), options=_options(settings)),
+        lambda: open_connection(settings, name=_name(holder), options=lease_options(settings)),
         _try_take,
         _find_holder,
         psycopg.Connection.close,
@@ -74,7 +74,8 @@ def _ask(connection: psycopg.Connection, name: str) -> list[Row]:
         raise translate(error, "taking the lease") from error
 
 
-def _options(settings: PostgresqlSettings) -> dict[str, str]:
+def lease_options(settings: PostgresqlSettings) -> dict[str, str]:
+    """What sessions set that hold or end a lease."""
     return {
         **OF_QUERIES,
         "default_transaction_read_only": "on",

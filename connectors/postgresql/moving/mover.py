@@ -13,6 +13,7 @@ from psycopg import sql
 from connectors.base import Clock, Closing, ConnectorError, ForegroundReads, Interrupted, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.postgresql.moving.blockers import find_blockers
+from connectors.postgresql.moving.takeover import MOVING
 from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import find_laggard, read_replication
 from connectors.postgresql.reading.wal import MIB, find_full_log
@@ -48,7 +49,7 @@ class PostgresqlMover(Closing, Unpausable):
         self._settings = settings
         self._session = open_connection(
             settings,
-            name="hotplace move",
+            name=MOVING,
             options={
                 "lock_timeout": milliseconds(settings.lock_timeout),
                 "statement_timeout": milliseconds(settings.move_timeout),

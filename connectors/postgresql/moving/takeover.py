@@ -1,0 +1,52 @@
+"""Ending what an agent that has lost its lease could still send: its sessions may outlive its silence.
+
+A frozen agent may have noted an intent and not sent its statement yet. The statement would go over a session that was
+open by then, so once each idle session that moves is gone, nothing comes of it. A session at work is let work: what it
+does is one statement, after which its agent writes to the ledger before all else, and is refused.
+"""
+
+from __future__ import annotations
+
+import time
+
+import psycopg
+
+from connectors.postgresql.moving.lease import LEASE_KEY, lease_options
+from connectors.postgresql.session.errors import translate
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import open_connection
+from connectors.postgresql.settings import PostgresqlSettings
+
+MOVING = "hotplace move"  # application_name of sessions that move
+SETTLES_SECONDS = 1.0  # what prepares a statement takes milliseconds: a session at work for longer is at the statement
+LOOK_EVERY_SECONDS = 0.1
+
+
+def end_holder(settings: PostgresqlSettings, holder: str) -> None:
+    """End the session that has the lease under a name with ``holder`` in it, and idle sessions that move.
+
+    Nothing is ended where the lease is held under another name: that is an agent of another ledger.
+
+    Raises:
+        ConnectorError: the server did not answer, or the login may not end the session.
+    """
+    with open_connection(settings, name="hotplace takeover", options=lease_options(settings)) as connection:
+        try:
+            _end(connection, holder)
+        except psycopg.Error as error:
+            raise translate(error, "ending the sessions of an agent that has lost its lease") from error
+
+
+def _end(connection: psycopg.Connection, holder: str) -> None:
+    until = time.monotonic() + SETTLES_SECONDS
+    while True:
+        found = connection.execute(query("agent_sessions"), {"key": LEASE_KEY, "moving": MOVING}).fetchall()
+        if any(has_lease and holder not in name for _, name, _, has_lease in found):
+            return
+        at_work = [pid for pid, _, active, has_lease in found if active and not has_lease]
+        for pid, _, active, has_lease in found:
+            if has_lease or not active:
+                connection.execute(query("end_session"), {"pid": pid})
+        if not found or (len(at_work) == len(found) and time.monotonic() >= until):
+            return
+        time.sleep(LOOK_EVERY_SECONDS)
