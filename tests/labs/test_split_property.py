@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from connectors.model import Bundle, Home, NoRoute, Route, UnitKind
+from connectors.move_effects import Locked
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.splitting import Border
 from tests.contract.asking import run
@@ -42,6 +43,11 @@ KEYS = {
     "day": ("date NOT NULL", "2100-01-01", "'2001-01-01'::date + g", "'2100-01-01'::date + g"),
     "text": ('text COLLATE "C" NOT NULL', "m", "'a' || g", "'n' || g"),
 }
+# Borders among the values below: some rows, or all of them, are moved.
+INSIDE = {
+    "identity": "37", "by default": "15", "serial": "15", "number": "20.5", "time": "2001-01-01", "day": "2001-01-20",
+    "text": "a2",
+}  # fmt: skip
 OTHERS = (
     "int DEFAULT 3", "text DEFAULT 'it''s'", "varchar(40) NOT NULL DEFAULT 'x' CHECK (true)", "boolean", "jsonb",
     "int GENERATED ALWAYS AS (1 + 2) STORED", "int[]", "int REFERENCES split_others DEFAULT 1", "serial",
@@ -95,6 +101,7 @@ class World:
     details: tuple[str, ...]  # in the order of DETAILS
     dependent: str  # of DEPENDENTS
     foreign: bool  # it lies in a schema of its own
+    inside: bool  # the border lies among its rows
 
 
 @st.composite
@@ -112,6 +119,7 @@ def worlds(draw: Callable[[st.SearchStrategy[object]], object]) -> World:
         details=tuple(each for each in DETAILS if each in details and (primary or "{p}" not in each)),
         dependent=str(draw(st.sampled_from(["", "", "", *DEPENDENTS]))),
         foreign=bool(draw(st.booleans())),
+        inside=bool(draw(st.booleans())),
     )
 
 
@@ -194,6 +202,9 @@ def test_any_table(
     _, border, below, beyond = KEYS[world.key]
     with made(laboratory, world) as (name, words):
         fill(laboratory, world, name, words["k"], below)
+        if world.inside:
+            border = INSIDE[world.key]
+            laboratory.execute(sql.SQL("ANALYZE {}").format(name))
         key = laboratory.execute(
             "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), c.oid::bigint FROM pg_class AS c"
             " JOIN pg_namespace AS n ON n.oid = relnamespace WHERE c.oid = %s::regclass", (name.as_string(),)
@@ -208,6 +219,7 @@ def test_any_table(
             assert route.code == world.dependent
             return
         assert isinstance(route, Route), route
+        assert (route.locked is Locked.ALL) == world.inside
         before, seen = described(cluster, dbname, "*"), answers(laboratory, name, words)
         with connector.open_mover() as mover:
             mover.prepare(route)
@@ -215,6 +227,8 @@ def test_any_table(
                 mover.execute(step)
                 assert answers(laboratory, name, words) == seen, step.purpose
         assert connector.inspect(route).home is Home.TARGET
+        moved = laboratory.execute(sql.SQL("SELECT count(*) > 0 FROM {} WHERE tableoid <> %s").format(name), key[1:])
+        assert moved.fetchone() == (world.inside,)
         if beyond is None:
             sequence = laboratory.execute(
                 "SELECT pg_get_serial_sequence(%s, %s)", (name.as_string(), world.names[1])
