@@ -120,6 +120,27 @@ def test_rows_that_are_not_counted_are_not_moved(orders: psycopg.Connection, con
     assert (refused.code, "ANALYZE" in refused.sentence) == ("no_statistics", True)
 
 
+FUTURE = """
+    CREATE TABLE orders (due date NOT NULL, weight numeric NOT NULL);
+    INSERT INTO orders SELECT '2100-01-01'::date + g, g FROM generate_series(1, 30) AS g; ANALYZE orders;
+"""
+
+
+@only_newest
+def test_rows_are_seen_by_statistics(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Dates that lie ahead of the clock are rows like others; beyond the last of few values is no row."""
+    dba.execute(FUTURE.encode())
+    locked = {
+        (column, value): split_route(connector, dba, column, value).locked
+        for column, value in (("due", "2100-01-21"), ("due", "2100-03-01"), ("weight", "20"), ("weight", "31"))
+    }
+    assert list(locked.values()) == [Locked.ALL, Locked.BRIEFLY, Locked.ALL, Locked.BRIEFLY]
+    seen = dba.execute(CONTENTS).fetchall()
+    run(connector, split_route(connector, dba, "due", "2100-01-21"))
+    assert dba.execute(PARTS).fetchall() == [("orders_p0", 19), ("orders_p1", 11)]
+    assert dba.execute(CONTENTS).fetchall() == seen
+
+
 @only_newest
 def test_the_server_holds_both_limits(cluster: Cluster, dbname: str, analyzed: psycopg.Connection) -> None:
     """More rows than were counted, or a slower disk: its own transaction is rolled back, and the table is as before."""

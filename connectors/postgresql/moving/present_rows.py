@@ -8,7 +8,8 @@ from connectors.postgresql.moving.split_table import Column, Table
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.session.sessions import ReadSession
 
-LEAST_SHARE = 0.001  # the planner never says fewer than a ten-thousandth: nothing may be there
+LEAST_SHARE = 0.001  # the planner hardly says fewer than a ten-thousandth: nothing may be there
+_NO_ROW = 1.0  # as the planner writes it
 
 
 def read_present_share(session: ReadSession, table: Table, column: Column, border: str) -> float | None:
@@ -24,7 +25,7 @@ def read_present_share(session: ReadSession, table: Table, column: Column, borde
     value = sql.SQL("{}::{}").format(sql.Literal(border), sql.SQL(column.type))
     condition = sql.SQL("{} >= {}").format(sql.Identifier(column.name), value)
     beyond, all_rows = (_planned_rows(session, table, each) for each in (condition, sql.SQL("true")))
-    return min(1.0, beyond / all_rows)
+    return 0.0 if beyond <= _NO_ROW else min(1.0, beyond / all_rows)
 
 
 def _planned_rows(session: ReadSession, table: Table, condition: sql.Composable) -> float:

@@ -21,11 +21,9 @@ AHEAD = "a border ahead of the newest row moves nothing, hot rows age into the n
 
 
 def is_reached(table: Table, column: Column, border: BorderValue, present: float | None) -> bool:
-    """Whether the border lies among the rows: by the clock or a sequence, else by the share of rows beyond it."""
+    """Whether the border lies among the rows: by the clock or a sequence, or by the share of rows beyond it."""
     ahead = seconds_until(table, column, border)
-    if ahead is not None:
-        return ahead <= 0
-    return present is not None and present >= LEAST_SHARE
+    return (ahead is not None and ahead <= 0) or (present is not None and present >= LEAST_SHARE)
 
 
 def moved_bytes(table: Table, present: float | None) -> int:
