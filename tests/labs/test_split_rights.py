@@ -99,6 +99,22 @@ def test_no_proposal_without_the_rights(place: Place, orders: psycopg.Connection
         found = watch.split(KEY, border, "fast")
         assert isinstance(found.answer, NoRoute)
         assert (found.answer.code, found.proposal) == ("rights", None)
+    orders.execute("GRANT SELECT (id) ON orders TO looker")  # by its statistics the rows that would move are counted
+    place.path.write_text(place.path.read_text().replace("dry_run: false", "dry_run: true"))
+    with place.agent() as (watch, _):
+        assert isinstance(watch.split(KEY, border, "fast").answer, Route), "in a dry run the account is not asked"
+
+
+@only_newest
+def test_doctor_names_schemas(orders: psycopg.Connection, mover: PostgresqlConnector) -> None:
+    """In which owners of tables may make none, with the grant that mends it."""
+    orders.execute(TAKEN["CREATE on its schema"].encode())
+    (found,) = [
+        each for each in mover.doctor() if each.code == "split_schema_missing" and "split_owner" in each.sentence
+    ]
+    assert found.remedy == "GRANT CREATE ON SCHEMA public TO split_owner;"
+    orders.execute(found.remedy.encode())
+    assert "split_schema" in {each.code for each in mover.doctor()}
 
 
 @only_newest
