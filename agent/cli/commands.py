@@ -52,7 +52,11 @@ COMMANDS = {
         Group.SET_UP,
         "Print or write what belongs around hotplace: logins, service, alerts, dashboard, manifests.",
     ),
-    "ledger": Listed("setting_up.ledger", Group.SET_UP, "A ledger that several agents share on PostgreSQL: its roles."),
+    "ledger": Listed(
+        "setting_up.ledger",
+        Group.SET_UP,
+        "A ledger that several agents share on PostgreSQL: its roles, and the way there.",
+    ),
     "notify": Listed(
         "setting_up.notify", Group.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
     ),

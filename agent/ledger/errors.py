@@ -3,7 +3,7 @@
 ::
 
     LedgerError
-      LedgerMissing, LedgerReadOnly, LedgerTooNew
+      LedgerMissing, LedgerReadOnly, LedgerTooNew, LedgerMoved
       LedgerCorrupt                                (the file is no ledger, or no longer a whole one)
       LedgerBusy, LedgerFull, LedgerUnreachable    (nothing was written; the same call may succeed later)
       NotFound                                     (also a LookupError)
@@ -32,6 +32,10 @@ class LedgerMissing(LedgerError):
 
 class LedgerReadOnly(LedgerError):
     """The file or its folder cannot be written; the journal has to be, and SQLite keeps two files next to it."""
+
+
+class LedgerMoved(LedgerError):
+    """What was in this ledger is in another one by now, or is still on its way into this one."""
 
 
 class LedgerTooNew(LedgerError):
@@ -116,6 +120,11 @@ def translate_error(path: Path, error: BaseException) -> LedgerError | None:
         return None
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # extended codes carry the primary one in their low byte
     match code:
+        case sqlite3.SQLITE_CONSTRAINT if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+            return LedgerMoved(
+                f"nothing was written to the ledger {path}: {error}",
+                advice="Name that ledger in the configuration; this one can still be read.",
+            )
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return LedgerBusy(
                 f"the ledger {path} was locked by another process for too long",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from agent.ledger.arrivals import Arrivals
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import CREATED
+from agent.ledger.chain.links import CREATED, MIGRATED
 from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
 from agent.ledger.file.revisions import HEAD
@@ -122,7 +122,7 @@ class Ledger:
             ledger = cls(database, clock, actor or default_actor(), anchor_file, rule)
             if found is not None:
                 subject = place.name if isinstance(place, Path) else place.schema_name
-                ledger.audit.record(CREATED if not found else "ledger.migrated", subject, was=found, now=HEAD)
+                ledger.audit.record(CREATED if not found else MIGRATED, subject, was=found, now=HEAD)
             on_failure.pop_all()
         return ledger
 

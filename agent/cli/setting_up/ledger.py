@@ -1,9 +1,11 @@
-"""Where is the record, and who may do what with it? ``ledger grants``: roles in the database of a shared ledger."""
+"""Where is the record, and who may do what with it? ``ledger grants``: roles on a server; ``ledger move``: to one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +15,15 @@ from agent.cli.session import Session
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 
+if TYPE_CHECKING:
+    from agent.config.ledger import LedgerConfig
+    from agent.ledger.store.move import MovedLedger, MovedTable
+
 ledger = typer.Typer(no_args_is_help=True, epilog="Example: hotplace ledger grants > grants.sql")
 app.add_typer(
     ledger,
     name="ledger",
-    help="A ledger that several agents share on PostgreSQL: its roles.",
+    help="A ledger that several agents share on PostgreSQL: its roles, and the way there.",
     rich_help_panel=Group.SET_UP,
 )
 
@@ -48,6 +54,63 @@ def grants(
     script = grants_script(server.schema_name, teams)
     session.out.text(script)
     session.out.document({"schema": server.schema_name, "teams": teams, "script": script})
+
+
+@command(Group.SET_UP, "hotplace ledger move --to /etc/hotplace/shared.yaml", of=ledger)
+def move(
+    session: Session,
+    to: Annotated[Path, typer.Option(metavar="CONFIG", help="Configuration whose ledger is on the server.")],
+) -> None:
+    """Move the ledger from its file to a server, under the same numbers; broken off, it goes on when run again."""
+    from agent.config import load
+
+    target = load(to).ledger
+    if session.config.ledger.postgresql is not None or target.postgresql is None:
+        raise CommandError(
+            "a ledger moves from a file to a server, and no other way",
+            advice="--config names the file (ledger.path), --to a configuration with ledger.postgresql.",
+            code=ExitCode.REFUSED,
+        )
+    moved = _move(session, target)
+    if not moved.tables:
+        session.out.line("it was moved there before; nothing was left to do")
+    session.out.line(f"the audit chain fits on both sides: {moved.audit_rows} rows, head {moved.head}")
+    session.out.line(f"{session.config.ledger.path} can be read and no longer written")
+    session.out.line(f"next: let each hotplace use {to}, then: hotplace --config {to} ledger grants > grants.sql")
+    session.out.document({
+        "from": str(session.config.ledger.path), "to": target.postgresql.name,
+        "audit": {"rows": moved.audit_rows, "head": moved.head}, "tables": [_table(each) for each in moved.tables],
+    })  # fmt: skip
+
+
+def _move(session: Session, target: LedgerConfig) -> MovedLedger:
+    from agent.ledger.chain.audit import AuditChain
+    from agent.ledger.file.database import FileDatabase
+    from agent.ledger.ledger import default_actor
+    from agent.ledger.server.database import ServerDatabase
+    from agent.ledger.store.move import LedgerMove
+    from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database
+
+    source = session.config.ledger
+    assert target.postgresql is not None, "asked before"
+    before, after = (anchor_file_of(each.place, each.anchors) for each in (source, target))
+    database, _ = open_database(source.place, before, create=False, busy_seconds=BUSY_SECONDS)
+    with closing(database), closing(ServerDatabase(target.postgresql, busy_seconds=BUSY_SECONDS)) as server:
+        assert isinstance(database, FileDatabase), "its place is a file"
+        chains = (
+            AuditChain(database, session.clock, default_actor(), before),
+            AuditChain(server, session.clock, default_actor(), after),
+        )
+        return LedgerMove(database, server, chains, lambda table: _tell(session, table)).run([before, after])
+
+
+def _tell(session: Session, table: MovedTable) -> None:
+    there = "" if table.written == table.rows else f", {table.rows - table.written} of them were there"
+    session.out.line(f"{table.name}: {table.rows} rows{there}")
+
+
+def _table(moved: MovedTable) -> dict[str, object]:
+    return {"name": moved.name, "rows": moved.rows, "written": moved.written, "sha256": moved.sha256}
 
 
 def _parse_teams(given: Sequence[str]) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.anchors import Anchor, AnchorFile, anchor_fault, send_to_system_log
-from agent.ledger.chain.links import AUDIT, AUDIT_HEAD, CREATED, GENESIS, hash_of_row, link_hash
+from agent.ledger.chain.links import AUDIT, AUDIT_HEAD, CREATED, GENESIS, MIGRATED, MOVED, hash_of_row, link_hash
 from agent.ledger.chain.verification import Verification, first_since
 from agent.ledger.errors import LedgerReadOnly
 from agent.ledger.file.reading import Condition, Row, Sight, bounded, where
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 DECIDED_BY = "who"  # the fact that names a person
 # What was sent to a database can then not be forgotten: an older copy of the ledger would send it again.
-ALSO_ANCHORED = frozenset({CREATED, "ledger.migrated", "step.intended"})
+ALSO_ANCHORED = frozenset({CREATED, MIGRATED, MOVED, "step.intended"})
 
 
 class AuditChain:

@@ -11,7 +11,7 @@ from agent.ledger.file.instants import microseconds
 from agent.ledger.file.reading import Reading, Row, where
 
 GENESIS = "0" * 64
-CREATED = "ledger.created"
+CREATED, MIGRATED, MOVED = "ledger.created", "ledger.migrated", "ledger.moved"
 STORED, APPROVED, MOVES_EXPIRED = "proposal.stored", "proposal.approved", "moves.expired"
 AUDIT, AUDIT_HEAD = "SELECT * FROM audit", "SELECT * FROM audit_head"
 

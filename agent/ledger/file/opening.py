@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.ledger.errors import LedgerMissing, LedgerTooNew, corrupt, read_only
+from agent.ledger.errors import LedgerMissing, LedgerMoved, LedgerTooNew, corrupt, read_only
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.reading import where
-from agent.ledger.file.revisions import APPLICATION_ID, HEAD, REVISIONS, VERSION_TABLE
+from agent.ledger.file.revisions import APPLICATION_ID, ARRIVING, HEAD, REVISIONS, VERSION_TABLE
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -112,7 +112,13 @@ def require_known(revision: str, name: str) -> None:
 
     Raises:
         LedgerTooNew: a newer hotplace wrote them.
+        LedgerMoved: they are not complete.
     """
+    if revision == ARRIVING:
+        raise LedgerMoved(
+            f"the ledger {name} is not complete: another one is being moved there, or that was broken off",
+            advice="Wait for hotplace ledger move, or run it again.",
+        )
     if revision not in REVISIONS:
         raise LedgerTooNew(
             f"the ledger {name} was written by a newer hotplace (its tables are {revision}, ours {HEAD})",

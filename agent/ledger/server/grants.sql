@@ -102,7 +102,7 @@ $$;
 CREATE OR REPLACE FUNCTION concerns(subject text, event text, facts text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, "@schema@", pg_temp AS $$
     SELECT '*' = ANY (own_databases()) OR CASE
-        WHEN event IN ('ledger.created', 'ledger.migrated') THEN true
+        WHEN event IN ('ledger.created', 'ledger.migrated', 'ledger.moved') THEN true
         WHEN event = 'rule.proposed' THEN (facts::jsonb #>> '{limits,database}') = ANY (own_databases())
         WHEN event IN ('list.signed', 'list.approved') THEN databases_of_list(facts) && own_databases()
         WHEN subject ~ '^list [0-9a-f]{64}$' THEN concerns_list(subject)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.ledger.errors import LedgerMissing, LedgerReadOnly
 from agent.ledger.file.opening import create_tables, migrate, require_known
-from agent.ledger.file.reading import where
+from agent.ledger.file.reading import Reading, where
 from agent.ledger.file.revisions import HEAD, VERSION_TABLE
 from agent.ledger.server.database import ServerDatabase
 
@@ -40,7 +40,7 @@ def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
         if found:
             _migrate(database, transaction.core)
         else:
-            _require_schema(database, transaction.core.exec_driver_sql)
+            require_schema(database, transaction.core.exec_driver_sql)
             create_tables(transaction.core)
     return found
 
@@ -61,7 +61,7 @@ def _migrate(database: ServerDatabase, connection: Connection) -> None:
         ) from error
 
 
-def _require_schema(database: ServerDatabase, execute: Callable[[str], CursorResult[Any]]) -> None:
+def require_schema(database: ServerDatabase, execute: Callable[[str], CursorResult[Any]]) -> None:
     """Make the schema where it is missing.
 
     Raises:
@@ -85,14 +85,26 @@ def read_revision(database: ServerDatabase) -> str:
     Raises:
         LedgerCorrupt: the schema holds something else.
         LedgerTooNew: a newer hotplace wrote it.
+        LedgerMoved: another ledger is being moved there.
     """
     with database.read() as reading:
-        here = where("schemaname = ?", database.server.schema_name)
-        tables = {row.tablename for row in reading.rows("SELECT tablename FROM pg_catalog.pg_tables", here)}
-        if not tables:
-            return ""
-        if not tables >= {OURS, VERSION_TABLE}:
-            raise database.corrupt("the schema holds tables of something else")
-        revision = str(reading.scalar(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # our own
+        revision = read_version(database, reading)
+    if revision is None:
+        return ""
     require_known(revision, database.name)
     return revision
+
+
+def read_version(database: ServerDatabase, reading: Reading) -> str | None:
+    """What the tables say that they are, known or not; None when there are none yet.
+
+    Raises:
+        LedgerCorrupt: the schema holds something else.
+    """
+    here = where("schemaname = ?", database.server.schema_name)
+    tables = {row.tablename for row in reading.rows("SELECT tablename FROM pg_catalog.pg_tables", here)}
+    if not tables:
+        return None
+    if not tables >= {OURS, VERSION_TABLE}:
+        raise database.corrupt("the schema holds tables of something else")
+    return str(reading.scalar(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # our own
