@@ -2,9 +2,9 @@
 
 In each hotplace moves whole objects first, then looks into the table while the load goes on. Where its plan offers a
 split by the newest rows of a table that grows, the border is put ahead of the newest row as the plan says, the
-proposal approved by its digest and carried out, and rows are written until the hot part has aged in. Where it does
-not, or refuses the split, the reason is kept: without growth no row would ever be born beyond a border, and scattered
-heat has none. The load never stops.
+proposal approved by its digest and carried out, and rows are written until the hot part has aged in. Tables that do not
+grow are split where hotplace itself has found the border: rows that are hot already move in one transaction. Where it
+has found none, as in scattered heat, it refuses, and the reason is kept. The load never stops.
 
 Then three placements are measured by turns under that load, on the same files: the split's own, that of as many blocks
 with hindsight, and the one without the split (placement.py). Looks come every second or two in place of every thirty,
@@ -16,28 +16,31 @@ All four run at the same time, each on a server and disks of its own: they are b
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from statistics import median
 from typing import Any
-from unittest.mock import patch
 
-from agent.block_heat import border_looker, looker
-from agent.demo.schema import SSD_SPACE
 from agent.model.states import MoveState
-from policies.model.plan import AdviceCode
-from tests.bench.lab.asking import Unanswered, hotplace
+from tests.bench.lab.asking import Unanswered
 from tests.bench.lab.figures import say
 from tests.bench.lab.hotplace import ORIGIN, USUAL_POLICY, WHO, Hotplace, NotPlaced, watching
 from tests.bench.lab.load import Clients, start
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import LabUnavailable, Rig, running_rig
-from tests.bench.lab.split.cases import KEY, ROWS, Case, cases
+from tests.bench.lab.split.cases import ROWS, Case, cases
+from tests.bench.lab.split.deciding import (
+    LOOK_SECONDS,
+    advice_in,
+    ahead_of,
+    is_offered,
+    look,
+    looks_come_often,
+    propose,
+)
 from tests.bench.lab.split.placement import BlockPlacement, files_of
-from tests.bench.lab.split.rows import age, newest, rows_lost
+from tests.bench.lab.split.rows import age, rows_lost
 
 DEBIAN = 15  # the embedded servers lack pg_buffercache
 SSD_SHARE, GROWTH = 0.25, 1.2  # of the table as large as it will be
@@ -47,10 +50,8 @@ COUNT_SECONDS = 15.0  # that reads are counted by block before the first placeme
 POLICY = USUAL_POLICY + "head_room: 0.05"
 CONNECTION = "index_route: fast, split_lock_limit: 30s"  # read-ahead of these small disks is small: a scan takes long
 OF_DATABASE = "block_looks: 2%\n    border_values: true"
-LOOK_SECONDS, MOST_LOOK_SECONDS = 25.0, 60.0
-REST_SECONDS, SAVE_SECONDS, VALUES_SECONDS = 1.0, 0.0, 8.0  # in place of the looker's own
-LEAST_AHEAD_SECONDS, SCAN_BYTES_PER_SECOND = 90.0, 5e6  # by which the border lies ahead of the newest row
 LOAD_SECONDS = 420.0
+WRITTEN_SECONDS = 3.0  # after which pgbench has written the lines of what has ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +72,9 @@ class Found:
     lost: int  # rows
     turns: tuple[Turn, ...] = ()  # none: nothing was split
     ssd_bytes: int = 0
-    usual_stall: float = 0.0  # the same before the split
     seconds: float = 0.0  # from the first statement of the split to the last
     stall: float = 0.0  # longest time without the end of a transaction meanwhile
+    usual_stall: float = 0.0  # the same in the seconds before
     state: str = ""  # of the move, once it was verified
 
     def per_second(self, placement: str) -> float:
@@ -100,21 +101,8 @@ def run(pace: Pace, names: tuple[str, ...] = (), major: int = DEBIAN) -> list[Fo
     pace = replace(pace.shorter(SHORTER), scale=max(SMALLEST, pace.scale * SMALLER))
     made = cases(round(ROWS * pace.scale))
     chosen = [case for name, case in made.items() if not names or name in names]
-    with _looks_come_often(), ThreadPoolExecutor(len(chosen)) as pool:
+    with looks_come_often(), ThreadPoolExecutor(len(chosen)) as pool:
         return list(pool.map(lambda case: run_case(case, pace, major), chosen))
-
-
-@contextmanager
-def _looks_come_often() -> Iterator[None]:
-    with ExitStack() as stack:
-        for module, name, seconds in (
-            (looker, "REST_SECONDS", REST_SECONDS),
-            (looker, "SAVE_EVERY_SECONDS", SAVE_SECONDS),
-            (border_looker, "FIRST_SECONDS", VALUES_SECONDS),
-            (border_looker, "EVERY_SECONDS", VALUES_SECONDS),
-        ):
-            stack.enter_context(patch.object(module, name, seconds))
-        yield
 
 
 def run_case(case: Case, pace: Pace, major: int = DEBIAN) -> Found:
@@ -143,67 +131,24 @@ def run_case(case: Case, pace: Pace, major: int = DEBIAN) -> Found:
 
 def _watched(case: Case, rig: Rig, clients: Clients) -> Found:
     name = case.name.replace(" ", "_")
-    with watching(
-        rig, name=name, policy=POLICY, connection=CONNECTION, of_database=OF_DATABASE
-    ) as agent:  # fmt: skip
+    with watching(rig, name=name, policy=POLICY, connection=CONNECTION, of_database=OF_DATABASE) as agent:
         agent.observe(rig.pace.warm_seconds + rig.pace.observe_seconds)
         _, moved = agent.decide(strict=False)
         say(f"  {case.name}: whole objects: {', '.join(f'{row.move.key} {row.state}' for row in moved) or 'none'}")
         document = look(agent)
-        split = next((each for each in document["splits"] if each["unit"] == KEY), None)
-        advice = next((each["sentence"] for each in _said_of_splits(document)), "nothing is said of a split")
-        say(f"  {case.name}: {advice}")
-        if split is None or split["border"] is None or split["wait_saved_per_hour_seconds"] <= 0:
-            return Found(case=case, says=advice, lost=0)
-        border = _ahead(rig, case) if case.grows else int(split["border"]["least"])
+        says = advice_in(document)
+        say(f"  {case.name}: {says}")
+        if case.grows and not is_offered(document):
+            return Found(case=case, says=says, lost=0)
+        border = ahead_of(rig, case) if case.grows else None
         try:
-            proposal = hotplace(
-                agent.config_path, "split", KEY, "--column", case.column, "--border", str(border), "--to", SSD_SPACE,
-                "--propose",
-            )["proposal"]  # fmt: skip
+            proposal = propose(agent, case, border)
         except Unanswered as refused:
-            return Found(case=case, says=str(refused), lost=0)
+            return Found(case=case, says=" ".join(str(refused).rpartition("error: ")[2].split()), lost=0)
         return _split(case, agent, clients, proposal, border)
 
 
-def look(agent: Hotplace) -> dict[str, Any]:
-    """Look into the table until the plan has a word on it; the document of ``hotplace plan``."""
-    began = time.monotonic()
-    while True:
-        agent.watch.plan()  # says which units are worth looks
-        agent.watch.look_at_blocks()
-        took = time.monotonic() - began
-        if took > LOOK_SECONDS:
-            agent.watch.sampler.save()
-            document = hotplace(agent.config_path, "plan")
-            if took > MOST_LOOK_SECONDS or _is_known(document):
-                return document
-        time.sleep(1.0)
-
-
-def _is_known(document: dict[str, Any]) -> bool:
-    """Whether the advice is about the table, and names the column where a split is worth it."""
-    splits = [each for each in document["splits"] if each["unit"] == KEY]
-    return bool(_said_of_splits(document)) and all(each["border"] is not None for each in splits)
-
-
-def _said_of_splits(document: dict[str, Any]) -> list[dict[str, Any]]:
-    codes = (AdviceCode.SPLIT, AdviceCode.NO_SPLIT)
-    return [each for each in document["advice"] if each["subject"] == KEY and each["code"] in codes]
-
-
-def _ahead(rig: Rig, case: Case) -> int:
-    """A value that new rows reach only after the split, at the rate at which they come now."""
-    with rig.session() as session:
-        began, first = time.monotonic(), newest(session)
-        time.sleep(3.0)
-        last = newest(session)
-        a_second = (last - first) / (time.monotonic() - began)
-    size = next(relation.size_bytes for relation in rig.relations() if relation.key == KEY)
-    return last + 100 + round(a_second * (LEAST_AHEAD_SECONDS + size / SCAN_BYTES_PER_SECOND))
-
-
-def _split(case: Case, agent: Hotplace, clients: Clients, proposal: dict[str, Any], border: int) -> Found:
+def _split(case: Case, agent: Hotplace, clients: Clients, proposal: dict[str, Any], border: int | None) -> Found:
     """Approve it, carry it out, let the table age, and measure.
 
     Raises:
@@ -216,34 +161,39 @@ def _split(case: Case, agent: Hotplace, clients: Clients, proposal: dict[str, An
     end = clients.elapsed()
     if [row.state for row in rows] != [MoveState.PLACED]:
         raise NotPlaced("; ".join(f"{row.move.key}: {row.state}, {row.reason}" for row in rows) or "no split ran")
-    run = clients.read()
-    stall, usual = run.between(begin, end + 1.0).stall, run.between(begin - LOOK_SECONDS, begin).stall
-    say(f"  {case.name}: split in {end - begin:.1f} s, longest stall {stall:.2f} s, before it {usual:.2f} s")
-    if case.grows:
+    agent.watch.verify()
+    if border is not None:
         say(f"  {case.name}: {age(agent.rig, case, border):,} values to age in")
     placement = BlockPlacement(agent.rig, before)
     time.sleep(COUNT_SECONDS)
-    turns = tuple(_turn(case, agent.rig.pace, clients, placement) for _ in range(agent.rig.pace.runs))
-    agent.watch.verify()
+    agent.watch.verify()  # before other placements are tried
+    turns = _turns(agent.rig.pace, clients, placement)
     (row,) = agent.ledger.moves.rows(proposal_id=proposal["id"])
+    run = clients.read()
     return Found(
         case=case, says=row.reason, lost=0, turns=turns, ssd_bytes=placement.ssd_bytes, seconds=end - begin,
-        stall=stall, usual_stall=usual, state=row.state,
+        stall=run.between(begin, end + 1.0).stall, usual_stall=run.between(begin - LOOK_SECONDS, begin).stall,
+        state=row.state,
     )  # fmt: skip
 
 
-def _turn(case: Case, pace: Pace, clients: Clients, placement: BlockPlacement) -> Turn:
-    split = _measured(clients, pace)
-    with placement.by_hindsight():
-        hindsight = _measured(clients, pace)
-    with placement.without_split():
-        without = _measured(clients, pace)
-    say(f"  {case.name}: split {split:,.0f}, hindsight {hindsight:,.0f}, without {without:,.0f} transactions/s")
-    return Turn(split=split, hindsight=hindsight, without=without)
+def _turns(pace: Pace, clients: Clients, placement: BlockPlacement) -> tuple[Turn, ...]:
+    """Each placement for a while, and again."""
+    began = list[float]()
+    for _ in range(pace.runs):
+        began.append(_rest(clients, pace))
+        with placement.by_hindsight():
+            began.append(_rest(clients, pace))
+        with placement.without_split():
+            began.append(_rest(clients, pace))
+    time.sleep(WRITTEN_SECONDS)
+    run = clients.read()
+    rates = [run.between(each, each + pace.run_seconds).per_second for each in began]
+    return tuple(Turn(split=a, hindsight=b, without=c) for a, b, c in zip(*[iter(rates)] * 3, strict=True))
 
 
-def _measured(clients: Clients, pace: Pace) -> float:
-    """Transactions a second from now on; the first seconds are discarded."""
+def _rest(clients: Clients, pace: Pace) -> float:
+    """Let the load go on until a run is over; when it began, which is after the first seconds of the placement."""
     begin = clients.elapsed() + pace.warm_again_seconds
     clients.sleep_until(begin + pace.run_seconds)
-    return clients.read().between(begin, begin + pace.run_seconds).per_second
+    return begin

@@ -32,11 +32,11 @@ from tests.bench.lab.split.rows import newest, next_values, rows_lost
 from tests.e2e.program import Shop, wait_until
 
 ROWS, ROW_BYTES = 20_000, 240
+SCALE = 0.05  # whatever the pace says: the buffer pool is far smaller than the table, so that reading it takes its time
 READING_SECONDS = 4.0  # that the statement takes which reads the table once
-PATIENT = "lock_timeout: 4min"  # so that a session that has held its lock for seconds is no reason to put the split off
+PATIENT = "lock_timeout: 4min, split_lock_limit: 4min"  # a session that has held its lock for seconds is no obstacle
 FAR = 1_000_000  # values ahead of the newest row: no row reaches it
-STEPS = (1, 2, 3)  # refuse rows beyond the border, read the table, put the partitioned one in its place
-READS_TABLE = 2
+PATIENCE_SECONDS = 120.0  # a split that was interrupted rests before it is tried again
 DONE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})
 _RUNNING = """
 SELECT count(*) FROM pg_stat_activity
@@ -44,6 +44,20 @@ SELECT count(*) FROM pg_stat_activity
 """
 _LEFT = "SELECT count(*) FROM pg_constraint WHERE conname LIKE 'hotplace%'"
 _KIND = "SELECT relkind::text FROM pg_class WHERE oid = to_regclass('orders')"
+
+
+class Step(StrEnum):
+    """A statement of a split, by what it does."""
+
+    CHECK = "refuses rows beyond the border"
+    VALIDATE = "reads the table"
+    SWITCH = "puts the partitioned table in its place"
+    MOVE = "moves rows that are there"  # the only statement where the border lies among the rows
+
+    @property
+    def number(self) -> int:
+        """Its place in the split."""
+        return {Step.CHECK: 1, Step.VALIDATE: 2, Step.SWITCH: 3, Step.MOVE: 1}[self]
 
 
 class Fault(StrEnum):
@@ -58,7 +72,7 @@ class Survived:
     """What one fault did."""
 
     fault: Fault
-    step: int
+    step: Step
     lost: int  # rows
     agrees: bool  # ledger and catalog say that it is split, and no constraint is left
     written: int  # rows, meanwhile
@@ -98,19 +112,20 @@ class Writer:
             self._ending.wait(0.2)
 
 
-def run(pace: Pace, major: int, faults: tuple[tuple[Fault, int], ...] = ()) -> list[Survived]:
+def run(pace: Pace, major: int, faults: tuple[tuple[Fault, Step], ...] = ()) -> list[Survived]:
     """Each fault in each statement, or those that are named."""
     case = cases(ROWS)["without growth"]  # rows are written here by ``Writer``
+    pace = replace(pace, scale=SCALE)
     hdd = replace(hdd_of(pace), bytes_per_second=ROWS * ROW_BYTES / READING_SECONDS)
     with running_rig(pace, major=major, hdd=hdd) as rig:
         return [
-            _survive(rig, case, fault, step) for fault, step in faults or [(f, step) for step in STEPS for f in Fault]
+            _survive(rig, case, fault, step) for fault, step in faults or [(f, step) for step in Step for f in Fault]
         ]
 
 
-def _survive(rig: Rig, case: Case, fault: Fault, step: int) -> Survived:
+def _survive(rig: Rig, case: Case, fault: Fault, step: Step) -> Survived:
     rig.build((*CLEAR, *case.statements))
-    name = f"{fault.replace(' ', '_')}_{step}"
+    name = f"{fault}_{step.name}".replace(" ", "_").lower()
     path = write_config(
         rig, name, FULL_POLICY, None, PATIENT, more="metrics: {enabled: false}",
         sample_seconds=1.0, plan_seconds=4.0,
@@ -119,7 +134,7 @@ def _survive(rig: Rig, case: Case, fault: Fault, step: int) -> Survived:
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger.open(path.with_suffix(".db"), SystemClock()))
         with rig.session() as session:
-            border = newest(session) + FAR
+            border = newest(session) + (-ROWS // 10 if step is Step.MOVE else FAR)
         writer = stack.enter_context(Writer(rig, case))
         stored = hotplace(
             path, "split", KEY, "--column", case.column, "--border", str(border), "--to", SSD_SPACE, "--propose"
@@ -140,24 +155,23 @@ def _survive(rig: Rig, case: Case, fault: Fault, step: int) -> Survived:
                     rig.server.stop("immediate")
                     rig.server.start()
             with shop.daemon() if fault is Fault.AGENT_KILLED else ExitStack():
-                wait_until("the split", lambda: move().state in DONE)
+                wait_until("the split", lambda: move().state in DONE, seconds=PATIENCE_SECONDS)
     found = Survived(
         fault=fault, step=step, lost=rows_lost(rig, case), agrees=_is_split(rig), written=writer.written,
         says=f"{move().state}: {move().reason}",
     )  # fmt: skip
-    say(f"  {fault} in step {step}: {found.lost} rows lost, {found.written} written; {found.says}")
+    say(f"  {fault} while a statement {step}: {found.lost} rows lost, {found.written} written; {found.says}")
     return found
 
 
 @contextmanager
-def _held_in_its_middle(rig: Rig, step: int) -> Iterator[None]:
+def _held_in_its_middle(rig: Rig, step: Step) -> Iterator[None]:
     """Inside, that statement runs and cannot end, unless it is the one that reads the table: it takes its time."""
     holder = None
     try:
-        if step == 1:
-            holder = _holder(rig)
-        if step > READS_TABLE:
-            _wait_for(rig, READS_TABLE)
+        if step is Step.SWITCH:
+            _wait_for(rig, Step.VALIDATE)
+        if step is not Step.VALIDATE:
             holder = _holder(rig)
         _wait_for(rig, step)
         yield
@@ -173,12 +187,12 @@ def _holder(rig: Rig) -> psycopg.Connection:
     return session
 
 
-def _wait_for(rig: Rig, step: int) -> None:
+def _wait_for(rig: Rig, step: Step) -> None:
     """Until that statement of the split runs."""
     with rig.session() as session:
-        until, query = time.monotonic() + 60.0, _RUNNING.format(step=step).encode()
+        until, query = time.monotonic() + 60.0, _RUNNING.format(step=step.number).encode()
         while session.execute(query).fetchone() == (0,):
-            assert time.monotonic() < until, f"statement {step} did not begin within a minute"
+            assert time.monotonic() < until, f"no statement that {step} began within a minute"
             time.sleep(0.02)
 
 

@@ -64,11 +64,11 @@ def _stall(split: Sequence[Found]) -> Measurement:
 
 def _lost(found: Sequence[Found], survived: Sequence[Survived]) -> Measurement:
     lost = [*(each.lost for each in found), *(each.lost for each in survived)]
-    wrong = ", ".join(f"{each.fault} in step {each.step}: {each.says}" for each in survived if not each.good)
+    wrong = ", ".join(f"{each.fault}, a statement {each.step}: {each.says}" for each in survived if not each.good)
     return Measurement(
         name="lab.inside.rows_lost", value=sum(lost), unit="rows", better="lower", command=COMMAND,
         note=f"goal 0; not as they were written, or there and never written; {len(found)} cases, agent killed and "
-             f"server stopped in each of {len(faults.STEPS)} steps, not well: {wrong or 'none'}",
+             f"server stopped in each of {len(faults.Step)} kinds of statement, not well: {wrong or 'none'}",
     )  # fmt: skip
 
 
