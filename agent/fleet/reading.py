@@ -10,7 +10,7 @@ from agent.fleet.standing import Standing, standings
 from agent.fleet.summary import DatabaseSummary, summaries
 from agent.fleet.worth import ProposalHead, by_effect, by_worth
 from agent.ledger import Ledger, OutcomeRow
-from agent.ledger.overview import EVERY
+from agent.ledger.fleet.overview import EVERY
 from agent.model.states import OPEN_PROPOSALS, ProposalState
 
 

@@ -11,7 +11,7 @@ from enum import IntEnum, StrEnum
 
 from agent.config import STALE_SAMPLES
 from agent.fleet.worth import ProposalHead
-from agent.ledger.overview import AgentRow
+from agent.ledger.fleet.overview import AgentRow
 from agent.model.states import TO_BEGIN, UNFINISHED, MoveState, ProposalState
 
 USUAL_SAMPLE_SECONDS = 60.0  # of an agent that does not say how often it samples

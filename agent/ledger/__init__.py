@@ -29,9 +29,9 @@ from agent.ledger.errors import (
     Untrusted,
     WrongState,
 )
+from agent.ledger.fleet.lists import ListDecision, StoppedList
 from agent.ledger.leases import LeaseRow
 from agent.ledger.ledger import Ledger, user_name
-from agent.ledger.lists import ListDecision, StoppedList
 from agent.ledger.rows import (
     AuditReport,
     AuditRow,

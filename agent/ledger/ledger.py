@@ -18,10 +18,10 @@ from agent.ledger.chain.links import CREATED, MIGRATED
 from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
 from agent.ledger.file.revisions import HEAD
+from agent.ledger.fleet.lists import Lists
+from agent.ledger.fleet.overview import Overview
 from agent.ledger.leases import Leases
-from agent.ledger.lists import Lists
 from agent.ledger.moves import Moves
-from agent.ledger.overview import Overview
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
 from agent.ledger.requests import Requests

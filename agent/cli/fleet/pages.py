@@ -10,7 +10,7 @@ from typing import TypeVar
 from agent.cli.options import parse_option
 from agent.cli.session import Session
 from agent.fleet.reading import Selection
-from agent.ledger.overview import EVERY
+from agent.ledger.fleet.overview import EVERY
 from agent.model.units_of_measure import parse_seconds
 
 _V = TypeVar("_V")

@@ -12,7 +12,7 @@ from agent.cli.fleet.pages import listed, say_rest, shown
 from agent.cli.options import parse_option
 from agent.cli.session import Session
 from agent.fleet.pools import PoolMember, Share, SharedPool, members_of, share_budget, share_more
-from agent.ledger.overview import EVERY
+from agent.ledger.fleet.overview import EVERY
 from agent.ledger.state_names import SIZING_CURVE
 from agent.model.units_of_measure import parse_bytes
 from agent.terminal.columns import Column
