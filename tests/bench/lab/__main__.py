@@ -22,6 +22,7 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "inside": (12, 5),
     "split": (6.5, 5),
     "standby": (3.5, 2.5),
+    "takeover": (6, 1.5),
     "verdicts": (5, 3),
 }
 EXPERIMENTS = tuple(MINUTES)
