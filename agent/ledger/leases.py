@@ -79,6 +79,10 @@ class Leases:
         """What this process was given last; None: nothing, or it was given back, or lost by what is known."""
         return None if database in self._lost else self._tokens.get(database)
 
+    def was_taken(self, database: str) -> bool:
+        """Whether this process was given the lease and has not given it back; it may have lost it since."""
+        return database in self._tokens
+
     def take(self, database: str) -> LeaseRow | None:
         """Become the holder, or stay it; durable when this returns.
 

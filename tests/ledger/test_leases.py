@@ -14,6 +14,7 @@ import pytest
 from agent.config.ledger import LedgerServer
 from agent.ledger import LeaseLost, Ledger, StepState
 from agent.model.states import MoveState
+from agent.service.leasing import Leasing
 from connectors.base import LeaseHeld
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, open_ledger
@@ -93,6 +94,8 @@ def test_every_write_of_an_earlier_holder_is_refused(two: Two) -> None:
             write()
         assert "Nothing was written or sent" in caught.value.advice, what
     assert (first.audit.verify().rows, first.leases.token("shop")) == (rows, None)
+    with pytest.raises(LeaseLost):  # although a write has met it before: the daemon stands by at its next turn
+        Leasing("shop", first.leases, pytest.fail).keep()
     assert second.moves.row(move).state is MoveState.RUNNING
     second.moves.step_result(step, StepState.UNKNOWN, "taken over")
     second.moves.transition(move, MoveState.UNKNOWN, "taken over")
