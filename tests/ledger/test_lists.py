@@ -29,6 +29,7 @@ from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, Two, open_ledger
 from tests.ledger.fleet import measured, proposed
+from tests.unit.samples import a_move, a_proposal
 
 NAMES = ("shop", "crm", "wiki")
 Make = Callable[[], list[int]]
@@ -238,6 +239,28 @@ def test_stop(ledger: Ledger, people: Two) -> None:
     assert (noted.facts["who"], noted.facts["reason"]) == ("eva", "month end")
     assert ledger.audit.verify().ok
     assert not ledger.lists.stop(decision.digest, who="eva", origin="tty", reason="").cancelled
+
+
+def test_a_group_is_stopped_once(ledger: Ledger, people: Two) -> None:
+    """Its moves end together with the first of them, each with one row in the chain."""
+    numbers = [
+        ledger.proposals.store(a_proposal(*(a_move(at, key=f"public.t{at}", group=1) for at in (1, 2)), database=name))
+        for name in ("a", "b")
+    ]
+    decision = sign(ledger, numbers, people[0])
+    stopped = ledger.lists.stop(decision.digest, who="eva", origin="tty", reason="month end")
+    assert {ledger.moves.row(row.id).state for row in stopped.cancelled} == {MoveState.CANCELLED}
+    rows = [row.subject for row in ledger.audit.rows(100) if row.event == "move.stopped"]
+    assert len(stopped.cancelled) == len(rows) == len(set(rows)) == 4
+
+
+def test_the_message_names_the_command_that_prints_the_list(ledger: Ledger) -> None:
+    """With all proposals of it."""
+    numbers = three(ledger)
+    listed = ledger.lists.document(numbers)[0]
+    with pytest.raises(NotSigned) as caught:
+        ledger.lists.approve(numbers, who="eva", origin="tty", digest=listed.digest)
+    assert f"hotplace fleet approve {' '.join(map(str, numbers))} > FILE" in caught.value.advice
 
 
 def test_names_cannot_pass_for_other_lines(ledger: Ledger) -> None:

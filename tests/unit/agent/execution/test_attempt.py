@@ -65,4 +65,5 @@ def test_what_would_not_hold_is_asked_less_and_less_often(tmp_path: Path) -> Non
     gaps = [later - sooner for sooner, later in zip(engine.asked, engine.asked[1:], strict=False)]
     assert gaps == pytest.approx([2, 4, 8, 16, 32, 60, 60, 60], abs=0.2)
     assert [row.state for row in journal] == [StepState.DONE] + [StepState.FAILED] * len(engine.asked)
+    assert {row.ordinal for row in journal} == {1}, "each speaks of the first statement"
     assert told == ["copy it", "is let finish: the engine could not hold it"]

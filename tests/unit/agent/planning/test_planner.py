@@ -16,6 +16,7 @@ from agent.ledger import Ledger, SentRow, StepState
 from agent.ledger.state_names import GONE_UNITS
 from agent.model.states import MoveState
 from agent.planning.planner import Planning, _without_moves, make_planning, proposal_of
+from agent.planning.pool_curve import curve_document
 from agent.planning.situation import situation_of
 from agent.sampling.picture import Picture
 from agent.sampling.sampler import Sampler
@@ -313,6 +314,20 @@ def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(
         assert move.expected_bytes - move.size_bytes == pytest.approx(share * grown / 2, rel=1e-3)
     moves = proposal.moves
     assert proposal.digest != replace(proposal, moves=(replace(moves[0], limit_bytes=1), *moves[1:])).digest
+
+
+def test_a_plan_tells_what_each_size_of_its_fastest_tier_saves(desk: Desk) -> None:
+    """From none to all of it, where nothing is pinned there; a database of one tier has no curve."""
+    planning = desk.plan()
+    curve = curve_document(planning)
+    assert curve is not None
+    sizes, saved = zip(*curve["points"], strict=True)
+    assert (curve["tier"], sizes[0], saved[0]) == ("ssd", 0, 0.0)
+    assert len(sizes) > 2
+    assert sorted(sizes) == list(sizes)
+    assert sorted(saved) == list(saved)
+    alone = replace(planning.situation, tiers=planning.situation.tiers[:1])
+    assert curve_document(replace(planning, situation=alone)) is None
 
 
 def test_the_sampler_notes_which_units_are_gone(desk: Desk) -> None:
