@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from agent.config.ledger import LedgerConfig
-from agent.ledger import LedgerReadOnly
+from agent.ledger import LedgerReadOnly, Untrusted
 from agent.ledger.file.revisions import REVISIONS
 from agent.ledger.server.roles import grants_script
 from agent.service.ledger_doctor import ledger_findings
 from connectors.findings import Severity
 from tests.keys import Person
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import ON_SERVER
-from tests.ledger.divided import DividedLedger, divided_ledger, tables
+from tests.ledger.conftest import ON_SERVER, approved, open_ledger
+from tests.ledger.divided import TEAMS, DividedLedger, chain_row, divided_ledger, tables
 from tests.ledger.servers import LedgerServers
 
 pytestmark = ON_SERVER
@@ -114,3 +115,30 @@ def test_only_the_owner_brings_tables_up_to_date(divided: DividedLedger, servers
             assert "ledger grants" in caught.value.advice
             assert tables(dba) == before
             assert dba.execute("SELECT version_num FROM alembic_version").fetchone() == (REVISIONS[0],)
+
+
+def test_a_backup_is_restored_with_its_rules(servers: LedgerServers, path: Path, clock: StillClock) -> None:
+    """By pg_dump: nothing is sent before the newer anchors are moved away; rows, chain and policies are the same."""
+    with servers.database() as place, servers.database("template1") as restored:
+        with servers.session(place.dbname) as dba:
+            dba.execute(grants_script("hotplace", TEAMS).encode())
+        with open_ledger(place, path, clock) as ledger:
+            number = approved(ledger)
+            dump = str(servers.server.folder / f"{place.dbname}.sql")
+            at = ("-h", str(servers.server.folder), "-U", "postgres")
+            servers.server.run("pg_dump", *at, "--schema=hotplace", "-f", dump, place.dbname)
+            ledger.proposals.strike(number, 2, who="anna", origin="tty", reason="after the backup")
+        servers.server.run("psql", *at, "-q", "-v", "ON_ERROR_STOP=1", "-f", dump, restored.dbname)
+        with open_ledger(restored, path, clock) as ledger:
+            (row, *_) = ledger.moves.rows(proposal_id=number)
+            with pytest.raises(Untrusted, match="was cut, or is an older copy"):
+                ledger.moves.require_trust(row)
+            path.with_name("ledger.db.anchors").unlink()
+            ledger.moves.require_trust(row)
+            assert ledger.audit.verify().ok
+            ledger.proposals.strike(number, 2, who="anna", origin="tty", reason="")
+        with servers.session(restored.dbname) as dba:
+            dba.execute("SET search_path = hotplace")
+            with pytest.raises(psycopg.errors.CheckViolation, match="does not follow"):
+                chain_row(dba, "test", "test", "{}", previous="0" * 64)
+            assert dba.execute("SELECT count(*) FROM pg_policies").fetchone() != (0,)
