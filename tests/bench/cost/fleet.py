@@ -1,6 +1,6 @@
 """What a ledger of many databases costs: on a real PostgreSQL that syncs, with 10, 100 and 1,000 databases.
 
-Each database has the document of an agent, a sizing curve and two open proposals of five moves. The commands are run as
+Each database has the document of an agent, a sizing curve and an open proposal of five moves. The commands are run as
 programs, start included. Writes come from eight threads, each with sessions of its own, as from eight machines.
 """
 
@@ -61,7 +61,7 @@ def _measured(place: LedgerServer, folder: Path, databases: int) -> list[Measure
     config = _config(place, folder)
     status = _seconds(config, "fleet", "status")
     sizing = _seconds(config, "fleet", "sizing", "--more", "100GB")
-    about = f"{databases} databases, two proposals of {MOVES} moves each; the whole command"
+    about = f"{databases} databases, a proposal of {MOVES} moves each; the whole command"
     return [
         of_runs(f"fleet.status_seconds.{databases}", status, "s", COMMAND, note=about),
         of_runs(f"fleet.sizing_seconds.{databases}", sizing, "s", COMMAND, note=about),
@@ -83,11 +83,9 @@ def _fill(ledger: Ledger, databases: int) -> None:
         saved = np.cumsum(np.sort(random.pareto(1.5, POINTS))[::-1] * random.lognormal(3, 2)).tolist()
         curve = {"tier": "ssd", "present_bytes": 0, "present_known": True}
         ledger.state.save_document(name, SIZING_CURVE, {**curve, "points": [[0, 0.0], *zip(sizes, saved, strict=True)]})
-        for purpose in ("hsm", "preference"):
-            proposed(
-                ledger, name, float(random.lognormal(6, 2)), moves=MOVES, purpose=purpose, asked_by="",
-                created_at=now, expires_at=now + timedelta(days=1), ceiling_ratio=float(random.random()),
-            )  # fmt: skip
+        proposed(
+            ledger, name, float(random.lognormal(6, 2)), moves=MOVES, created_at=now, expires_at=now + timedelta(days=1)
+        )
 
 
 def _config(place: LedgerServer, folder: Path) -> Path:
