@@ -35,6 +35,7 @@ Counts = I64 | I32 | I16  # whole numbers of 0 or more, the narrowest type in wh
 Bools = NDArray[np.bool_]
 
 NO_PARENT = -1
+PARENTS = 3  # at most: an index or LOB, its subpartition, partition, table
 REBUILT = frozenset({UnitKind.INDEX, UnitKind.INDEX_PARTITION, UnitKind.LOB})  # under another id
 NO_WIDE = -1
 
@@ -119,6 +120,18 @@ class UnitTable:
             )
             for row in rows
         )
+
+    def table_of(self) -> I64:
+        """Physical id of the whole table that each unit is part of; of an index of a partition, the partitioned table.
+
+        Shape ``(len(self),)``; a table that is no part of another is its own.
+        """
+        table = self.physical_id.copy()
+        for _ in range(PARENTS):
+            above = self.rows_of(table)
+            parent = np.where(above >= 0, self.parent[above], NO_PARENT)
+            table = np.where(parent == NO_PARENT, table, parent)
+        return table
 
     def rows_of(self, physical_id: I64) -> I64:
         """Row of each given id, or -1 where the table has no such unit. Shape ``(len(physical_id),)``."""

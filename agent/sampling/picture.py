@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
 
+import numpy as np
+
 from agent.config import Storage
 from agent.sampling.learned import Learned
 from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand
@@ -39,9 +41,16 @@ class Homes:
     """Where units are now, and how long sessions wait for one read on each tier."""
 
     slots: I64  # (units,)
+    physical_id: I64  # (units,)
+    table: I64  # (units,) physical id of the whole table that each is part of
     tier: I64  # (units,) row in ``tiers``, -1: not managed
     tiers: tuple[str, ...]  # names, fastest first; at least one
     read_seconds: F64  # (tiers, 2) waited for one random read and for one that is read ahead
+
+    def parts_of(self, physical_id: int) -> I64:
+        """Slots of all that belongs to the same whole table as a unit, itself included; of none where it is gone."""
+        own = np.isin(self.table, self.table[self.physical_id == physical_id])
+        return np.asarray(self.slots[own], dtype=np.int64)
 
     def tier_named(self, name: str) -> int:
         """Row of that tier; -1 where there is none."""

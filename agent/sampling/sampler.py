@@ -210,6 +210,8 @@ class Sampler:
         prices = wait_weights([tier.speed for tier in storage.tiers], self._settings)
         return Homes(
             slots=self._slots,
+            physical_id=self._catalog.units.physical_id,
+            table=self._catalog.units.table_of(),
             tier=np.asarray(storage.tier_of_space[self._catalog.units.space], dtype=np.int64),
             tiers=tuple(tier.name for tier in storage.tiers),
             read_seconds=prices[:, [Signal.SYNC_READ, Signal.PREFETCHED_READ]],

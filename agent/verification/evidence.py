@@ -12,6 +12,7 @@ import numpy as np
 from agent.ledger import Ledger
 from agent.ledger.rows import HistoryRow, MoveRow
 from agent.model.outcomes import Outcome
+from agent.model.proposals import SPLIT
 from agent.sampling.picture import Homes
 from agent.verification.effect import Effect
 from agent.verification.usual_wait import Evidence
@@ -63,18 +64,28 @@ class EvidenceReader:
         """
         self._ledger, self._database, self._homes = ledger, database, homes
         self._moves = len(moves)
-        keys = [key for row in moves for key in row.move.route.bundle.unit_keys]
-        slots = ledger.slots.of(database, keys) if homes is not None else np.empty(0, dtype=np.int64)
-        most = max([-1, *slots.tolist(), *(homes.slots.tolist() if homes is not None and len(homes.slots) else [])])
-        self._source = np.full(most + 2, NOT_MOVED, dtype=np.int64)  # tier by slot; the last: not in the catalog
+        slots = [self._slots_of(row) for row in moves]
+        most = max([-1, *(slot for each in slots for slot in each), *([] if homes is None else homes.slots)])
+        # By slot; the last: of what is not in the catalog.
+        self._source = np.full(most + 2, NOT_MOVED, dtype=np.int64)  # tier
+        self._target = np.full(most + 2, NOT_MOVED, dtype=np.int64)
         self._mover = np.full(most + 2, NOT_MOVED, dtype=np.int64)
-        self._target = np.full(len(moves), NOT_MOVED, dtype=np.int64)
         if homes is not None:
-            self._source[homes.slots] = homes.tier
-            owner = np.repeat(np.arange(len(moves)), [len(row.move.route.bundle.unit_keys) for row in moves])
-            self._mover[slots] = owner
-            self._source[slots] = np.array([homes.tier_named(row.move.from_tier) for row in moves], np.int64)[owner]
-            self._target[:] = [homes.tier_named(row.move.to_tier) for row in moves]
+            self._source[homes.slots] = self._target[homes.slots] = homes.tier
+            for at, (row, own) in enumerate(zip(moves, slots, strict=True)):
+                self._mover[own], self._source[own] = at, homes.tier_named(row.move.from_tier)
+                if row.move.reason != SPLIT:  # the parts of a table that was split lie where each lies
+                    self._target[own] = homes.tier_named(row.move.to_tier)
+
+    def _slots_of(self, row: MoveRow) -> I64:
+        """Of the units of a move; where a table was split, of the table and of all that is part of it now."""
+        if self._homes is None:
+            return np.empty(0, dtype=np.int64)
+        bundle = row.move.route.bundle
+        if row.move.reason != SPLIT:
+            return self._ledger.slots.of(self._database, bundle.unit_keys)
+        parts = [self._homes.parts_of(each) for each in bundle.physical_ids]
+        return np.concatenate([self._ledger.slots.of(self._database, [row.move.key]), *parts])
 
     def read(self, before: tuple[datetime, datetime], after: tuple[datetime, datetime]) -> Evidences:
         """Both sides, each from a time (left out) to another."""
@@ -111,7 +122,7 @@ class EvidenceReader:
         counts = row.values[: prices.shape[1]].astype(np.float64)
         cost = (prices[tier].T * counts).sum(axis=0)
         mine = mover >= 0
-        to = self._target[mover[mine]]
+        to = self._target[known[mine]]
         work = MovedWork(
             reads=self._by_move(mover[mine], counts[:, mine].sum(axis=0)),
             at_source=self._by_move(mover[mine], cost[mine]),

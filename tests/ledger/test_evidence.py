@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -14,6 +15,7 @@ from agent.config import DatabaseConfig, Level, load
 from agent.ledger import Ledger, MoveRow, StepState
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import OutcomeVerdict
+from agent.model.proposals import SPLIT, ProposedMove
 from agent.model.states import MoveState
 from agent.sampling.picture import Homes
 from agent.verification import settling
@@ -47,7 +49,8 @@ def database(tmp_path: Path) -> DatabaseConfig:
 def homes(ledger: Ledger) -> Homes:
     """As the catalog shows it after both moves: only one table is still on the disk."""
     return Homes(
-        slots=ledger.slots.of("shop", UNITS), tier=np.array([0, 0, 1, 0]), tiers=("ssd", "hdd"),
+        slots=ledger.slots.of("shop", UNITS), physical_id=np.arange(4), table=np.arange(4),
+        tier=np.array([0, 0, 1, 0]), tiers=("ssd", "hdd"),
         read_seconds=np.array([[FAST, FAST / 10], [SLOW, SLOW / 10]]),
     )  # fmt: skip
 
@@ -64,9 +67,10 @@ def watch(ledger: Ledger, clock: StillClock, minutes: int, counts: tuple[int, ..
         ledger.work.append("shop", clock.at, 60.0, demand)
 
 
-def placed(ledger: Ledger, clock: StillClock, key: str, ordinal: int = 1) -> MoveRow:
+def placed(ledger: Ledger, clock: StillClock, key: str, ordinal: int = 1, move: ProposedMove | None = None) -> MoveRow:
     """A proposal of one move, approved, carried out in a minute and settling."""
-    number = ledger.proposals.store(a_proposal(a_move(ordinal, key=key), expires_at=clock.at + timedelta(days=1)))
+    move = move or a_move(ordinal, key=key)
+    number = ledger.proposals.store(a_proposal(move, expires_at=clock.at + timedelta(days=1)))
     ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
     (row,) = ledger.moves.rows(proposal_id=number)
     for state in (MoveState.PRECHECK, MoveState.RUNNING):
@@ -102,6 +106,28 @@ def test_reads_are_priced_where_units_were(
     assert found.after.waited == pytest.approx([4.0] * 5)
     assert found.after.moved == pytest.approx([900 * SLOW * 1.01 / each] * 5)
     assert found.after.elsewhere == pytest.approx([1000 * FAST * 1.01 / each] * 5)
+
+
+def test_the_parts_of_a_split_table_are_priced_where_the_table_was(
+    ledger: Ledger, clock: StillClock, database: DatabaseConfig
+) -> None:
+    """A table of the disk is two parts since: the reads of the one on the SSD are what the split spares."""
+    watch(ledger, clock, 10, (600, 0, 100, 1000), wait=12.0)
+    bundle = replace(a_move(1).route.bundle, key=HEAD, physical_ids=(7,), unit_keys=())
+    move = a_move(1, key=HEAD, reason=SPLIT, from_tier="hdd", to_tier="ssd")
+    row = placed(ledger, clock, HEAD, move=replace(move, route=replace(move.route, bundle=bundle)))
+    watch(ledger, clock, 11, (100, 500, 100, 1000), wait=4.0)  # HEAD is the cold part's, TAIL the hot one's key now
+    look = next_look(ledger, database, [row], clock.at, 0.0)
+    assert look is not None
+    parts = replace(
+        homes(ledger), tier=np.array([1, 0, 1, 0]), physical_id=np.array([7, 8, 9, 10]), table=np.array([5, 5, 9, 10])
+    )
+    found = EvidenceReader(ledger, "shop", parts, look.joint).read(look.before, look.after)
+    each = (600 + 100) * SLOW * 1.01 + 1000 * FAST * 1.01
+    assert found.before.expected == pytest.approx([each] * 10)
+    assert found.after.expected == pytest.approx([each] * 5)
+    assert found.placed_after == pytest.approx([each - 500 * (SLOW - FAST) * 1.01] * 5)
+    assert found.before.moved == pytest.approx(found.after.moved[0])
 
 
 def test_moves_at_the_same_time_share_their_effect(

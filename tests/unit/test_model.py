@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import SIGNALS, Catalog, DatabaseDemand, Demand, Space, Step, UnitTable
+from connectors.model import NO_PARENT, SIGNALS, Catalog, DatabaseDemand, Demand, Space, Step, UnitTable
 
 
 def units(ids: list[int]) -> UnitTable:
@@ -36,6 +37,12 @@ def test_rows_of_finds_exactly_the_units_that_exist(ids: set[int], asked: list[i
             assert table.physical_id[row] == wanted
         else:
             assert row == -1
+
+
+def test_every_part_belongs_to_its_whole_table() -> None:
+    """Partitions 7 and 8 of table 5, an index of 7 and a subpartition of 8 are one table, 11 is another."""
+    parts = replace(units([7, 8, 9, 10, 11]), parent=np.array([5, 5, 7, 8, NO_PARENT], dtype=np.int64))
+    assert parts.table_of().tolist() == [5, 5, 5, 5, 11]
 
 
 def test_ids_must_ascend() -> None:
