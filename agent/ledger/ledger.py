@@ -34,11 +34,11 @@ from connectors.base import Clock
 
 if TYPE_CHECKING:
     from agent.config.ledger import LedgerServer
-    from agent.ledger.history import History
-    from agent.ledger.slots import Slots
-    from agent.ledger.spool import Samples
-    from agent.ledger.statements import StatementHistory
-    from agent.ledger.work import WorkHistory
+    from agent.ledger.measured.history import History
+    from agent.ledger.measured.slots import Slots
+    from agent.ledger.measured.spool import Samples
+    from agent.ledger.measured.statements import StatementHistory
+    from agent.ledger.measured.work import WorkHistory
 
 
 class Ledger:
@@ -149,35 +149,35 @@ class Ledger:
     @cached_property
     def samples(self) -> Samples:
         """What is stored of samples; with a spool where the ledger is on a server."""
-        from agent.ledger.spool import Samples, Spool
+        from agent.ledger.measured.spool import Samples, Spool
 
         return Samples(self._database, self.leases, Spool(self._spool_path) if self.is_shared else None)
 
     @cached_property
     def slots(self) -> Slots:
         """The stable number of each unit key."""
-        from agent.ledger.slots import Slots
+        from agent.ledger.measured.slots import Slots
 
         return Slots(self._database)
 
     @cached_property
     def history(self) -> History:
         """Demand by slot and interval."""
-        from agent.ledger.history import History
+        from agent.ledger.measured.history import History
 
         return History(self._database, self.samples)
 
     @cached_property
     def work(self) -> WorkHistory:
         """What the whole database did by interval."""
-        from agent.ledger.work import WorkHistory
+        from agent.ledger.measured.work import WorkHistory
 
         return WorkHistory(self._database, self.samples)
 
     @cached_property
     def statements(self) -> StatementHistory:
         """What single statements did by interval."""
-        from agent.ledger.statements import StatementHistory
+        from agent.ledger.measured.statements import StatementHistory
 
         return StatementHistory(self._database, self.samples)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from agent.ledger.errors import LedgerError
 from agent.ledger.leases import Leases
@@ -73,9 +73,7 @@ class Leasing:
     def release(self) -> None:
         """Let another agent act here at once."""
         with self._taking:
-            self._release_engine()
-            with suppress(LedgerError):  # it runs out by itself
-                self._leases.give_back(self._database)
+            self._give_back()
 
     def _let_others_reach_it(self) -> None:
         """Give the ledger's lease back where this agent has not reached the database for as long as a lease lasts."""
@@ -103,17 +101,19 @@ class Leasing:
         if self._leases.run_out:
             connector.identify()  # first: an agent that cannot reach the database keeps no other from it
             before = self._leases.take(self._database)
-        try:
+        with ExitStack() as unless_taken:  # half of it would keep others out
+            unless_taken.callback(self._give_back)
             if before is not None and isinstance(connector, EndsHolders):
                 connector.end_holder(before.session)
             self.of_engine = connector.acquire_lease(self._name)
             if not self._leases.run_out:  # on one machine the engine decides who it is
                 self._leases.take(self._database)
-        except BaseException:  # an interrupt too: half of it keeps others out
-            self._release_engine()
-            with suppress(LedgerError):
-                self._leases.give_back(self._database)
-            raise
+            unless_taken.pop_all()
+
+    def _give_back(self) -> None:
+        self._release_engine()
+        with suppress(LedgerError):  # it runs out
+            self._leases.give_back(self._database)
 
     def _release_engine(self) -> None:
         if self.of_engine is not None:

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow
+from agent.ledger.measured.work import rates_text
 from agent.ledger.state_names import work_before_proposal
-from agent.ledger.work import rates_text
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState

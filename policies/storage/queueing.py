@@ -15,12 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from connectors.model import F64
 
 MOST_BUSY = 0.95  # beyond it a queue has no steady length that anybody could predict
 LEAST_FREE = 1e-300  # of a server
+HALVINGS = 60  # of an interval in which a utilisation lies: to the last bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,11 @@ def utilisation(read_seconds: float, idle_seconds: float, queue: Queue = ONE_SER
     found = read_seconds / idle_seconds - 1.0
     if found >= queue.waited(MOST_BUSY):
         return MOST_BUSY
-    return float(brentq(lambda busy: queue.waited(busy) - found, 0.0, MOST_BUSY))
+    low, high = 0.0, MOST_BUSY
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if queue.waited(middle) < found else (low, middle)
+    return low
 
 
 def change_ratio(read_seconds: float, idle_seconds: float, left: float, queue: Queue = ONE_SERVER) -> float:

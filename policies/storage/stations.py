@@ -27,11 +27,10 @@ import numpy as np
 
 from connectors.model import F64
 from policies.model.settings import QUEUED_SECONDS, Servers, Tier
-from policies.storage.queueing import Queue, queued
+from policies.storage.queueing import HALVINGS, Queue, queued
 
 # Parts of the way from one queue a server to one for all, where it is not known which: of w's logarithm, and of k.
 UNKNOWN_SHARE, UNKNOWN_POWER = 0.5, 0.25
-HALVINGS = 60  # of an interval in which a utilisation lies: to the last bits
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import os
+import signal
+from contextlib import ExitStack, suppress
 
 import psycopg
 import pytest
 
-from connectors.base import ConnectorError
+from connectors.base import ConnectorError, LeaseHeld
 from connectors.model import Step
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.labs.postgresql import Cluster, wait_until
@@ -60,3 +62,26 @@ def test_an_agent_of_another_ledger_is_left_alone(cluster: Cluster, dbname: str,
     with first.open_mover() as mover:
         second.end_holder("someone else")
         mover.execute(Step(sql="CREATE TABLE theirs (id int)", purpose="goes on"))
+
+
+def _go_on(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_session_that_does_not_end_keeps_others_out(
+    cluster: Cluster, dbname: str, cleanup: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process is stopped, and what it does once it goes on is not known: the next agent tries again later."""
+    monkeypatch.setattr("connectors.postgresql.moving.takeover.ENDS_SECONDS", 0.3)
+    first, second = taken(cluster, dbname, cleanup, "first"), cluster.connector(dbname)
+    cleanup.callback(second.close)
+    with first.open_mover(), cluster.session(dbname) as dba:
+        moving = "SELECT pid FROM pg_stat_activity WHERE application_name = 'hotplace move' AND datname = %s"
+        (pid,) = dba.execute(moving, [dbname]).fetchone() or (0,)
+        os.kill(pid, signal.SIGSTOP)
+        cleanup.callback(_go_on, pid)
+        with pytest.raises(LeaseHeld, match=f"sessions .*{pid}.* do not end"):
+            second.end_holder("first")
+        os.kill(pid, signal.SIGCONT)
+        second.end_holder("first")

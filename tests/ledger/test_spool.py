@@ -12,7 +12,7 @@ import pytest
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import Ledger, LedgerUnreachable
-from agent.ledger.spool import Spool
+from agent.ledger.measured.spool import Spool
 from connectors.model import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, open_ledger

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agent.ledger import Ledger
-from agent.ledger import statements as kept
+from agent.ledger.measured import statements as kept
 from agent.model.statements import StatementInterval
 from tests.unit.samples import MADE_AT
 

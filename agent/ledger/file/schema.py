@@ -240,7 +240,7 @@ work = Table(
     Column("database", Text, nullable=False),
     Column("ended_at", Moment, nullable=False),
     Column("seconds", Float, nullable=False),
-    Column("body", Text, nullable=False),  # agent.ledger.work.rates_text
+    Column("body", Text, nullable=False),  # agent.ledger.measured.work.rates_text
     Index("ix_work_database", "database", "ended_at"),
 )
 
@@ -251,7 +251,7 @@ statements = Table(
     Column("database", Text, nullable=False),
     Column("started_at", Moment, nullable=False),
     Column("ended_at", Moment, nullable=False),
-    Column("body", LargeBinary, nullable=False),  # agent.ledger.statements
+    Column("body", LargeBinary, nullable=False),  # agent.ledger.measured.statements
     Index("ix_statements_database", "database", "ended_at"),
 )
 

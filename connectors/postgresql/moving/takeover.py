@@ -11,6 +11,7 @@ import time
 
 import psycopg
 
+from connectors.base import LeaseHeld
 from connectors.postgresql.moving.lease import LEASE_KEY, lease_options
 from connectors.postgresql.session.errors import translate
 from connectors.postgresql.session.queries import query
@@ -19,6 +20,7 @@ from connectors.postgresql.settings import PostgresqlSettings
 
 MOVING = "hotplace move"  # application_name of sessions that move
 SETTLES_SECONDS = 1.0  # what prepares a statement takes milliseconds: a session at work for longer is at the statement
+ENDS_SECONDS = 5.0  # a session that is not gone by then, is not gone soon: its process does not run
 LOOK_EVERY_SECONDS = 0.1
 
 
@@ -28,6 +30,7 @@ def end_holder(settings: PostgresqlSettings, holder: str) -> None:
     Nothing is ended where the lease is held under another name: that is an agent of another ledger.
 
     Raises:
+        LeaseHeld: a session that was ended is still there.
         ConnectorError: the server did not answer, or the login may not end the session.
     """
     with open_connection(settings, name="hotplace takeover", options=lease_options(settings)) as connection:
@@ -38,15 +41,20 @@ def end_holder(settings: PostgresqlSettings, holder: str) -> None:
 
 
 def _end(connection: psycopg.Connection, holder: str) -> None:
-    until = time.monotonic() + SETTLES_SECONDS
+    began = time.monotonic()
     while True:
         found = connection.execute(query("agent_sessions"), {"key": LEASE_KEY, "moving": MOVING}).fetchall()
         if any(has_lease and holder not in name for _, name, _, has_lease in found):
             return
-        at_work = [pid for pid, _, active, has_lease in found if active and not has_lease]
-        for pid, _, active, has_lease in found:
-            if has_lease or not active:
-                connection.execute(query("end_session"), {"pid": pid})
-        if not found or (len(at_work) == len(found) and time.monotonic() >= until):
+        to_end = [pid for pid, _, active, has_lease in found if has_lease or not active]
+        for pid in to_end:
+            connection.execute(query("end_session"), {"pid": pid})
+        waited = time.monotonic() - began
+        if not found or (not to_end and waited >= SETTLES_SECONDS):
             return
+        if waited >= ENDS_SECONDS:
+            raise LeaseHeld(
+                f"the sessions {to_end} of the agent before do not end",
+                advice="They are ended again at the next turn; look at them in pg_stat_activity.",
+            )
         time.sleep(LOOK_EVERY_SECONDS)

@@ -13,7 +13,7 @@ from sqlalchemy import delete, select
 
 from agent.ledger.file.codec import decode_arrays, encode_arrays
 from agent.ledger.file.schema import statements
-from agent.ledger.spool import Samples
+from agent.ledger.measured.spool import Samples
 from agent.ledger.store.database import Database
 from agent.model.statements import StatementInterval
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy import delete, select
 
 from agent.ledger.file.schema import work
-from agent.ledger.spool import Samples
+from agent.ledger.measured.spool import Samples
 from agent.ledger.store.database import Database
 from connectors.model import DatabaseDemand
 from policies.demand.workload import DatedWork

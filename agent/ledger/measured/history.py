@@ -20,8 +20,8 @@ from agent.ledger.file.instants import EPOCH, instant
 from agent.ledger.file.reading import where
 from agent.ledger.file.schema import history
 from agent.ledger.file.transaction import Transaction
+from agent.ledger.measured.spool import Samples
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings
-from agent.ledger.spool import Samples
 from agent.ledger.store.database import Database
 from connectors.model import I64
 

@@ -1,0 +1,1 @@
+"""What agents have measured, by interval; a file keeps it while a server is away."""
