@@ -78,16 +78,16 @@ def share_budget(members: Sequence[PoolMember], budget: int) -> SharedPool:
     Raises:
         PoolTooSmall: it does not hold what is pinned to the fastest tiers.
     """
-    return _shared(members, [member.curve for member in members], budget)
+    return _share(members, [member.curve for member in members], budget)
 
 
 def share_more(members: Sequence[PoolMember], more: int) -> SharedPool:
     """Share so many bytes beyond what each has now, which it keeps."""
     curves = [member.from_present() for member in members]
-    return _shared(members, curves, more + sum(int(curve.bytes[0]) for curve in curves))
+    return _share(members, curves, more + sum(int(curve.bytes[0]) for curve in curves))
 
 
-def _shared(members: Sequence[PoolMember], curves: Sequence[SizeCurve], budget: int) -> SharedPool:
+def _share(members: Sequence[PoolMember], curves: Sequence[SizeCurve], budget: int) -> SharedPool:
     plan = share_pool(curves, budget)
     shares = [
         Share(

@@ -127,7 +127,7 @@ class Daemon:
             for watch in self._watches.values():
                 try:
                     claim(watch)
-                    with self._kept(watch):
+                    with self._renew_lease(watch):
                         self._jobs.everything(watch)
                 except HotplaceError as error:
                     failures.append(error)
@@ -139,7 +139,7 @@ class Daemon:
         if failures:
             raise failures[0]
 
-    def _kept(self, watch: Watch) -> AbstractContextManager[None]:
+    def _renew_lease(self, watch: Watch) -> AbstractContextManager[None]:
         """Within, the lease of a watch is renewed."""
         if not self._ledger.leases.run_out:
             return nullcontext()

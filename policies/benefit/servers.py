@@ -19,7 +19,7 @@ import numpy as np
 
 from connectors.model import F64, Bools
 from policies.model.settings import ONE_SERVER, Servers
-from policies.storage.queueing import queued
+from policies.storage.queueing import services_ahead
 from policies.storage.stations import Stations, columns, queue_of
 
 FIGURES = 4  # of each bin
@@ -105,7 +105,7 @@ def _stretch(found: F64, striped: bool) -> F64:
     shares, powers = columns([queue_of(float(count), striped) for count in COUNTS])
     # What an arrival finds leaves itself out already, so found is 1 here.
     busy = Stations(COUNTS, shares, powers).utilisation(found[:, np.newaxis], 1.0)
-    return np.asarray(1 + queued(shares, powers, busy), dtype=np.float64).T
+    return np.asarray(1 + services_ahead(shares, powers, busy), dtype=np.float64).T
 
 
 def _quantiles(likely: dict[bool, F64]) -> tuple[float, float, float]:

@@ -30,7 +30,7 @@ class Queue:
     share: float = 1.0  # w
     power: float = 1.0  # k
 
-    def waited(self, busy: float) -> float:
+    def services_ahead(self, busy: float) -> float:
         """At that utilisation, below 1."""
         return float(self.share * busy**self.power / (1.0 - busy))
 
@@ -38,8 +38,8 @@ class Queue:
 ONE_SERVER = Queue()
 
 
-def queued(share: F64, power: F64, busy: F64) -> F64:
-    """``Queue.waited`` of many; inf where a server has no time left."""
+def services_ahead(share: F64, power: F64, busy: F64) -> F64:
+    """``Queue.services_ahead`` of many; inf where a server has no time left."""
     return np.where(busy < 1, share * np.minimum(busy, 1) ** power / np.maximum(1 - busy, LEAST_FREE), np.inf)
 
 
@@ -54,12 +54,12 @@ def utilisation(read_seconds: float, idle_seconds: float, queue: Queue = ONE_SER
     if idle_seconds <= 0 or read_seconds <= idle_seconds:
         return 0.0
     found = read_seconds / idle_seconds - 1.0
-    if found >= queue.waited(MOST_BUSY):
+    if found >= queue.services_ahead(MOST_BUSY):
         return MOST_BUSY
     low, high = 0.0, MOST_BUSY
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if queue.waited(middle) < found else (low, middle)
+        low, high = (middle, high) if queue.services_ahead(middle) < found else (low, middle)
     return low
 
 
@@ -72,7 +72,7 @@ def change_ratio(read_seconds: float, idle_seconds: float, left: float, queue: Q
     if left < 0:
         raise ValueError(f"{left} of the I/Os cannot be left")
     busy = utilisation(read_seconds, idle_seconds, queue)
-    now, then = (1.0 + queue.waited(each) for each in (busy, min(MOST_BUSY, busy * left)))
+    now, then = (1.0 + queue.services_ahead(each) for each in (busy, min(MOST_BUSY, busy * left)))
     return then / now
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from connectors.model import F64
 from policies.model.settings import QUEUED_SECONDS, Servers, Tier
-from policies.storage.queueing import HALVINGS, Queue, queued
+from policies.storage.queueing import HALVINGS, Queue, services_ahead
 
 # Parts of the way from one queue a server to one for all, where it is not known which: of w's logarithm, and of k.
 UNKNOWN_SHARE, UNKNOWN_POWER = 0.5, 0.25
@@ -56,7 +56,7 @@ class Stations:
         high = np.minimum(waiting / most, 1 / found if found else np.inf) + low
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            less = middle * most * (1 + queued(self.share, self.power, middle * found)) < waiting
+            less = middle * most * (1 + services_ahead(self.share, self.power, middle * found)) < waiting
             low, high = np.where(less, middle, low), np.where(less, high, middle)
         return np.where(several, low, 0.0)
 
@@ -73,7 +73,7 @@ class Stations:
             found: b, share of the sessions at a tier that an arrival finds there.
         """
         share, power = self.share[:, np.newaxis], self.power[:, np.newaxis]
-        return np.asarray(1 + queued(share, power, busy * found), dtype=np.float64)
+        return np.asarray(1 + services_ahead(share, power, busy * found), dtype=np.float64)
 
     def queue(self, tier: int) -> Queue:
         """Of one tier."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agent.cli.fleet.pages import begin_of, listed, say_rest, selection_of, shown
+from agent.cli.fleet.pages import begin_of, document_rows, first_rows, say_rest, selection_of
 from agent.cli.session import Session
 from agent.fleet.reading import read_outcomes
 from agent.fleet.worth import measured_saved_per_hour
@@ -25,13 +25,13 @@ def show_outcomes(session: Session, engine: str, since: str, limit: int | None) 
     begin = begin_of(session, since)
     rows = read_outcomes(session.ledger, selection_of(session, engine), begin)
     if rows:
-        here = shown(rows, limit)
+        here = first_rows(rows, limit)
         session.out.table(COLUMNS, [_cells(row) for row in here])
         say_rest(session, len(rows), len(here), "outcomes")
         session.out.line("predicted, measured: sessions that no longer wait, on average")
     else:
         session.out.line(f"nothing was measured in any such database since {format_when(begin)}")
-    session.out.document({"since": begin, "outcomes": [_document(row) for row in listed(rows, limit)]})
+    session.out.document({"since": begin, "outcomes": [_document(row) for row in document_rows(rows, limit)]})
 
 
 def _cells(row: OutcomeRow) -> tuple[str, ...]:

@@ -32,13 +32,13 @@ def begin_of(session: Session, since: str) -> datetime:
     return session.clock.now() - timedelta(seconds=parse_option(parse_seconds, since, "--since"))
 
 
-def shown(rows: Sequence[_V], limit: int | None) -> Sequence[_V]:
+def first_rows(rows: Sequence[_V], limit: int | None) -> Sequence[_V]:
     """The rows that fit a screen, or as many as were asked for."""
     most = limit or max(FEWEST, shutil.get_terminal_size().lines - AROUND)
     return rows[:most]
 
 
-def listed(rows: Sequence[_V], limit: int | None) -> Sequence[_V]:
+def document_rows(rows: Sequence[_V], limit: int | None) -> Sequence[_V]:
     """The rows of the JSON document: all of them, unless a limit was given."""
     return rows if limit is None else rows[:limit]
 

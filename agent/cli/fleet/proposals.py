@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from agent.cli.fleet.pages import listed, say_rest, selection_of, shown
+from agent.cli.fleet.pages import document_rows, first_rows, say_rest, selection_of
 from agent.cli.session import Session
 from agent.fleet.reading import read_proposals
 from agent.fleet.worth import ProposalHead
@@ -33,7 +33,7 @@ def show_proposals(
     saved = math.fsum(head.saved_per_hour for head in undecided)
     if heads:
         session.out.line(f"{len(undecided)} proposals wait for a decision, worth {format_wait(saved)}", style="bold")
-        rows = shown(heads, limit)
+        rows = first_rows(heads, limit)
         session.out.table(COLUMNS, [_cells(head) for head in rows])
         say_rest(session, len(heads), len(rows), "proposals")
         session.out.line("saves: sessions that no longer wait, on average; hotplace fleet approve ID ID ... decides")
@@ -43,7 +43,7 @@ def show_proposals(
         {
             "undecided": len(undecided),
             "undecided_wait_saved_per_hour_seconds": saved,
-            "proposals": [head_document(head) for head in listed(heads, limit)],
+            "proposals": [head_document(head) for head in document_rows(heads, limit)],
         }
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.cli.fleet.pages import begin_of, listed, say_rest, selection_of, shown
+from agent.cli.fleet.pages import begin_of, document_rows, first_rows, say_rest, selection_of
 from agent.cli.session import Session
 from agent.fleet.reading import read_summaries
 from agent.fleet.summary import DatabaseSummary, total_of
@@ -32,7 +32,7 @@ def show_report(session: Session, engine: str, since: str, limit: int | None) ->
             "since": begin,
             "until": session.clock.now(),
             "total": _document(total),
-            "databases": [{"database": each.database, **_document(each)} for each in listed(found, limit)],
+            "databases": [{"database": each.database, **_document(each)} for each in document_rows(found, limit)],
         }
     )
 
@@ -43,7 +43,7 @@ def _print(
     session.out.line(f"{len(found)} databases {since}", style="bold")
     session.out.facts(
         [
-            ("proposals", f"{total.proposals.total()}, {_approved(total)} of them approved"),
+            ("proposals", f"{total.proposals.total()}, {_count_approved(total)} of them approved"),
             ("approved bytes", format_bytes(total.approved_bytes)),
             ("moves", f"{total.moved} carried out, {total.not_moved} not"),
             ("outcomes", _verdicts(total) or "none yet"),
@@ -51,12 +51,12 @@ def _print(
         ]
     )
     if found:
-        rows = shown(found, limit)
+        rows = first_rows(found, limit)
         session.out.table(COLUMNS, [_cells(each) for each in rows])
         say_rest(session, len(found), len(rows), "databases")
 
 
-def _approved(summary: DatabaseSummary) -> int:
+def _count_approved(summary: DatabaseSummary) -> int:
     return sum(summary.proposals[state] for state in (ProposalState.APPROVED, ProposalState.FINISHED))
 
 
@@ -66,7 +66,7 @@ def _verdicts(summary: DatabaseSummary) -> str:
 
 def _cells(each: DatabaseSummary) -> tuple[str, ...]:
     return (
-        each.database, str(each.proposals.total()), str(_approved(each)), str(each.moved), str(each.not_moved),
+        each.database, str(each.proposals.total()), str(_count_approved(each)), str(each.moved), str(each.not_moved),
         _verdicts(each), format_sessions(each.saved_per_hour),
     )  # fmt: skip
 

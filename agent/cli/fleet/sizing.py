@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from agent.cli.fleet.pages import listed, say_rest, shown
+from agent.cli.fleet.pages import document_rows, first_rows, say_rest
 from agent.cli.options import parse_option
 from agent.cli.session import Session
 from agent.fleet.pools import PoolMember, Share, SharedPool, members_of, share_budget, share_more
@@ -88,7 +88,7 @@ def _share(pool: _Pool, more: int | None) -> SharedPool:
 def _print(session: Session, pool: _Pool, found: SharedPool, limit: int | None) -> None:
     out, plan = session.out, found.plan
     out.line(f"{pool.name}: {format_bytes(found.budget_bytes)} for {len(pool.members)} databases", style="bold")
-    rows = shown([share for share in found.shares if share.bytes != share.member.present_bytes], limit)
+    rows = first_rows([share for share in found.shares if share.bytes != share.member.present_bytes], limit)
     out.table(COLUMNS, [_cells(share) for share in rows])
     say_rest(session, len(found.shares), len(rows), "databases")
     out.line(f"would save {format_wait(found.gained_per_hour)} more than the present sizes at their best")
@@ -128,6 +128,6 @@ def _document(pool: _Pool, found: SharedPool, limit: int | None) -> dict[str, An
                 "wait_saved_now_per_hour_seconds": share.saved_now_per_hour,
                 "wait_saved_per_hour_seconds": share.saved_per_hour,
             }
-            for share in listed(found.shares, limit)
+            for share in document_rows(found.shares, limit)
         ],
     }

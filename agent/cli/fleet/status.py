@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from agent.cli.fleet.pages import listed, say_rest, selection_of, shown
+from agent.cli.fleet.pages import document_rows, first_rows, say_rest, selection_of
 from agent.cli.session import Session
 from agent.fleet.reading import read_standings
 from agent.fleet.standing import Heartbeat, Need, Standing, count_heartbeats
@@ -31,7 +31,7 @@ def show_status(session: Session, engine: str, state: Heartbeat | None, limit: i
         {
             "at": now,
             "totals": _totals(found),
-            "databases": [_document(each) for each in listed(found, limit)],
+            "databases": [_document(each) for each in document_rows(found, limit)],
         }
     )
 
@@ -42,7 +42,7 @@ def _print(session: Session, found: Sequence[Standing], limit: int | None) -> No
         return
     session.out.line(_headline(found), style="bold")
     urgent = [each for each in found if each.needs is not Need.NOTHING]
-    rows = shown(found if limit is not None else urgent, limit)
+    rows = first_rows(found if limit is not None else urgent, limit)
     if rows:
         session.out.table(COLUMNS, [_cells(each) for each in rows])
     if limit is None:

@@ -43,7 +43,7 @@ def split(
     propose: ProposeOption = False,
 ) -> None:
     """Split a table into a cold part that stays and one where new rows are born, with the exact statements."""
-    seen = None if column and border else _seen(session, unit, column, border)
+    seen = None if column and border else _find_seen(session, unit, column, border)
     asked = Border(column=str(column), value=str(border)) if seen is None else seen.border
     watch = session.watch()
     try:
@@ -64,7 +64,7 @@ def split(
     session.out.document(_document(session, found, seen, stored, propose=propose))
 
 
-def _seen(session: Session, unit: str, column: str | None, border: str | None) -> SeenBorder:
+def _find_seen(session: Session, unit: str, column: str | None, border: str | None) -> SeenBorder:
     """The border that looks found, where none was given.
 
     Raises:

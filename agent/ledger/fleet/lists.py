@@ -84,7 +84,7 @@ class Lists:
         self._proposals.expire_due()
         with self._database.read() as reading:
             listed = _list_of(reading, _decidable(reading, numbers), canaries, conditions)
-            return listed, list(dict.fromkeys(given.who for given in _given(reading, listed)))
+            return listed, list(dict.fromkeys(given.who for given in _signatures(reading, listed)))
 
     def approve(
         self,
@@ -279,7 +279,7 @@ def _given_for_member(reading: Reading, member: ListedApproval) -> list[Given]:
     return [given for given in given_for(reading, document) if given.document == document]
 
 
-def _given(reading: Reading, listed: ApprovalList) -> list[Given]:
+def _signatures(reading: Reading, listed: ApprovalList) -> list[Given]:
     """The signatures over just this list."""
     return [given for given in _given_for_member(reading, listed.members[0]) if given.signed == listed]
 

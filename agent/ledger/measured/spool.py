@@ -72,7 +72,7 @@ class Spool:
         with self._own_errors():
             self._file.execute(
                 'INSERT INTO spool ("table", "database", "values") VALUES (?, ?, ?)',
-                (table, values["database"], _packed(values)),
+                (table, values["database"], _pack(values)),
             )
             while self._bytes() > self._most_bytes:
                 oldest = "DELETE FROM spool WHERE number IN (SELECT number FROM spool ORDER BY number LIMIT 100)"
@@ -82,7 +82,7 @@ class Spool:
         """The rows that are to go to the server next."""
         query = f'SELECT number, "table", "values" FROM spool ORDER BY number LIMIT {AT_ONCE}'  # noqa: S608  # our own
         with self._own_errors():
-            return [_Waiting(number, table, _unpacked(text)) for number, table, text in self._file.execute(query)]
+            return [_Waiting(number, table, _unpack(text)) for number, table, text in self._file.execute(query)]
 
     def forget(self, until: int) -> None:
         """Remove the rows up to that number."""
@@ -206,7 +206,7 @@ class Samples:
         return lost
 
 
-def _packed(values: Mapping[str, Any]) -> str:
+def _pack(values: Mapping[str, Any]) -> str:
     return json.dumps({name: _plain(value) for name, value in values.items()})
 
 
@@ -216,6 +216,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  # JSON values
     return {"bytes": b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
-def _unpacked(text: str) -> dict[str, Any]:
+def _unpack(text: str) -> dict[str, Any]:
     found = json.loads(text)
     return {name: b64decode(value["bytes"]) if isinstance(value, dict) else value for name, value in found.items()}

@@ -37,14 +37,14 @@ def grants_script(schema: str, teams: Mapping[str, Sequence[str]]) -> str:
         teams: databases by team; none: one team that owns all.
     """
     chosen = teams or {f"{schema}_all": [EVERY]}
-    parts = [_filled("grants.sql", schema=schema)]
+    parts = [_fill("grants.sql", schema=schema)]
     parts += [_of_team(schema, team, databases) for team, databases in chosen.items()]
     return "\n".join([*parts, *_next_steps(schema, next(iter(chosen)))])
 
 
 def _of_team(schema: str, team: str, databases: Sequence[str]) -> str:
     names = ", ".join(map(_text, databases))
-    return _filled("team.sql", schema=schema, team=_identifier(team), team_text=_text(team), databases=names)
+    return _fill("team.sql", schema=schema, team=_identifier(team), team_text=_text(team), databases=names)
 
 
 def _next_steps(schema: str, team: str) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _next_steps(schema: str, team: str) -> Iterator[str]:
     yield "-- Limit how many sessions a person's login may have: ALTER ROLE ... CONNECTION LIMIT 5;\n"
 
 
-def _filled(name: str, **values: str) -> str:
+def _fill(name: str, **values: str) -> str:
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)

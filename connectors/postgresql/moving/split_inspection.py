@@ -51,19 +51,19 @@ def inspect_split(session: ReadSession, route: Route, settings: PostgresqlSettin
     plain = state.kind == PLAIN and state.oid == _oid(operation)
     if operation.name == REJOIN_STEP:
         home = Home.SOURCE if split else Home.TARGET if plain else _other(state)
-        return _found(route, home, running=running, size=state.hot_bytes if split else 0)
+        return _inspection(route, home, running=running, size=state.hot_bytes if split else 0)
     home = Home.TARGET if split else Home.SOURCE if plain else _other(state)
     if home is Home.SOURCE and state.checked:
         # The constraint refuses rows from the border on: it goes before anything else, a next try makes it again.
         remnants = tuple(Remnant(space=route.bundle.space, size_bytes=0) for _ in route.tidy_steps)
         left = () if running else route.tidy_steps
-        return _found(route, home, running=running, leftovers=left, remnants=remnants[: len(left)])
+        return _inspection(route, home, running=running, leftovers=left, remnants=remnants[: len(left)])
     if home is Home.SOURCE and not running:
         return _before(session, route, operation, settings)
-    return _found(route, home, running=running, size=route.bundle.size_bytes)
+    return _inspection(route, home, running=running, size=route.bundle.size_bytes)
 
 
-def _found(
+def _inspection(
     route: Route, home: Home, *, running: bool, size: int = 0, leftovers: tuple[Step, ...] = (),
     remnants: tuple[Remnant, ...] = (),
 ) -> Inspection:  # fmt: skip
@@ -97,7 +97,7 @@ def _before(session: ReadSession, route: Route, operation: Operation, settings: 
     table = read_table(session, route.bundle.key)
     column = None if table is None else column_of(table, operation.text("column"))
     if table is None or column is None:
-        return _found(route, Home.SOURCE, running=False)
+        return _inspection(route, Home.SOURCE, running=False)
     if refusal := refuse_rights(session, route):
         return _unless(refusal, route)
     border = read_border(session, column, operation.text("border"))
@@ -111,4 +111,4 @@ def _before(session: ReadSession, route: Route, operation: Operation, settings: 
 def _unless(refusal: NoRoute | None, route: Route, *, size: int = 0) -> Inspection:
     if refusal is not None:
         return Inspection(home=Home.ELSEWHERE, sentence=refusal.sentence, size_bytes=0, on_disk=None)
-    return _found(route, Home.SOURCE, running=False, size=size)
+    return _inspection(route, Home.SOURCE, running=False, size=size)

@@ -198,20 +198,20 @@ def _steps(plan: SplitPlan, settings: PostgresqlSettings) -> tuple[tuple[Step, .
     back = ((rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),)
     if plan.moves_rows:
         what = f"move rows of {name} from the border on to a part in {space}, and read the rest"
-        return _made(plan, ((switch(plan), what, MOVE_STEP, settings.split_lock_limit),), back, ())
+        return _steps_of(plan, ((switch(plan), what, MOVE_STEP, settings.split_lock_limit),), back, ())
     there = (
         (add_check(plan), f"refuse new rows of {name} from the border on", CHECK_STEP, SWITCH_SECONDS),
         (validate_check(plan), f"read {name} once: no row is beyond the border", VALIDATE_STEP, settings.move_timeout),
         (switch(plan), f"put a partitioned {name} in its place, with a part in {space}", SWITCH_STEP, SWITCH_SECONDS),
     )  # fmt: skip
     tidy = ((drop_check(plan), f"let {name} take all rows again", DROP_CHECK_STEP, SWITCH_SECONDS),)
-    return _made(plan, there, back, tidy)
+    return _steps_of(plan, there, back, tidy)
 
 
 _Statement = tuple[str, str, str, float]  # text, purpose, operation, seconds that it may take
 
 
-def _made(plan: SplitPlan, *parts: tuple[_Statement, ...]) -> tuple[tuple[Step, ...], ...]:
+def _steps_of(plan: SplitPlan, *parts: tuple[_Statement, ...]) -> tuple[tuple[Step, ...], ...]:
     """Steps of the way there, of the way back, and of what tidies up."""
     tag = _tag(statement for part in parts for statement, *_ in part)
     operands = _operands(plan)

@@ -36,8 +36,8 @@ def test_servers_that_share_a_queue_are_busier_by_the_same_reads() -> None:
     busy = utilisation(0.015, 0.010, four)
     assert utilisation(0.015, 0.010) == pytest.approx(1 / 3)
     assert busy == pytest.approx(0.74, abs=0.01)
-    assert four.waited(busy) == pytest.approx(0.5)
-    assert change_ratio(0.015, 0.010, 0.5, four) == pytest.approx((1 + four.waited(busy / 2)) / 1.5)
+    assert four.services_ahead(busy) == pytest.approx(0.5)
+    assert change_ratio(0.015, 0.010, 0.5, four) == pytest.approx((1 + four.services_ahead(busy / 2)) / 1.5)
 
 
 @pytest.mark.parametrize("servers", [1, 2, 4, 8, 20, 48, 96])
@@ -51,7 +51,7 @@ def test_a_shared_queue_is_as_long_as_erlang_says(servers: int, busy: float) -> 
     blocked = 1.0 / none
     waits = blocked / (1.0 - busy * (1.0 - blocked))  # Erlang C
     exact = waits / (servers * (1.0 - busy))
-    assert queue_of(servers, striped=False).waited(busy) == pytest.approx(exact, rel=0.1, abs=0.03)
+    assert queue_of(servers, striped=False).services_ahead(busy) == pytest.approx(exact, rel=0.1, abs=0.03)
 
 
 @given(st.floats(1e-4, 1.0), st.floats(1e-4, 1.0), st.floats(0.0, 1.0), st.floats(0.0, 1e4))
