@@ -38,7 +38,7 @@ NOT_MOVED = frozenset({MoveState.FAILED, MoveState.SKIPPED})
 def summaries(
     heads: Iterable[ProposalHead], moves: Mapping[str, Mapping[MoveState, int]], outcomes: Iterable[OutcomeRow]
 ) -> list[DatabaseSummary]:
-    """One line for each database of which something is told, what hurt first, then what saved most.
+    """One line for each database with an outcome, what hurt first, then what saved most.
 
     Args:
         heads: of the proposals of the time.

@@ -1,11 +1,11 @@
 """Leases: which process may act on a database, with a token that every write about a move carries.
 
 Each holder gets a token larger than those before. A write about a move checks within its own transaction that its token
-is still the newest, under a lock (``FOR SHARE``) that whoever takes the lease waits for: what an agent had checked
+is still the newest, under a lock (``FOR SHARE``) that the next holder waits for: what an agent had checked
 before it was frozen, or cut off from the ledger, counts for nothing once another one has taken over. A statement is
 sent after its intent only, so neither is a statement.
 
-On a server a lease ends by itself when it is not renewed for a while, by the clock of the server and no other. On a
+On a server a lease ends when it is not renewed for a while, by the clock of the server and no other. On a
 file it lasts until another process of the machine takes it, which does so once the engine has given it its own lock.
 """
 
@@ -45,7 +45,7 @@ class LeaseRow:
     def is_in_force(self) -> bool:
         """Whether no other process may take it."""
         # A lease that ends later than it lasts was written before the clock of the server was set back, or by a server
-        # that another one has replaced: whoever lives renews it, and the dead would else hold it for hours.
+        # that another one has replaced: an agent that lives renews it, and a dead one would else hold it for hours.
         return self.session != NOT_HELD and 0 < self.left_seconds <= self.seconds
 
     @property
@@ -159,7 +159,7 @@ class Leases:
             )
 
     def _row(self, transaction: Transaction, database: str, *, lock: str) -> LeaseRow | None:
-        locking = f"FOR {lock}" if self.run_out else ""  # whoever writes a file is alone
+        locking = f"FOR {lock}" if self.run_out else ""  # the writer of a file is alone
         row = transaction.first(_LEASE, where("database = ?", database), then=locking)
         # The clock after the lock: a wait for it may have taken longer than the lease lasts.
         return None if row is None else _lease_row(row, self._database.now(transaction))

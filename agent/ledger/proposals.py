@@ -356,7 +356,7 @@ def _only_proposal(rows: Collection[MoveRow]) -> int:
 
 
 def require_name(who: str, origin: str) -> None:
-    """Refuse a decision of nobody in particular."""
+    """Refuse a decision without a name."""
     if not who.strip() or not origin.strip():
         raise ValueError(f"a decision names who ({who!r}) and from where ({origin!r})")
 

@@ -79,7 +79,7 @@ class Notifier:
         if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
             try:
                 self._ledger.state.save_document(ALL_DATABASES, NOTICES, outbox_document(outbox))
-            except LedgerUnreachable as error:  # that it is away is what people are to be told
+            except LedgerUnreachable as error:  # people are to know that it is away
                 log.warning("notices are kept in memory alone", error=str(error))
 
 

@@ -260,7 +260,7 @@ class Sampler:
         """Within, what a server's ledger cannot take now is left out, and the sample counts all the same."""
         try:
             yield
-        except AWAY:  # whoever calls stores more after a sample, and says so
+        except AWAY:  # the caller stores more after a sample, and says so
             # A file is on this machine: where it cannot be written, a person has to know before anything is learned.
             if not self._ledger.is_shared or self._catalog is None:
                 raise

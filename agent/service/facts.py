@@ -17,7 +17,7 @@ from agent.service.snapshot import Snapshot
 def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: datetime) -> Facts:
     """Everything about one database that may be worth a notice; without the ledger, what the snapshot tells alone."""
     since_then: tuple[tuple[Ended, ...], tuple[Hurt, ...], tuple[ClosedRule, ...]] = ((), (), ())
-    # Told once the ledger is there again, if that is within the time for which ends are news.
+    # Sent once the ledger is there again, if that is within the time for which ends are news.
     with suppress(*AWAY):
         name = snapshot.database
         since_then = ended_moves(ledger, name, now), hurt_proposals(ledger, name, now), closed_rules(ledger, name, now)

@@ -64,7 +64,7 @@ class Leasing:
             LedgerError: the ledger did not answer.
         """
         with self._taking:
-            # What was lost too, by what a write has met meanwhile: renewing says so to whoever asks.
+            # What was lost too, by what a write has met meanwhile: renewing says so to the caller.
             if not self._leases.was_taken(self._database):
                 return
             self._leases.renew(self._database)

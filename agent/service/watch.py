@@ -127,7 +127,7 @@ class Watch:
         return self.snapshot.stands_by
 
     def stand_by(self) -> None:
-        """Sample and plan nothing more, and act no more: what is under way ends by itself."""
+        """Sample and plan nothing more, and act no more: what is under way ends."""
         self.snapshot.stands_by = True
 
     def take_over(self) -> None:

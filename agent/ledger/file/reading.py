@@ -81,7 +81,7 @@ class Dialect(Protocol):
         ...
 
     def like_file_name(self, column: str, pattern: str) -> Condition:
-        """Whether a column matches a pattern with ``*``, ``?`` and ``[...]``, upper and lower case told apart."""
+        """Whether a column matches a pattern with ``*``, ``?`` and ``[...]``, case-sensitive."""
         ...
 
     def sight(self, reading: Reading) -> Sight:

@@ -39,7 +39,7 @@ class AgentRow:
 class Overview:
     """All databases of the ledger, whether this machine's configuration names them or not.
 
-    ``pattern`` is a database's name with ``*``, ``?`` and ``[...]`` as in file names, upper and lower case told apart.
+    ``pattern`` is a database's name with ``*``, ``?`` and ``[...]`` as in file names, case-sensitive.
     """
 
     def __init__(self, database: Database) -> None:

@@ -31,6 +31,6 @@ def find_full_log(session: ReadSession, key: str, most_mib: int | None, *, login
     try:
         ((held,),) = session.rows(query("wal"), doing="looking at the write-ahead log")
     except PrivilegeMissing:
-        # A limit that nobody watches would be believed in.
+        # A limit that is not watched would be believed in.
         return f"what pg_wal holds may not be seen ({key}: {most_mib}): GRANT pg_monitor TO {login};"
     return f"pg_wal holds {format_bytes(held)} ({key}: {most_mib})" if held > most_mib * MIB else ""
