@@ -57,7 +57,7 @@ def measured_saved_per_hour(row: OutcomeRow) -> float:
     the measured share is taken.
     """
     outcome = row.outcome
-    if not outcome.measured or not outcome.predicted_saved_ratio:
+    if not (outcome.measured and abs(outcome.predicted_saved_ratio) > 0):  # NaN: nothing was predicted
         return math.nan
     return outcome.predicted_wait_saved_per_hour / outcome.predicted_saved_ratio * outcome.saved_ratio
 

@@ -29,7 +29,7 @@ class Outcome:
     verdict: OutcomeVerdict
     measured: bool  # False: the figures below are no evidence
     predicted_wait_saved_per_hour: float  # seconds per hour, as the proposal promised
-    predicted_saved_ratio: float  # the same as a share of the wait before; NaN: an undo, for which nothing is predicted
+    predicted_saved_ratio: float  # the same as a share of the wait before; NaN: nothing was predicted
     wait_per_transaction_before: float  # seconds
     wait_per_transaction_after: float
     transactions_per_second_before: float

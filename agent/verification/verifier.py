@@ -136,10 +136,13 @@ def what_it_rests_on(effect: Effect, joint_share: float) -> str:
 
 
 def _predicted(ran: Proposal) -> float:
-    """Share of the wait that was to be saved; NaN for an undo: the plan's word turned round is no prediction."""
-    if ran.is_undo:
+    """Share of the wait that was to be saved; NaN where no policy weighed it, and for an undo.
+
+    The plan's word turned round is no prediction.
+    """
+    if ran.is_undo or not ran.wait_per_hour:
         return math.nan
-    return ran.wait_saved_per_hour / ran.wait_per_hour if ran.wait_per_hour else 0.0
+    return ran.wait_saved_per_hour / ran.wait_per_hour
 
 
 def _not_measured(before: DatabaseDemand, after: DatabaseDemand, window_seconds: float) -> str:
@@ -189,4 +192,7 @@ def _sentence(
         went = (
             f"{verdict}: read wait for the same work {effect.change:+.0%} ({low:+.0%} to {high:+.0%}); plainly, {plain}"
         )
-    return f"undo {went}" if ran.is_undo else f"{went}; predicted {-_predicted(ran) or 0.0:+.0%}{some}"
+    if ran.is_undo:
+        return f"undo {went}"
+    predicted = _predicted(ran)
+    return f"{went}; nothing was predicted" if math.isnan(predicted) else f"{went}; predicted {-predicted:+.0%}{some}"

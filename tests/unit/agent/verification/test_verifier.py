@@ -118,9 +118,11 @@ def test_too_little_gives_no_verdict(before: DatabaseDemand, after: DatabaseDema
 
 
 def test_a_proposal_that_predicts_nothing_is_no_division_by_zero() -> None:
-    """Pins may move what saves nothing."""
-    outcome = measure(a_proposal(wait_per_hour=0.0, wait_saved_per_hour=0.0), demand(40.0), demand(40.0), 60.0)
-    assert outcome.predicted_saved_ratio == 0.0
+    """What no policy weighed, as a split, is measured, and is no error of a prediction."""
+    unweighed = a_proposal(wait_per_hour=0.0, wait_saved_per_hour=0.0)
+    outcome = measure(unweighed, demand(40.0), demand(40.0), 60.0, effect=an_effect(-0.15))
+    assert math.isnan(outcome.predicted_saved_ratio)
+    assert outcome.sentence.endswith("; nothing was predicted")
     assert math.isfinite(outcome.wait_per_transaction_after)
 
 
