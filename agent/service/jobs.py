@@ -239,6 +239,7 @@ class Jobs:
         """
         if watch.stands_by:
             self._try_to_take_over(watch)
+            self._note_ledger(watch, None)  # it has answered, and no sample of a standby says so
             return
         try:
             watch.leasing.keep()

@@ -133,3 +133,34 @@ def test_an_agent_that_is_not_heard_of_is_no_silence(tmp_path: Path, minutes: in
         series("hotplace_fleet_databases", {"agent": "heard"}, "9x60"),
     ]
     assert verdict(tmp_path, given, "HotplaceFleetSilent", minutes, fires) == ""
+
+
+def figures_of(metric: str, values: str) -> list[Series]:
+    """A figure of one agent, and the same figure of an agent whose ledger answers."""
+    well = "1x60" if metric == "hotplace_ledger_up" else "0x60"
+    return [
+        series(metric, {**ONE, "database": "shop"}, values),
+        series(metric, {**OTHER, "database": "bank"}, well),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "fires"), [("1x10 0x50", True), ("1x10 0x3 1x50", False), ("1x10 0x16 1x40", False)]
+)
+def test_a_ledger_that_stays_away_raises_an_alert(tmp_path: Path, values: str, fires: bool) -> None:
+    """Of the agent that cannot reach it, after five minutes; not for a restart of the server, nor once it answers."""
+    away = [{**ONE, "database": "shop"}] if fires else []
+    given = figures_of("hotplace_ledger_up", values)
+    assert verdict(tmp_path, given, "HotplaceLedgerAway", 14, []) == ""
+    assert verdict(tmp_path, given, "HotplaceLedgerAway", 30, away) == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "fires"), [("0x5 1+1x60", True), ("0x5 7x60", True), ("0x5 1+1x20 0x40", False), ("0x60", False)]
+)
+def test_a_spool_that_does_not_empty_raises_an_alert(tmp_path: Path, values: str, fires: bool) -> None:
+    """After half an hour, while it grows and when it is full; one that was handed over raises none."""
+    behind = [{**ONE, "database": "shop"}] if fires else []
+    given = figures_of("hotplace_ledger_spooled_intervals", values)
+    assert verdict(tmp_path, given, "HotplaceSpoolGrows", 30, []) == ""
+    assert verdict(tmp_path, given, "HotplaceSpoolGrows", 45, behind) == ""

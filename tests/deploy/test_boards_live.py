@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from agent.fleet.metrics import FleetCollector
+from agent.fleet.reading import Selection, read_standings
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
 from agent.service.daemon import Daemon
@@ -37,6 +39,8 @@ def played(site: Site) -> Scrapes:
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
         registry = daemon._registry()
+        # Which one machine exposes for all, by `hotplace fleet metrics`.
+        registry.register(FleetCollector(lambda: read_standings(ledger, Selection(), site.clock.now())))
 
         def scrape() -> None:
             scrapes.scrape(registry, site.clock.now().timestamp())

@@ -192,7 +192,7 @@ def test_links_lead_to_the_runbook_and_name_alerts_that_exist() -> None:
 
 def limits() -> list[tuple[str, float]]:
     """Alerts that fire beyond a figure, and the figure; what is free there is filled here."""
-    found = [(rule["alert"], re.search(r"([<>]) ([\d.]+)$", rule["expr"])) for rule in rules()]
+    found = [(rule["alert"], re.search(r"([<>])=? ([\d.]+)$", rule["expr"])) for rule in rules()]
     return [(alert, float(at[2]) if at[1] == ">" else 1 - float(at[2])) for alert, at in found if at is not None]
 
 

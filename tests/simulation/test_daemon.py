@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent.config import load
-from agent.ledger import HistorySettings, Ledger
+from agent.ledger import HistorySettings, Ledger, LedgerUnreachable
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
@@ -107,6 +107,25 @@ def test_a_database_that_is_down_is_told(site: Site, monkeypatch: pytest.MonkeyP
         stored = ledger.state.load_document("sim", STATUS)
         assert stored is not None
         assert stored[1]["error"] is None
+
+
+def test_a_standby_knows_that_the_ledger_answers_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It never samples, so its renewals alone see the ledger go and come; else its alert would fire for ever."""
+
+    def away(*_: object) -> None:
+        raise LedgerUnreachable("the server of the ledger is down")
+
+    with site.agent() as (watch, ledger):
+        jobs = Jobs(ledger, site.clock, HistorySettings())
+        watch.stand_by()
+        site.world.lease("another agent")
+        with monkeypatch.context() as patch:
+            patch.setattr(Watch, "take_over", away)
+            jobs.run_guarded(jobs.keep_lease, watch)
+            assert watch.snapshot.ledger_error == "the server of the ledger is down"
+        jobs.run_guarded(jobs.keep_lease, watch)
+        assert (watch.stands_by, watch.snapshot.ledger_error) == (True, "")
+        site.world.unlease()
 
 
 def test_a_clock_set_back_stops_nothing(site: Site) -> None:
