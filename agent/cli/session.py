@@ -140,8 +140,11 @@ class Session:
         part.ledger, part.clock = self.ledger, self.clock
         return part
 
-    def watch(self) -> Watch:
+    def watch(self, *, asks_mover: bool = False) -> Watch:
         """The database with nothing that could write: a dry run. The caller closes it.
+
+        Args:
+            asks_mover: with ``dry_run: false`` the account that moves is asked too, what it may and what it sees.
 
         While a daemon watches the database nothing of what this one learns or plans takes the place of what that knows.
         """
@@ -149,7 +152,8 @@ class Session:
         from agent.service.watch import Watch
 
         return Watch(
-            self.database, self.ledger, self.clock, level=Level.PROPOSE, dry_run=True, asked_by=actor().who,
+            self.database, self.ledger, self.clock, level=Level.PROPOSE,
+            dry_run=self.config.dry_run or not asks_mover, asked_by=actor().who,
             keeps=lambda: not self.daemon().alive,
         )  # fmt: skip
 

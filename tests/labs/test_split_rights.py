@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from contextlib import ExitStack
 
 import psycopg
@@ -93,6 +95,11 @@ def test_no_proposal_without_the_rights(place: Place, orders: psycopg.Connection
                "\n    move_connection: {user: split mover}", text)
     )  # fmt: skip
     border = Border(column="id", value="1805")
+    program = [sys.executable, "-m", "hotplace", "--config", str(place.path), "split", KEY]
+    command = subprocess.run(
+        [*program, "--column", "id", "--border", "1805", "--to", "fast"], capture_output=True, check=False
+    )
+    assert command.returncode == 0, command.stderr
     with place.agent() as (watch, _):
         assert isinstance(watch.split(KEY, border, "fast").answer, Route)
         orders.execute(TAKEN["INSERT on it"].encode())

@@ -45,7 +45,7 @@ def split(
     """Split a table into a cold part that stays and one where new rows are born, with the exact statements."""
     seen = None if column and border else _find_seen(session, unit, column, border)
     asked = Border(column=str(column), value=str(border)) if seen is None else seen.border
-    watch = session.watch()
+    watch = session.watch(asks_mover=True)
     try:
         found = watch.split(unit, asked, to_space)
         if isinstance(found.answer, NoRoute):
