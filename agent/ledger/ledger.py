@@ -194,6 +194,11 @@ class Ledger:
         return self.leases.run_out
 
     @property
+    def agent_name(self) -> str:
+        """The agent of this machine among those of a shared ledger, the same over restarts; "": on a file."""
+        return self.samples.spool_name  # a lease goes by the process, which a restart changes
+
+    @property
     def name(self) -> str:
         """The ledger in messages: its file, absolute, or user, host and schema."""
         return self._database.name

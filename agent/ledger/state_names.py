@@ -56,11 +56,16 @@ PROGRESS: Final = "progress"  # moves whose statements run, and how far they are
 WAITING_MOVES: Final = "waiting"  # number of an approved move -> why it has not begun
 LEFTOVERS: Final = "leftovers"  # list: objects that interrupted moves left, with the statements that remove them
 HALF_DONE: Final = "moves that wait with something begun"  # list of their numbers (agent.execution.half_done)
-NOTICES: Final = "notices"  # what people were told, and what waits to be sent, under ALL_DATABASES
+NOTICES: Final = "notices"  # what people were sent, and what waits, under ALL_DATABASES; on a server ``notices_of``
 STATEMENT_TEXTS: Final = "texts of statements"  # id -> text without literals, of those that outcomes list
 LEFT_WORSE: Final = "groups left worse"  # name of a group that ended halfway -> what is worse
 
 ALL_DATABASES: Final = ""  # in place of a database's name
+
+
+def notices_of(agent: str) -> str:
+    """Document: NOTICES of one agent of a shared ledger; that of the one agent of a file where it has no name."""
+    return f"{NOTICES} of {agent}" if agent else NOTICES
 
 
 def decision_of_proposal(number: int) -> str:

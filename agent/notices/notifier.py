@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from agent.config.notices import NoticeConfig
 from agent.ledger import Ledger, LedgerUnreachable, RuleState
-from agent.ledger.state_names import ALL_DATABASES, NOTICES
+from agent.ledger.state_names import ALL_DATABASES, NOTICES, notices_of
 from agent.logs import EventLog
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import NOT_REACHED
@@ -40,8 +40,14 @@ class Notifier:
         self._clock = clock
         self._channels = tuple(channels)
         self._send = sender
-        stored = ledger.state.load_document(ALL_DATABASES, NOTICES)
-        self._outbox = Outbox() if stored is None else read_outbox(stored[1])
+        self._document = notices_of(ledger.agent_name)
+        self._outbox = self._load()
+
+    def _load(self) -> Outbox:
+        """What the ledger keeps; from a ledger that was on a file it has come without an agent's name."""
+        state = self._ledger.state
+        stored = state.load_document(ALL_DATABASES, self._document) or state.load_document(ALL_DATABASES, NOTICES)
+        return Outbox() if stored is None else read_outbox(stored[1])
 
     def take_turn(self, facts: Iterable[Facts]) -> None:
         """Tell people what is new in some databases, and try again what could not be sent.
@@ -78,7 +84,7 @@ class Notifier:
         # What lasts is seen anew in every turn; kept for that alone, the ledger would be written to in each.
         if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
             try:
-                self._ledger.state.save_document(ALL_DATABASES, NOTICES, outbox_document(outbox))
+                self._ledger.state.save_document(ALL_DATABASES, self._document, outbox_document(outbox))
             except LedgerUnreachable as error:  # people are to know that it is away
                 log.warning("notices are kept in memory alone", error=str(error))
 

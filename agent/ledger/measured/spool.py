@@ -154,6 +154,11 @@ class Samples:
             self._spool.add(table, values)
             self._hand_over(self._spool)
 
+    @property
+    def spool_name(self) -> str:
+        """A word that the spool was given when it was made; "": there is none."""
+        return "" if self._spool is None else self._spool.name
+
     def waiting(self, database: str) -> int:
         """How many rows of a database are not on the server yet."""
         if self._spool is None:
