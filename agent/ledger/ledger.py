@@ -29,7 +29,7 @@ from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.state_changes import StateChanges
 from agent.ledger.store.database import Database
-from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database, upkeep_of
+from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, expiry_of, open_database, upkeep_of
 from connectors.base import Clock
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Ledger:
         """Demand by slot and interval."""
         from agent.ledger.measured.history import History
 
-        return History(self._database, self.samples)
+        return History(self._database, self.samples, expiry_of(self._database))
 
     @cached_property
     def work(self) -> WorkHistory:

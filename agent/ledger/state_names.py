@@ -52,6 +52,7 @@ STATUS: Final = "status"  # the daemon's process and state, for commands
 PLANNED: Final = "planned"  # null; the time at which it was stored is that of the daemon's last plan in its turn
 PLANNED_AFTER: Final = "planned after"  # seconds of watching at the daemon's last plan, in its turn or before it
 HISTORY_FOLDED: Final = "history folded"  # the same for the last fold of the history, under ALL_DATABASES
+HISTORY_KEPT: Final = "history kept"  # seconds, on a ledger on a server: server/partitions.sql reads it
 PROGRESS: Final = "progress"  # moves whose statements run, and how far they are
 WAITING_MOVES: Final = "waiting"  # number of an approved move -> why it has not begun
 LEFTOVERS: Final = "leftovers"  # list: objects that interrupted moves left, with the statements that remove them

@@ -113,8 +113,11 @@ def watched_site(divided: DividedLedger) -> Site:
 
 
 def tables(session: psycopg.Connection) -> list[str]:
-    """The tables of the ledger."""
-    found = session.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'hotplace' ORDER BY 1")
+    """The tables of the ledger; not the partitions of one, which are reached by it alone."""
+    found = session.execute(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'hotplace'::regnamespace AND relkind IN ('r', 'p') "
+        "AND NOT relispartition ORDER BY 1"
+    )
     return [name for (name,) in found]
 
 

@@ -78,10 +78,12 @@ def test_old_history_becomes_hourly_and_then_goes(ledger: Ledger) -> None:
     rows = list(ledger.history.read("shop", *ALL))
     assert [(row.resolution_seconds, row.seconds) for row in rows] == [(3600, 3600.0)] * 2
     assert _totals(ledger) == (counts, seconds)
-    report = ledger.history.fold(MADE_AT + 14 * DAY + timedelta(hours=1))
-    assert (report.dropped, report.folded) == (1, 0)
-    assert report.bytes_before > report.bytes_after == 0
-    assert ledger.history.fold(MADE_AT + 15 * DAY).dropped == 1
+    late = [ledger.history.fold(MADE_AT + 14 * DAY + timedelta(hours=1)), ledger.history.fold(MADE_AT + 22 * DAY)]
+    # A server drops whole weeks; one whose clock is behind these times (in a year) drops rows as a file does.
+    assert sum(report.dropped for report in late) == 2
+    assert all(report.bytes_before > report.bytes_after == 0 for report in late if report.dropped)
+    assert [report.folded for report in late] == [0, 0]
+    assert ledger.is_shared or [report.dropped for report in late] == [1, 1]
     assert list(ledger.history.read("shop", *ALL)) == []
 
 

@@ -22,6 +22,7 @@ from agent.ledger.file.opening import migrate
 from agent.ledger.file.reading import INSTANTS
 from agent.ledger.file.revisions import APPLICATION_ID, HEAD, REVISIONS, VERSION_TABLE
 from agent.ledger.file.schema import Moment, metadata
+from agent.ledger.server.roles import TEAMS
 from tests.ledger.conftest import file_under
 
 
@@ -47,7 +48,13 @@ def test_migrations_make_exactly_the_tables_of_a_new_ledger(ledger: Ledger, path
 def test_alembic_sees_nothing_left_to_migrate(ledger: Ledger) -> None:
     """Alembic's own comparison agrees."""
     with ledger._database.read_by_core() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        context = MigrationContext.configure(connection, opts={"include_name": _is_migrated})
+        assert compare_metadata(context, metadata) == []
+
+
+def _is_migrated(name: str | None, kind: str, _: object) -> bool:
+    """Whether migrations make it: weeks of history come and go, and the script of grants makes the table of teams."""
+    return kind != "table" or name in {None, "history"} or not str(name).startswith(("history_", TEAMS))
 
 
 def test_columns_of_instants_are_read_as_instants() -> None:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import BigInteger, Row, delete, func, select, type_coerce
+from sqlalchemy import BigInteger, Row, delete, select, type_coerce
 
 from agent.ledger.file.codec import Values, decode_history, encode_history, merge_history
 from agent.ledger.file.instants import EPOCH, instant
@@ -22,13 +22,12 @@ from agent.ledger.file.schema import history
 from agent.ledger.file.transaction import Transaction
 from agent.ledger.measured.spool import Samples
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings
-from agent.ledger.store.database import Database
+from agent.ledger.store.database import Database, Expiry
 from connectors.model import I64
 
 DEFAULT_HISTORY = HistorySettings()
 AS_SAMPLED, TEN_MINUTES, HOUR = 0, 600, 3600  # resolution_seconds
 MICRO = 1_000_000
-DROPPED_AT_ONCE = 50  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,11 @@ class _Folded:
 class History:
     """The history of all databases. Samples, not decisions: not part of the audit chain."""
 
-    def __init__(self, database: Database, samples: Samples) -> None:
+    def __init__(self, database: Database, samples: Samples, expiry: Expiry) -> None:
         self._database = database
         self._samples = samples
+        self._expiry = expiry
+        self._sampled: set[str] = set()  # databases of which this process keeps history
 
     def append(self, database: str, ended_at: datetime, seconds: float, slots: I64, values: Values) -> int:
         """Add one interval of the units that had demand; returns the bytes it took.
@@ -70,6 +71,7 @@ class History:
             "signals": values.shape[0], "body": body,
         }  # fmt: skip
         self._samples.insert("history", row)
+        self._sampled.add(database)
         return len(body)
 
     def read(self, database: str, since: datetime, until: datetime) -> Iterator[HistoryRow]:
@@ -95,7 +97,7 @@ class History:
 
     def fold(self, now: datetime, settings: HistorySettings = DEFAULT_HISTORY) -> FoldReport:
         """Make old history coarser and drop the oldest. Sums and observed seconds are conserved."""
-        dropped, dropped_bytes = self._drop(now - timedelta(seconds=settings.history_seconds))
+        dropped = self._expiry.drop(now, settings.history_seconds, self._sampled)
         done = [
             self._fold_bucket(name, fine, coarse, bucket)
             for fine, coarse, age in (
@@ -107,25 +109,10 @@ class History:
         return FoldReport(
             folded=sum(part.rows for part in done),
             made=sum(part.made for part in done),
-            dropped=dropped,
-            bytes_before=sum(part.bytes_before for part in done) + dropped_bytes,
+            dropped=dropped.rows,
+            bytes_before=sum(part.bytes_before for part in done) + dropped.bytes,
             bytes_after=sum(part.bytes_after for part in done),
         )
-
-    def _drop(self, until: datetime) -> tuple[int, int]:
-        """Drop what ended by then, some rows under one write lock; how many, and the bytes of their blobs."""
-        size = func.length(history.c.body)
-        some = select(history.c.id, size.label("size")).where(history.c.ended_at <= until).limit(DROPPED_AT_ONCE)
-        rows, total = 0, 0
-        while True:
-            with self._database.write(durable=False) as transaction:
-                # Some rows under each lock: dropping a month of history at once would make a statement wait for its
-                # intent.
-                found = transaction.core.execute(some).all()
-                transaction.core.execute(delete(history).where(history.c.id.in_([row.id for row in found])))
-            rows, total = rows + len(found), total + sum(row.size for row in found)
-            if len(found) < DROPPED_AT_ONCE:
-                return rows, total
 
     def _due(self, fine: int, coarse: int, before: datetime) -> list[tuple[str, int]]:
         """Database and number of each bucket of ``coarse`` seconds that ended by then and has rows of ``fine``."""
@@ -152,7 +139,7 @@ class History:
             ).all()
             by_signals = groupby(rows, key=lambda row: int(row.signals))
             sizes = [self._insert_merged(transaction, list(group), coarse) for _, group in by_signals]
-            transaction.core.execute(delete(history).where(history.c.id.in_([row.id for row in rows])))
+            transaction.core.execute(delete(history).where(*within, history.c.id.in_([row.id for row in rows])))
         return _Folded(len(rows), len(sizes), sum(len(row.body) for row in rows), sum(sizes))
 
     def _insert_merged(self, transaction: Transaction, rows: list[Row[Any]], coarse: int) -> int:

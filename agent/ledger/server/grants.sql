@@ -203,7 +203,9 @@ BEGIN
     FOR each IN SELECT oid FROM pg_proc WHERE pronamespace = '@schema@'::regnamespace LOOP
         EXECUTE format('ALTER FUNCTION %s OWNER TO %I', each, '@schema@_owner');
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', each);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', each, '@schema@_reader');
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', each,
+                       CASE WHEN each::oid = to_regproc('keep_history')
+                            THEN '@schema@_agent' ELSE '@schema@_reader' END);
     END LOOP;
 END $$;
 
@@ -221,8 +223,9 @@ BEGIN
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', each);
     END LOOP;
-    FOR each IN SELECT c.table_name FROM information_schema.columns AS c
-        WHERE c.table_schema = '@schema@' AND c.column_name = 'database' AND c.table_name <> 'teams'
+    FOR each IN SELECT c.relname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+        WHERE c.relnamespace = '@schema@'::regnamespace AND a.attname = 'database' AND c.relname <> 'teams'
+          AND c.relkind IN ('r', 'p') AND NOT c.relispartition
     LOOP
         EXECUTE format('CREATE POLICY of_own_databases ON %I TO "@schema@_reader" USING (%s)', each, own);
     END LOOP;
@@ -284,6 +287,16 @@ CREATE POLICY short_texts ON closed_spaces AS RESTRICTIVE FOR INSERT TO "@schema
 GRANT USAGE ON SCHEMA "@schema@" TO "@schema@_reader";
 GRANT SELECT ON ALL TABLES IN SCHEMA "@schema@" TO "@schema@_reader";
 REVOKE SELECT ON teams FROM "@schema@_reader";
+-- Partitions are reached by their table alone, whose policies hold; those that keep_history makes are granted to none.
+DO $$
+DECLARE
+    each regclass;
+BEGIN
+    FOR each IN SELECT oid FROM pg_class
+                 WHERE relnamespace = '@schema@'::regnamespace AND relispartition AND relkind = 'r' LOOP
+        EXECUTE format('REVOKE ALL ON TABLE %s FROM %I', each, '@schema@_reader');
+    END LOOP;
+END $$;
 
 GRANT INSERT ON audit, asks, pins, closed_spaces TO "@schema@_approver", "@schema@_agent";
 GRANT DELETE ON pins, closed_spaces TO "@schema@_approver", "@schema@_agent";

@@ -10,9 +10,12 @@ from agent.ledger.file.opening import create_tables, migrate, require_known
 from agent.ledger.file.reading import Reading, where
 from agent.ledger.file.revisions import HEAD, VERSION_TABLE
 from agent.ledger.server.database import ServerDatabase
+from agent.ledger.server.partitions import divide_history
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, CursorResult
+    from sqlalchemy import CursorResult
+
+    from agent.ledger.file.transaction import Transaction
 
 OURS = "audit_head"  # a table that every revision has, besides that of the version
 LOCK_OPENING = "SELECT pg_advisory_xact_lock(1752134768, hashtext('opening'))"
@@ -38,21 +41,23 @@ def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
                 f"there is no ledger at {database.name}", advice="Start hotplace once, or correct ledger.postgresql."
             )
         if found:
-            _migrate(database, transaction.core)
+            _migrate(database, transaction)
         else:
             require_schema(database, transaction.core.exec_driver_sql)
             create_tables(transaction.core)
+            divide_history(transaction, database.server.schema_name)
     return found
 
 
-def _migrate(database: ServerDatabase, connection: Connection) -> None:
+def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
     """Bring the tables up to date.
 
     Raises:
         LedgerReadOnly: they belong to another role.
     """
     try:
-        migrate(connection)
+        migrate(transaction.core)
+        divide_history(transaction, database.server.schema_name)
     except LedgerReadOnly as error:
         raise LedgerReadOnly(
             f"the tables of the ledger {database.name} are older than this hotplace, and its user may not change them",

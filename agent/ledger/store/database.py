@@ -5,6 +5,7 @@ Two kinds fulfil it: ``file.database`` (SQLite, one machine) and ``server.databa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,6 +40,28 @@ class Upkeep(Protocol):
 
         Raises:
             LedgerBusy, LedgerFull: nothing was given back.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """Rows of history that went because of their age."""
+
+    rows: int
+    bytes: int  # of their blobs
+
+
+class Expiry(Protocol):
+    """The end of history."""
+
+    def drop(self, now: datetime, kept_seconds: float, databases: Collection[str]) -> Dropped:
+        """Drop what is older than it is kept.
+
+        Args:
+            now: by the agent's clock.
+            kept_seconds: as this agent is configured.
+            databases: those of which this agent keeps history; a file drops that of all.
         """
         ...
 

@@ -30,6 +30,7 @@ from agent.ledger.file.transaction import Transaction
 from agent.ledger.rows import AuditReport
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.server.opening import LOCK_OPENING, read_version, require_schema
+from agent.ledger.server.partitions import PARTITIONED, divide_history
 
 _ANCHORS = "Restore the ledger that they speak of; or, if they are of another one, name another file as ledger.anchors."
 AT_ONCE = 100  # rows in one transaction: proposals have texts of megabytes
@@ -136,6 +137,7 @@ class LedgerMove:
             if version is None:
                 require_schema(self._target, transaction.core.exec_driver_sql)
                 create_tables(transaction.core)
+                divide_history(transaction, self._target.server.schema_name)
                 version = HEAD
             first = hash_of_row(transaction, 1)
             if first not in {None, hash_of_row(held, 1)}:
@@ -175,7 +177,12 @@ class LedgerMove:
             lacking = [row._asdict() for row in rows if there.get(_key(table, row)) != expected[_key(table, row)]]
             if not lacking:
                 return 0
-            transaction.put(table.name, lacking)
+            if table.name in PARTITIONED:  # its key on the server has a further column: none of these is in the way
+                for row in lacking:
+                    transaction.delete(table.name, id=row["id"])
+                transaction.insert_all(table.name, lacking)
+            else:
+                transaction.put(table.name, lacking)
             # Compared as the server gives them back, and not as they were sent.
             if self._there(transaction, table, expected) != expected:
                 raise LedgerCorrupt(f"rows of {table.name} come back from {self._target.name} otherwise than written")

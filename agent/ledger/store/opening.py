@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.errors import LedgerMissing
-from agent.ledger.store.database import LONGEST_SECONDS, Database, GivenBack, Upkeep
+from agent.ledger.store.database import LONGEST_SECONDS, Database, Expiry, GivenBack, Upkeep
 from connectors.base import Clock, DriverMissing
 from connectors.installing import install_command
 
@@ -45,6 +45,21 @@ def upkeep_of(database: Database, clock: Clock) -> Upkeep:
     from agent.ledger.file.upkeep import Upkeep as FileUpkeep
 
     return FileUpkeep(database, clock) if isinstance(database, FileDatabase) else _ServerUpkeep()
+
+
+def expiry_of(database: Database) -> Expiry:
+    """What ends history: row by row on a file, by whole partitions on a server."""
+    from agent.ledger.file.database import FileDatabase
+
+    if isinstance(database, FileDatabase):
+        from agent.ledger.file.expiry import RowExpiry
+
+        return RowExpiry(database)
+    from agent.ledger.server.database import ServerDatabase
+    from agent.ledger.server.partitions import PartitionExpiry
+
+    assert isinstance(database, ServerDatabase), "there are two kinds"
+    return PartitionExpiry(database)
 
 
 class _ServerUpkeep:
