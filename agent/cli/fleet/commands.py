@@ -10,9 +10,11 @@ from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.deciding.approve import AtMost, GainAtLeast, NotAfter, Reason, SignatureFile
 from agent.cli.session import Session
+from agent.cli.setting_up.demo import SlowDisk
 from agent.fleet.standing import Heartbeat
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import ProposalState
+from agent.terminal.exit_codes import ExitCode
 
 fleet = typer.Typer(no_args_is_help=True, epilog="Example: hotplace fleet status")
 app.add_typer(
@@ -140,3 +142,15 @@ def metrics(session: Session) -> None:
     from agent.cli.fleet.metrics import show_metrics
 
     show_metrics(session)
+
+
+@command(Group.LOOK, "hotplace fleet demo --yes", of=fleet)
+def demo(
+    session: Session,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Sign as both people without being asked.")] = False,
+    slow_disk: SlowDisk = True,
+) -> ExitCode:
+    """Run three private databases with agents, a standby and two people, from an empty folder to the report."""
+    from agent.cli.fleet.demo import show_demo
+
+    return show_demo(session, yes=yes, slow_disk=slow_disk)

@@ -17,26 +17,24 @@ from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
 from connectors.formatting import format_seconds
 
+SlowDisk = Annotated[
+    bool, typer.Option("--slow-disk/--no-slow-disk", help="Give the hdd tablespace a real disk's service time.")
+]
+
 
 @command(Group.SET_UP, "hotplace demo --yes --json")
 def demo(
     session: Session,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve the moves without being asked.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the cluster and say how to go on.")] = False,
-    slow_disk: Annotated[
-        bool, typer.Option("--slow-disk/--no-slow-disk", help="Give the hdd tablespace a real disk's service time.")
-    ] = True,
+    slow_disk: SlowDisk = True,
 ) -> ExitCode:
     """Run the main job on a private PostgreSQL, from an empty folder to a measured outcome."""
     from agent.demo.stage import company, stage  # the driver and the embedded server come with an extra
     from agent.demo.story import Story, print_event
 
     out = session.out
-    if not yes and not interactive():
-        raise CommandError(
-            "the demo asks before it moves anything, and there is no terminal to ask on",
-            code=ExitCode.REFUSED, advice="Run it on a terminal, or with --yes.",
-        )  # fmt: skip
+    require_answer(yes=yes)
     started = time.monotonic()
     out.note("starting a private PostgreSQL and building the schema")
     with stage(slow_disk=slow_disk) as built:
@@ -54,6 +52,19 @@ def demo(
     if not ending.approved:
         return ExitCode.REFUSED
     return ExitCode.OK if ending.good else ExitCode.MOVE_FAILED
+
+
+def require_answer(*, yes: bool) -> None:
+    """See that whoever runs a demo agrees that it moves things, or can be asked.
+
+    Raises:
+        CommandError: there is no terminal to ask on.
+    """
+    if not yes and not interactive():
+        raise CommandError(
+            "the demo asks before it moves anything, and there is no terminal to ask on",
+            code=ExitCode.REFUSED, advice="Run it on a terminal, or with --yes.",
+        )  # fmt: skip
 
 
 def _how_to_go_on(out: Output, config: Path, data: Path, folder: Path) -> None:
