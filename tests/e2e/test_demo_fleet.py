@@ -32,7 +32,7 @@ def open_folder() -> Iterator[Path]:
 
 def _start(folder: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(PROGRAM), "fleet", "demo", "--yes", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [str(PROGRAM), "fleet", "demo", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(folder)},
     )  # fmt: skip
 
@@ -52,7 +52,7 @@ def _processes_in(folder: Path) -> list[str]:
 
 def test_an_agent_dies_and_the_list_is_carried_out(open_folder: Path) -> None:
     """Two people sign, one database goes first, the standby finishes what a killed agent began, and nothing is left."""
-    process = _start(open_folder, "--json")
+    process = _start(open_folder, "--yes", "--json")
     printed, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0, errors
     document = json.loads(printed)
@@ -77,11 +77,19 @@ def test_an_agent_dies_and_the_list_is_carried_out(open_folder: Path) -> None:
 
 def test_interrupted_it_leaves_nothing(open_folder: Path) -> None:
     """Ctrl-C while agents watch ends with 130, and no server, agent, load or folder stays."""
-    process = _start(open_folder, "--no-slow-disk")
-    wait_until("the standby", lambda: list(open_folder.glob("hotplace-demo-*/standby.log")))
+    process = _start(open_folder, "--yes", "--no-slow-disk")
+    wait_until("the standby", lambda: list(open_folder.glob("hotplace-demo-*/standby.log")), seconds=LIMIT_SECONDS)
     assert len(_processes_in(open_folder)) > 3
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=ENDS_SECONDS)
     assert process.returncode == 130, errors
     assert not _processes_in(open_folder)
     assert not list(open_folder.iterdir())
+
+
+def test_without_an_answer_nothing_is_started(open_folder: Path) -> None:
+    """No terminal to ask on and no --yes: refused at once, with the way out."""
+    process = _start(open_folder)
+    _, errors = process.communicate(timeout=ENDS_SECONDS)
+    assert process.returncode == 6
+    assert "--yes" in errors
