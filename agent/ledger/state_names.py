@@ -42,6 +42,7 @@ TRACE_FIGURES: Final = "trace figures"  # how many intervals and seconds the tra
 # -- documents: the last plan ---------------------------------------------------------------------------------------
 
 PIN_REPORTS: Final = "pins"  # list: what became of each pin
+UNSERVED_RULES: Final = "templates that cannot be served"  # number of a rule -> why nothing can come under it
 ADVICE: Final = "advice"  # list: recommendations other than moves
 SIZING_CURVE: Final = "sizing curve"  # sizes of the fastest tier and what each saves (agent.planning.pool_curve)
 TIER_FILL: Final = "fill of tiers"  # list: how full each tier was at plans of the last weeks (agent.sampling.tier_fill)

@@ -40,6 +40,7 @@ from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.rolling import rolling_proposals
 from agent.planning.splitting import Splitting, split_table
 from agent.planning.undo import settle_undos
+from agent.planning.unserved import note_unserved
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
 from agent.sampling.statements import StatementReader
 from agent.sampling.tier_fill import fill_of, record_fill
@@ -295,7 +296,7 @@ class Watch:
         return number
 
     def offer_due(self) -> None:
-        """Store what is due under the templates of open standing rules, as proposals.
+        """Store what is due under the templates of open standing rules, as proposals, and note which cannot be served.
 
         Raises:
             ConnectorError: the engine did not answer.
@@ -306,6 +307,7 @@ class Watch:
                 rules, self.database, self.connector, self.sampler.catalog, self.identity.fingerprint,
                 self._clock.now(),
             ))  # fmt: skip
+            note_unserved(self._ledger, self.database.name, rules, self.connector, self.identity.fingerprint)
         for proposal in due:
             self.offer(proposal)
 

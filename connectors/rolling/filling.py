@@ -80,6 +80,13 @@ def _name_with(last: Range, said: str) -> str:
     return last.name.replace(last.low.strftime(last.name_form), said) if said and last.low is not None else ""
 
 
+def seconds_of(template: StatementTemplate) -> int:
+    """How far ahead its partitions are made, or how old they are at least: what it was asked for with, in seconds."""
+    if template.kind is TemplateKind.NEXT_PARTITION:
+        return template.bounds(LOW).most
+    return -template.bounds(LAST_ROW).most
+
+
 def next_ranges(
     table: RangeTable, template: StatementTemplate, now: datetime
 ) -> Iterator[tuple[Range, dict[str, str]]]:

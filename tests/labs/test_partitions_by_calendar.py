@@ -188,3 +188,22 @@ def test_what_is_no_longer_due_is_not_sent(
         assert "other statements than the connector makes now" in row.reason
         assert ledger.moves.steps(row.id) == []
         ledger.rules.close(number, who="carl", origin="test", reason="")
+
+
+def test_why_nothing_comes_under_a_template(
+    tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str
+) -> None:
+    """A default partition was made since: the rule says so without asking the server, until it is gone."""
+    site = a_site(tmp_path, cluster, dba)
+    with site.agent() as (watch, ledger, jobs):
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 2), 9)
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.AGED_PARTITION, table, "slow", 0), 9)
+        dba.execute(f"CREATE TABLE others PARTITION OF {table} DEFAULT".encode())
+        act(watch, jobs)
+        assert "default partition" in site.hotplace("rules", "show", "1", "--json").document["unserved"]
+        assert "nothing comes under its template: " in site.hotplace("rules", "show", "1").out
+        dba.execute("DROP TABLE others")
+        act(watch, jobs)
+        for number in ("1", "2"):  # all partitions have aged: nothing is wrong with that
+            assert site.hotplace("rules", "show", number, "--json").document["unserved"] is None
+        ledger.rules.close(1, who="carl", origin="test", reason="")

@@ -18,6 +18,7 @@ from agent.model.purposes import purpose_of_template
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ProposalState
 from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
+from agent.planning.unserved import unserved_of
 from agent.terminal.columns import Column
 from connectors.base import FillsTemplates
 from connectors.route import NoRoute
@@ -57,7 +58,7 @@ def list_rules(session: Session) -> None:
 
 @command(Group.DECIDE, "hotplace rules show 1", of=rules)
 def show(session: Session, number: RuleId) -> None:
-    """Show a rule: its limits, who signed it, what it approved, and why not what waits for a decision."""
+    """Show a rule: its limits, who signed it, what it approved, and why not what waits or why nothing can come."""
     row = session.ledger.rules.row(number)
     waiting = session.ledger.proposals.rows(database=row.rule.database, states={ProposalState.PROPOSED})
     against = {each.id: session.ledger.rules.why_not(each, row) for each in waiting}
@@ -68,8 +69,11 @@ def show(session: Session, number: RuleId) -> None:
     session.out.line(f"approved: {approved}; {row.used_today} of {row.rule.most_a_day} in 24 hours")
     for proposal, why in against.items():
         session.out.line(f"proposal {proposal} waits: {why or 'the rule covers it, at level auto'}")
+    unserved = unserved_of(session.ledger, row)
+    if unserved is not None:
+        session.out.line(f"nothing comes under its template: {unserved.why} (seen {format_when(unserved.seen_at)})")
     not_covered = [{"proposal": proposal, "why": why} for proposal, why in against.items()]
-    session.out.document({**_document(row), "waiting": not_covered})
+    session.out.document({**_document(row), "waiting": not_covered, "unserved": unserved and unserved.why})
 
 
 @command(
