@@ -9,6 +9,7 @@ from agent.ledger.chain.signed import ApprovalRule
 from agent.ledger.errors import (
     AWAY,
     DigestMismatch,
+    FellBack,
     LeaseLost,
     LedgerBusy,
     LedgerCorrupt,
@@ -59,6 +60,7 @@ __all__ = [
     "AuditRow",
     "ClosedSpaceRow",
     "DigestMismatch",
+    "FellBack",
     "FoldReport",
     "HistoryRow",
     "HistorySettings",

@@ -9,6 +9,7 @@
       NotFound                                     (also a LookupError)
       ProposalTampered                             (a stored proposal is not what was stored)
       Untrusted                                    (chain, anchors, approvals and moves do not agree)
+        FellBack                                   (an older copy, which lacks what this agent has sent)
       LeaseLost                                    (another agent acts on the database by now)
       Refused -- WrongState, DigestMismatch, ProposalExpired, NotSigned, NotApproved, NotCovered
 """
@@ -74,6 +75,12 @@ class ProposalTampered(LedgerError):
 
 class Untrusted(LedgerError):
     """The audit chain, its anchors and what the ledger holds of a move do not agree: no statement is sent."""
+
+
+class FellBack(Untrusted):
+    """The ledger lacks what this agent has sent, as after a failover to an older copy: that is restored first."""
+
+    retry: ClassVar[Retry] = Retry.LATER
 
 
 class LeaseLost(LedgerError):

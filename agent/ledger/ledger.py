@@ -15,6 +15,7 @@ from agent.ledger.arrivals import Arrivals
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import CREATED, MIGRATED
+from agent.ledger.chain.sent import SentFile
 from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
 from agent.ledger.file.revisions import HEAD
@@ -25,6 +26,7 @@ from agent.ledger.moves import Moves
 from agent.ledger.pins import Pins
 from agent.ledger.proposals import Proposals
 from agent.ledger.requests import Requests
+from agent.ledger.restoring import Restoring
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.state_changes import StateChanges
@@ -49,6 +51,7 @@ class Ledger:
         lists: several proposals approved together, in waves.
         rules: standing rules, under which proposals are approved at level ``auto``.
         leases: which process may act on a database.
+        restoring: brings back what this agent has sent where the ledger is an older copy.
         requests: operator requests (pause, resume, cancel) for moves.
         pins: set by hand; ``arrivals``: the spaces that are closed to arrivals.
         audit: the chain of who did and decided what.
@@ -73,7 +76,10 @@ class Ledger:
         self.rules = Rules(database, self.audit, clock, changes, rule)
         self._trust = Trust(anchors, rule)
         self.leases = Leases(database, self.audit, actor)
-        self.moves = Moves(database, self.audit, clock, changes, self._trust, self.leases)
+        # On one machine the ledger's own file is as good as another one next to it.
+        self._sent = SentFile(anchors.path.with_name(f"{anchors.path.name}.sent")) if self.is_shared else None
+        self.moves = Moves(database, self.audit, clock, changes, self._trust, self.leases, self._sent)
+        self.restoring = Restoring(database, self.audit, changes, self.leases, anchors, self._sent)
         self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
@@ -134,6 +140,8 @@ class Ledger:
         """End all connections."""
         if "samples" in self.__dict__:
             self.samples.close()
+        if self._sent is not None:
+            self._sent.close()
         self._database.close()
 
     def __enter__(self) -> Self:

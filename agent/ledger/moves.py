@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import subject_of
+from agent.ledger.chain.links import GENESIS, hash_of_row, subject_of
+from agent.ledger.chain.sent import Sent, SentFile
 from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState
+from agent.ledger.file.instants import microseconds
 from agent.ledger.file.reading import Condition, in_parts, one_of, where
 from agent.ledger.leases import Leases
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
@@ -20,7 +23,6 @@ from agent.ledger.stored import load_move, load_moves, load_moves_of
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
 from agent.model.states import (
     ACTIONABLE,
-    HOME_CHANGES,
     ONLY_IN_APPROVED,
     STARTING,
     STATEMENTS_ALLOWED,
@@ -58,14 +60,16 @@ class Moves:
     """
 
     def __init__(
-        self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges, trust: Trust, leases: Leases
-    ) -> None:
+        self, database: Database, chain: AuditChain, clock: Clock, changes: StateChanges, trust: Trust, leases: Leases,
+        sent: SentFile | None,
+    ) -> None:  # fmt: skip
         self._database = database
         self._chain = chain
         self._clock = clock
         self._changes = changes
         self._trust = trust
         self._leases = leases
+        self._sent = sent
 
     def rows(
         self,
@@ -138,18 +142,7 @@ class Moves:
         with self._database.write() as transaction:
             row = self._load(transaction, move_id)
             _check(row, to)
-            started = row.state is MoveState.PRECHECK and to is MoveState.RUNNING
-            now = self._clock.now()
-            values = {"state": to, "reason": reason, "updated_at": now, "attempts": row.attempts + started}
-            transaction.update("moves", [move_id], values)
-            if to in HOME_CHANGES:
-                _note_arrival(transaction, row, now)
-            self._chain.append(
-                transaction, f"move.{to}", subject_of("move", move_id),
-                was=row.state, reason=reason, digest=row.digest,
-            )  # fmt: skip
-            self._changes.finish_if_ended(transaction, row.proposal_id)
-            return load_move(transaction, move_id)
+            return self._changes.bring(transaction, row, to, reason)
 
     def require_trust(self, row: MoveRow) -> None:
         """Check that chain, anchors and tables agree about a move, before it begins.
@@ -167,14 +160,20 @@ class Moves:
             return {row.unit_key: row.placed_at for row in found}
 
     def _load(self, transaction: Transaction, move_id: int) -> MoveRow:
-        """The move that a write is about, if no other agent acts on its database.
+        """The move that a write is about, if no other agent acts on its database and nothing that was sent is missing.
 
         Raises:
             LeaseLost: one does.
+            FellBack: something is.
         """
         row = load_move(transaction, move_id)
-        self._leases.require(transaction, row.database)
+        self._require(transaction, row.database)
         return row
+
+    def _require(self, transaction: Transaction, database: str) -> None:
+        self._leases.require(transaction, database)
+        if self._sent is not None:
+            self._sent.require(transaction, database)
 
     # -- the journal ---------------------------------------------------------------------------------------------
 
@@ -198,11 +197,18 @@ class Moves:
                 "intended_at": self._clock.now(),
             }  # fmt: skip
             number = transaction.insert("steps", values)
-            self._chain.append(
+            link = self._chain.append(
                 transaction, "step.intended", subject_of("step", number),
                 move=move_id, ordinal=ordinal, sql=sql, digest=row.digest,
             )  # fmt: skip
-            return number
+            sent = Sent(
+                ledger=hash_of_row(transaction, 1) or GENESIS, database=row.database, step=number, move=move_id,
+                digest=row.digest, ordinal=ordinal, sql=sql, intended_at=microseconds(values["intended_at"]),
+                row=link, hash=hash_of_row(transaction, link) or "",
+            )  # fmt: skip
+        if self._sent is not None:  # after the commit: before it, a crash in between would leave what was never sent
+            self._sent.note_intent(sent)
+        return number
 
     def step_result(self, step_id: int, state: StepState, detail: str) -> None:
         """Journal what became of a statement.
@@ -213,18 +219,25 @@ class Moves:
         """
         if state is StepState.INTENDED:
             raise ValueError(f"step {step_id}: a result is done, failed or unknown, not {state}")
+        now = self._clock.now()
+        # Before the ledger hears of it, which may be away, or an older copy that lacks the step.
+        sent = None if self._sent is None else self._sent.note_end(step_id, state, detail, now)
+        number = step_id if sent is None else sent.step
         with self._database.write() as transaction:
-            step = transaction.first(_STATE_OF_STEP, where("steps.id = ?", step_id))
+            if sent is not None:
+                self._require(transaction, sent.database)
+            step = transaction.first(_STATE_OF_STEP, where("steps.id = ?", number))
             if step is None:
-                raise NotFound(f"there is no step {step_id}")
-            self._leases.require(transaction, step.database)
+                raise NotFound(f"there is no step {number}")
+            self._require(transaction, step.database)
             # Refused, not stored over the first: the journal is evidence, and what it says of a statement is never
             # rewritten.
             if step.state != StepState.INTENDED:
-                raise WrongState(f"step {step_id} already ended: {step.state}")
-            values = {"state": state, "detail": detail, "ended_at": self._clock.now()}
-            transaction.update("steps", [step_id], values)
-            self._chain.append(transaction, f"step.{state}", subject_of("step", step_id), detail=detail)
+                raise WrongState(f"step {number} already ended: {step.state}")
+            link = self._changes.end_step(transaction, number, state, detail, now)
+            head = hash_of_row(transaction, link) or ""
+        if self._sent is not None and sent is not None:
+            self._sent.replace(replace(sent, end_row=link, end_hash=head))
 
     def steps(self, move_id: int) -> list[StepRow]:
         """Every statement of a move that was sent or about to be, in order."""
@@ -349,11 +362,6 @@ def _statements(route: Route) -> set[str]:
     whole = {sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps) for sql in step.statements}
     around = {sql for step in route.steps for sql in (step.undo_sql, step.pause_sql, step.resume_sql)}
     return whole | around - {""}
-
-
-def _note_arrival(transaction: Transaction, row: MoveRow, now: datetime) -> None:
-    keys = dict.fromkeys((row.move.key, *row.move.route.bundle.unit_keys))
-    transaction.put("placements", [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys])
 
 
 def outcome_row(values: dict[str, Any]) -> OutcomeRow:

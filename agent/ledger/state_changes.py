@@ -6,6 +6,7 @@ Each method is part of a transaction that the caller holds, and appends its rows
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.audit import AuditChain
@@ -13,13 +14,14 @@ from agent.ledger.chain.links import APPROVED, subject_of
 from agent.ledger.errors import ProposalExpired, WrongState
 from agent.ledger.file.reading import Reading, Row, one_of, where
 from agent.ledger.grouping import group_of
-from agent.ledger.rows import MoveRow, ProposalRow
+from agent.ledger.rows import MoveRow, ProposalRow, StepState
 from agent.ledger.same_work import is_superseded_by
-from agent.ledger.stored import load_moves, load_proposals
+from agent.ledger.stored import load_move, load_moves, load_proposals
 from agent.model.proposals import Proposal
 from agent.model.states import (
     ENDED,
     EXPIRABLE,
+    HOME_CHANGES,
     OPEN_PROPOSALS,
     STATE_WHEN_DROPPED,
     MoveState,
@@ -70,6 +72,24 @@ class StateChanges:
             transaction, APPROVED, subject_of("proposal", row.id),
             who=who, origin=origin, digest=row.digest, reason=reason, moves=changed, **facts,
         )  # fmt: skip
+
+    def bring(self, transaction: Transaction, row: MoveRow, to: MoveState, reason: str) -> MoveRow:
+        """Bring a move into a state that the caller has checked; a proposal is finished with the last of its moves."""
+        now, started = self._clock.now(), row.state is MoveState.PRECHECK and to is MoveState.RUNNING
+        values = {"state": to, "reason": reason, "updated_at": now, "attempts": row.attempts + started}
+        transaction.update("moves", [row.id], values)
+        if to in HOME_CHANGES:
+            _note_arrival(transaction, row, now)
+        self._chain.append(
+            transaction, f"move.{to}", subject_of("move", row.id), was=row.state, reason=reason, digest=row.digest
+        )
+        self.finish_if_ended(transaction, row.proposal_id)
+        return load_move(transaction, row.id)
+
+    def end_step(self, transaction: Transaction, step: int, state: StepState, detail: str, at: datetime) -> int:
+        """Store the result of a statement; returns the number of the audit row that holds it."""
+        transaction.update("steps", [step], {"state": state, "detail": detail, "ended_at": at})
+        return self._chain.append(transaction, f"step.{state}", subject_of("step", step), detail=detail)
 
     def drop(
         self, transaction: Transaction, move: MoveRow, reason: str, *, who: str, origin: str, event: str
@@ -197,3 +217,8 @@ def require_state(row: ProposalRow, state: ProposalState, verb: str) -> None:
             f"proposal {row.id} is {row.state} and cannot be {verb}",
             advice="hotplace proposals shows what waits for a decision; strike drops single approved moves.",
         )
+
+
+def _note_arrival(transaction: Transaction, row: MoveRow, now: datetime) -> None:
+    keys = dict.fromkeys((row.move.key, *row.move.route.bundle.unit_keys))
+    transaction.put("placements", [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys])

@@ -382,6 +382,8 @@ class Watch:
             ConnectorError: the engine did not answer.
             Untrusted: chain, anchors and tables of the ledger do not agree.
         """
+        if not self.dry_run:
+            self._restore_lost()
         behind = self.snapshot.leftovers or self._half_done
         if self.dry_run or not (behind or self._ledger.moves.to_do(self.database.name)):
             return ()
@@ -408,6 +410,22 @@ class Watch:
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
+
+    def _restore_lost(self) -> None:
+        """Bring back what this agent has sent, where the ledger has failed over to a copy that lacks it.
+
+        Raises:
+            Untrusted: the copy is too old for that.
+        """
+        try:
+            restored = self._ledger.restoring.restore(self.database.name)
+        except Untrusted as error:
+            self.snapshot.untrusted = str(error)
+            raise
+        if restored is not None:
+            log.error("ledger fell back", database=self.database.name, restored=list(restored.written),
+                      without_place=list(restored.without_place),
+                      advice="what was decided in the last minutes may have to be decided again")  # fmt: skip
 
     def verify(self) -> tuple[Outcome, ...]:
         """Move what is placed on to settling, and measure what has settled."""

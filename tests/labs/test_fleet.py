@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
@@ -75,6 +77,33 @@ def spooled(fleet: Fleet) -> int:
     start = 'hotplace_ledger_spooled_intervals{database="real"} '
     found = [line for line in fleet.scrape("one").splitlines() if line.startswith(start)]
     return int(float(found[0].removeprefix(start))) if found else -1
+
+
+def test_a_ledger_that_fails_over_to_an_older_copy(fleet: Fleet) -> None:
+    """The copy lacks all that the agent wrote: its statement is not sent again, and both moves end as they are."""
+    fleet.approve_moves()
+    data, spare = fleet.ledger.data, fleet.ledger.folder / f"copy of {fleet.ledger_database}"
+    fleet.ledger.stop()
+    as_it_is(data, spare)
+    fleet.ledger.start()
+    with fleet.agent("one") as agent:
+        wait_until(lambda: fleet.begun() == 1, "the first statement", PATIENCE)
+        fleet.ledger.stop("immediate")
+        shutil.rmtree(data)
+        spare.rename(data)
+        fleet.ledger.start()
+        wait_until(fleet.is_done, "what the ledger says", PATIENCE)
+        assert agent.poll() is None
+    assert (fleet.begun(), fleet.moved()) == (2, [*TABLES]), "each statement was sent once"
+    assert "ledger fell back" in fleet.log("one")
+    (said,) = fleet.answer("audit", "list", "--event", "ledger.fell_back")["audit"]
+    assert len(said["facts"]["restored"]) == 1
+    assert fleet.answer("audit", "verify")["ok"]
+
+
+def as_it_is(folder: Path, to: Path) -> None:
+    """Copy the data of a server that is stopped, with its owner."""
+    subprocess.run(["cp", "-a", str(folder), str(to)], check=True)
 
 
 def test_a_frozen_agent_is_taken_over(fleet: Fleet) -> None:

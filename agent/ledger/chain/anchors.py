@@ -26,6 +26,8 @@ WORD = "hotplace-anchor"
 LINE = re.compile(rf"{WORD} ledger=([0-9a-f]{{64}}) row=([1-9][0-9]{{0,17}}) hash=([0-9a-f]{{64}})(?![0-9a-f])")
 FILE_MODE = 0o600
 TAIL_BYTES = 4096  # of the file, in which its last line lies
+RECENT_BYTES = 1 << 20  # the same of the last minutes, whatever is sent in them
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,15 +84,28 @@ class AnchorFile:
         Raises:
             OSError: it is there and cannot be read.
         """
+        # From the end: a line comes with every statement, and this is read before every statement. The last that is
+        # whole, not the last line: a full disk may have cut that one short.
+        return next(find_anchors(reversed(self._tail(TAIL_BYTES))), None)
+
+    def recent(self) -> list[tuple[datetime, Anchor]]:
+        """The newest ones with their times, some thousands, the oldest first.
+
+        Raises:
+            OSError: the file is there and cannot be read.
+        """
+        lines = ((line.partition(" ")[0], line) for line in self._tail(RECENT_BYTES) if LINE.search(line))
+        timed = ((at, line) for at, line in lines if TIME.fullmatch(at))
+        return [(datetime.fromisoformat(at), anchor) for at, line in timed for anchor in find_anchors([line])]
+
+    def _tail(self, length: int) -> list[str]:
+        """The last lines of the file, the first of which may be cut."""
         try:
             with self.path.open("rb") as file:
-                # From the end: a line comes with every statement, and this is read before every statement.
-                file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
-                lines = file.read().decode(errors="replace").splitlines()
+                file.seek(max(0, file.seek(0, os.SEEK_END) - length))
+                return file.read().decode(errors="replace").splitlines()
         except FileNotFoundError:
-            return None
-        # The last that is whole, not the last line: a full disk may have cut that one short.
-        return next(find_anchors(reversed(lines)), None)
+            return []
 
 
 def anchor_fault(reading: Reading, anchor: Anchor, source: str) -> str:

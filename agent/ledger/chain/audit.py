@@ -14,6 +14,7 @@ import json
 import logging
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger.chain.anchors import Anchor, AnchorFile, anchor_fault, send_to_system_log
@@ -73,23 +74,31 @@ class AuditChain:
         with self._database.write() as transaction:
             self.append(transaction, event, subject, **facts)
 
-    def anchor(self) -> None:
-        """Note outside the ledger where the chain ends now. What cannot be noted is logged, and the work goes on."""
-        with self._database.read() as reading:
-            head = reading.first(AUDIT_HEAD)
-            if head is None:
-                return
-            anchor = Anchor(ledger=hash_of_row(reading, 1) or GENESIS, row=head.last_id, hash=head.hash)
-        # The system's log first: where the file cannot be written, the anchor is kept in a place that the agent's user
-        # cannot change anyway.
-        send_to_system_log(anchor)
+    def anchor(self, *, after_loss: bool = False) -> None:
+        """Note outside the ledger where the chain ends now. What cannot be noted is logged, and the work goes on.
+
+        Args:
+            after_loss: also where the chain lacks what was noted before: that was restored, or is known to be lost.
+        """
         try:
+            last = None if after_loss else self._anchors.last()  # before the snapshot, which then holds its row
+            with self._database.read() as reading:
+                head = reading.first(AUDIT_HEAD)
+                if head is None:
+                    return
+                anchor = Anchor(ledger=hash_of_row(reading, 1) or GENESIS, row=head.last_id, hash=head.hash)
+                fault = last and anchor_fault(reading, last, str(self._anchors.path))
+            if fault:  # the next anchor would hide it
+                _warn(self._anchors.path, fault)
+                return
+            # The system's log first: where the file cannot be written, the anchor is kept in a place that the agent's
+            # user cannot change anyway.
+            send_to_system_log(anchor)
             self._anchors.append(anchor, self._clock.now())
         except OSError as error:
             # A warning and no error: what it speaks of is committed already, and to raise would look as if the decision
             # had not been stored.
-            facts = {"path": str(self._anchors.path), "error": str(error.strerror)}
-            log.warning("anchor not written", extra={"fields": facts})
+            _warn(self._anchors.path, str(error.strerror))
 
     def anchor_faults(self, anchors: Iterable[Anchor], source: str) -> tuple[int, list[str]]:
         """Hold anchors from a log against the chain.
@@ -162,6 +171,10 @@ class AuditChain:
                     advice="Run it where the agent runs: agents see the whole chain.",
                 )
             return Verification(reading, since).report()
+
+
+def _warn(path: Path, error: str) -> None:
+    log.warning("anchor not written", extra={"fields": {"path": str(path), "error": error}})
 
 
 def _begins_with(words: Collection[str]) -> Condition:

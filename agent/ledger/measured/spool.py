@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.ledger.errors import AWAY, LeaseLost, translate_error
+from agent.ledger.errors import AWAY, LeaseLost
 from agent.ledger.file.instants import microseconds
+from agent.ledger.file.local import LocalFile
 from agent.ledger.file.reading import where
 from agent.ledger.leases import Leases
 from agent.ledger.state_names import ALL_DATABASES
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 64 << 20  # of waiting rows: days of a database with thousands of units
 AT_ONCE = 500  # rows handed to the server in one transaction
-FILE_MODE = 0o600
 _TABLES = """
 CREATE TABLE IF NOT EXISTS spool (
   number INTEGER PRIMARY KEY AUTOINCREMENT, "table" TEXT NOT NULL, "database" TEXT NOT NULL, "values" TEXT NOT NULL
@@ -47,7 +45,7 @@ class _Waiting:
     values: dict[str, Any]
 
 
-class Spool:
+class Spool(LocalFile):
     """The file. For one thread at a time."""
 
     def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -56,72 +54,53 @@ class Spool:
         Raises:
             LedgerError: it cannot be read or written.
         """
-        self.path = path
+        super().__init__(path, _TABLES, durable=False)
         self._most_bytes = most_bytes
         self.dropped = 0  # rows that gave way, since the start
-        with self._own_errors():
-            path.touch(FILE_MODE)
-            self._file = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.executescript(_TABLES)
+        with self.own_errors():
             self.name = self._find_name()
 
     def add(self, table: str, values: Mapping[str, Any]) -> None:
         """Append a row; the oldest give way where there are too many."""
-        with self._own_errors():
-            self._file.execute(
+        with self.own_errors():
+            self.file.execute(
                 'INSERT INTO spool ("table", "database", "values") VALUES (?, ?, ?)',
                 (table, values["database"], _pack(values)),
             )
             while self._bytes() > self._most_bytes:
                 oldest = "DELETE FROM spool WHERE number IN (SELECT number FROM spool ORDER BY number LIMIT 100)"
-                self.dropped += self._file.execute(oldest).rowcount
+                self.dropped += self.file.execute(oldest).rowcount
 
     def oldest(self) -> list[_Waiting]:
         """The rows that are to go to the server next."""
         query = f'SELECT number, "table", "values" FROM spool ORDER BY number LIMIT {AT_ONCE}'  # noqa: S608  # our own
-        with self._own_errors():
-            return [_Waiting(number, table, _unpack(text)) for number, table, text in self._file.execute(query)]
+        with self.own_errors():
+            return [_Waiting(number, table, _unpack(text)) for number, table, text in self.file.execute(query)]
 
     def forget(self, until: int) -> None:
         """Remove the rows up to that number."""
-        with self._own_errors():
-            self._file.execute("DELETE FROM spool WHERE number <= ?", (until,))
+        with self.own_errors():
+            self.file.execute("DELETE FROM spool WHERE number <= ?", (until,))
 
     def drop(self, database: str) -> None:
         """Remove the rows of a database."""
-        with self._own_errors():
-            self._file.execute('DELETE FROM spool WHERE "database" = ?', (database,))
+        with self.own_errors():
+            self.file.execute('DELETE FROM spool WHERE "database" = ?', (database,))
 
     def waiting(self) -> dict[str, int]:
         """How many rows of each database wait."""
-        with self._own_errors():
-            return dict(self._file.execute('SELECT "database", count(*) FROM spool GROUP BY "database"').fetchall())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        with self.own_errors():
+            return dict(self.file.execute('SELECT "database", count(*) FROM spool GROUP BY "database"').fetchall())
 
     def _bytes(self) -> int:
-        return int(self._file.execute('SELECT coalesce(sum(length("values")), 0) FROM spool').fetchone()[0])
+        return int(self.file.execute('SELECT coalesce(sum(length("values")), 0) FROM spool').fetchone()[0])
 
     def _find_name(self) -> str:
-        found = self._file.execute("SELECT name FROM spool_name").fetchone()
+        found = self.file.execute("SELECT name FROM spool_name").fetchone()
         if found is None:
             found = (secrets.token_hex(8),)
-            self._file.execute("INSERT INTO spool_name VALUES (?)", found)
+            self.file.execute("INSERT INTO spool_name VALUES (?)", found)
         return str(found[0])
-
-    @contextmanager
-    def _own_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            ours = translate_error(self.path, error)
-            if ours is None:
-                raise
-            raise ours from error
 
 
 class Samples:
