@@ -192,9 +192,10 @@ class Moves:
             self._trust.require(transaction, row)
             # Within the transaction that journals it: checked before, the ledger could be changed between the check and
             # the statement.
+            now = self._clock.now()
             values = {
                 "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
-                "intended_at": self._clock.now(),
+                "intended_at": now,
             }  # fmt: skip
             number = transaction.insert("steps", values)
             link = self._chain.append(
@@ -203,7 +204,7 @@ class Moves:
             )  # fmt: skip
             sent = Sent(
                 ledger=hash_of_row(transaction, 1) or GENESIS, database=row.database, step=number, move=move_id,
-                digest=row.digest, ordinal=ordinal, sql=sql, intended_at=microseconds(values["intended_at"]),
+                digest=row.digest, ordinal=ordinal, sql=sql, intended_at=microseconds(now),
                 row=link, hash=hash_of_row(transaction, link) or "",
             )  # fmt: skip
         if self._sent is not None:  # after the commit: before it, a crash in between would leave what was never sent
