@@ -27,7 +27,7 @@ from agent.model.states import TO_BEGIN, MoveState
 if TYPE_CHECKING:
     from agent.ledger.file.transaction import Transaction
 
-FELL_BACK = "ledger.fell_back"
+FELL_BACK = "failover.restored"
 _WHY = "the ledger fell back to an older copy; its statement was sent before that"
 
 

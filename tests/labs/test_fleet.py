@@ -96,7 +96,7 @@ def test_a_ledger_that_fails_over_to_an_older_copy(fleet: Fleet) -> None:
         assert agent.poll() is None
     assert (fleet.begun(), fleet.moved()) == (2, [*TABLES]), "each statement was sent once"
     assert "ledger fell back" in fleet.log("one")
-    (said,) = fleet.answer("audit", "list", "--event", "ledger.fell_back")["audit"]
+    (said,) = fleet.answer("audit", "list", "--event", "failover.restored")["audit"]
     assert len(said["facts"]["restored"]) == 1
     assert fleet.answer("audit", "verify")["ok"]
 

@@ -95,7 +95,7 @@ def test_a_lost_intent_comes_back(agent: Ledger, dba: psycopg.Connection) -> Non
     assert agent.moves.row(move).state is MoveState.RUNNING
     (back,) = agent.moves.steps(move)
     assert (back.sql, back.state) == (sql, StepState.DONE), "the result that came after the failover is not lost"
-    (said,) = agent.audit.rows(event="ledger.fell_back")
+    (said,) = agent.audit.rows(event="failover.restored")
     assert (said.subject, said.facts["restored"]) == ("shop", [sql])
     assert agent.audit.verify().ok
     assert agent.restoring.restore("shop") is None
@@ -160,7 +160,7 @@ def test_a_lost_approval_is_said(agent: Ledger, dba: psycopg.Connection) -> None
     restored = agent.restoring.restore("shop")
     assert restored is not None
     assert (restored.written, restored.without_place) == ((), (sql,))
-    assert agent.audit.rows(event="ledger.fell_back")[0].facts["without_place"] == [sql]
+    assert agent.audit.rows(event="failover.restored")[0].facts["without_place"] == [sql]
     begin(agent, agent.moves.rows(proposal_id=approved(agent))[0].id)
 
 
@@ -176,7 +176,7 @@ def test_an_older_copy_is_not_believed(agent: Ledger, dba: psycopg.Connection, c
     fail_over(dba)
     with pytest.raises(Untrusted, match="it was cut, or is an older copy"):
         agent.restoring.restore("shop")
-    assert agent.audit.rows(event="ledger.fell_back") == []
+    assert agent.audit.rows(event="failover.restored") == []
 
 
 def test_nothing_is_sent_without_the_file(agent: Ledger, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ class SentFile:
             raise FellBack(
                 f"the ledger is an older copy: it lacks what was sent to {database} by this agent",
                 advice="Nothing is sent before the agent has restored that, which it does within seconds. Look at the "
-                "event ledger.fell_back of the audit chain, and repeat decisions of those minutes that are missing.",
+                "event failover.restored of the audit chain, and repeat decisions of those minutes that are missing.",
             )
 
     def close(self) -> None:
