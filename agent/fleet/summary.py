@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from agent.fleet.worth import ALARMING, ProposalHead, measured_saved_per_hour
 from agent.ledger.rows import OutcomeRow
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import CARRIED_OUT, MoveState, ProposalState
+from agent.model.states import APPROVED_PROPOSALS, CARRIED_OUT, NOT_REACHED, MoveState, ProposalState
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,10 +31,6 @@ class DatabaseSummary:
         return sum(self.verdicts[verdict] for verdict in ALARMING)
 
 
-DECIDED_FOR = frozenset({ProposalState.APPROVED, ProposalState.FINISHED})
-NOT_MOVED = frozenset({MoveState.FAILED, MoveState.SKIPPED})
-
-
 def summaries(
     heads: Iterable[ProposalHead], moves: Mapping[str, Mapping[MoveState, int]], outcomes: Iterable[OutcomeRow]
 ) -> list[DatabaseSummary]:
@@ -53,10 +49,10 @@ def summaries(
     for head in heads:
         summary = of(head.database)
         summary.proposals[head.state] += 1
-        summary.approved_bytes += head.bytes if head.state in DECIDED_FOR else 0
+        summary.approved_bytes += head.bytes if head.state in APPROVED_PROPOSALS else 0
     for database, states in moves.items():
         of(database).moved = sum(number for state, number in states.items() if state in CARRIED_OUT)
-        of(database).not_moved = sum(number for state, number in states.items() if state in NOT_MOVED)
+        of(database).not_moved = sum(number for state, number in states.items() if state in NOT_REACHED)
     for row in outcomes:
         summary, saved = of(row.database), measured_saved_per_hour(row)
         summary.verdicts[row.outcome.verdict] += 1

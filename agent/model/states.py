@@ -125,6 +125,7 @@ UNDER_WAY = ACTIONABLE | UNJUDGED  # approved, and its end is still open
 ONLY_IN_APPROVED = UNDER_WAY - {S.UNDO_PROPOSED}  # while a move is here, its proposal is APPROVED
 ENDED = frozenset(state for state, after in TRANSITIONS.items() if not after) | {S.KEPT}
 NOT_CARRIED_OUT = ENDED - CARRIED_OUT  # ended without the bundle reaching its target
+TAKEN_BACK = frozenset({S.UNDO_PROPOSED, S.UNDONE})  # by an undo that is done, or was asked for
 NOT_REACHED = frozenset({S.FAILED, S.SKIPPED})  # approved, not withdrawn, and ended without its target
 WITHDRAWN = frozenset({S.REJECTED, S.EXPIRED, S.SUPERSEDED, S.CANCELLED})  # its statements are of no use to a reader
 EXPIRABLE = frozenset({S.PROPOSED, S.APPROVED})  # nothing was done for it yet
@@ -147,6 +148,7 @@ class ProposalState(StrEnum):
 
 
 OPEN_PROPOSALS = (ProposalState.PROPOSED, ProposalState.APPROVED)  # undecided, or approved and not ended
+APPROVED_PROPOSALS = frozenset({ProposalState.APPROVED, ProposalState.FINISHED})  # by whom or by what rule ever
 DECIDED_PROPOSALS = (ProposalState.REJECTED, ProposalState.FINISHED)  # ended by a decision, not a deadline
 
 

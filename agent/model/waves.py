@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import NOT_CARRIED_OUT, MoveState
+from agent.model.states import NOT_CARRIED_OUT, TAKEN_BACK, MoveState
 
 HURTS = frozenset({OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME})
-TAKEN_BACK = frozenset({MoveState.UNDO_PROPOSED, MoveState.UNDONE})
 
 
 class WaveAnswer(StrEnum):

@@ -9,7 +9,7 @@ from agent.cli.session import Session
 from agent.fleet.reading import read_summaries
 from agent.fleet.summary import DatabaseSummary, total_of
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import ProposalState
+from agent.model.states import APPROVED_PROPOSALS, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from connectors.formatting import format_bytes, format_sessions, format_wait
@@ -57,7 +57,7 @@ def _print(
 
 
 def _count_approved(summary: DatabaseSummary) -> int:
-    return sum(summary.proposals[state] for state in (ProposalState.APPROVED, ProposalState.FINISHED))
+    return sum(summary.proposals[state] for state in APPROVED_PROPOSALS)
 
 
 def _verdicts(summary: DatabaseSummary) -> str:

@@ -13,7 +13,8 @@ from connectors.proving.files import read_all_questions, read_cases
 from connectors.proving.proof import Case, Scratch
 
 OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts"})
-OF_ANY_TABLE = frozenset({"border_values", "border_times"})  # whose table and column are put in when it is asked
+# Whose table and column are put in when they are asked.
+OF_ANY_TABLE = frozenset({"split_rows", "border_values", "border_times"})
 PACKAGE = "connectors.postgresql.claims"
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
 PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs by itself

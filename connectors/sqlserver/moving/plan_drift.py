@@ -32,7 +32,7 @@ def drift_reason(definition: Definition | None, route: Route, server: Server, se
         server: what it takes.
         settings: of the moving session; how an index is built is no matter here, what is built is.
     """
-    if operation_of(route.steps[0]).name == SPLIT_RANGE:
+    if route.steps and operation_of(route.steps[0]).name == SPLIT_RANGE:
         return ""  # the partition is not there yet, and the statement itself sees that the last one is empty
     tidies = {step.sql for step in route.tidy_steps}
     if definition is None or definition.index is None or all(step.sql in tidies for step in route.steps):

@@ -36,7 +36,9 @@ class Memory:
             outcomes=self._empty.moves.outcomes,
         )
         self.pins = SimpleNamespace(rows=lambda _database, _now: [])  # nobody wishes for anything here
-        self.slots = SimpleNamespace(of=lambda _database, keys: np.arange(len(keys), dtype=np.int64))  # nobody comes
+        self.slots = SimpleNamespace(  # no unit comes or goes
+            of=lambda _database, keys: np.arange(len(keys), dtype=np.int64), count=lambda _database: 0
+        )
         self.history = SimpleNamespace(append=lambda *_facts: 0)  # nobody asks for it here
         self.state = SimpleNamespace(
             save_arrays=self.save_arrays, save_document=self.save_document, load_arrays=self.load,

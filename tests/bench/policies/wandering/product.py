@@ -103,7 +103,9 @@ class Hotplace:
         self._columns = LivingColumns(world, self._clock)
         self._memory = Memory(self._clock)
         row_of = {key: row for row, key in enumerate(world.catalogue.key)}
-        self._memory.slots = SimpleNamespace(of=lambda _database, keys: np.array([row_of[key] for key in keys]))
+        self._memory.slots = SimpleNamespace(
+            of=lambda _database, keys: np.array([row_of[key] for key in keys]), count=lambda _database: 0
+        )
         self._database = configuration(policy or {}, sample_seconds=HOUR / samples_an_hour)
         self._connector = cast(Connector, self._columns)
         self._ledger = cast(Ledger, self._memory)

@@ -53,7 +53,10 @@ def test_jobs_that_do_not_end_are_named() -> None:
             assert let_go.wait(SECONDS)
         done.append(watch.database.name)
 
-    silent, other = (cast(Watch, SimpleNamespace(database=SimpleNamespace(name=name))) for name in ("silent", "other"))
+    silent, other = (
+        cast(Watch, SimpleNamespace(database=SimpleNamespace(name=name), stands_by=False))
+        for name in ("silent", "other")
+    )
     thread = threading.Thread(target=jobs.run_guarded, args=(job, silent))
     thread.start()
     assert began.wait(SECONDS)
