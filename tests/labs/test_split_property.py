@@ -54,12 +54,12 @@ OTHERS = (
 )  # fmt: skip
 DEPENDENTS = {
     "": "SELECT",
-    "dependents": "CREATE VIEW {v} AS SELECT * FROM {t}",
-    "triggers": "CREATE TRIGGER {v} BEFORE UPDATE ON {t} FOR EACH ROW"
+    "dependents": "CREATE VIEW {y} AS SELECT * FROM {t}",
+    "triggers": "CREATE TRIGGER {y} BEFORE UPDATE ON {t} FOR EACH ROW"
     " EXECUTE FUNCTION suppress_redundant_updates_trigger()",
-    "rules": "CREATE RULE {v} AS ON DELETE TO {t} DO ALSO NOTHING",
-    "statistics": "CREATE STATISTICS {v} ON {k}, {c} FROM {t}",
-    "inheritance": "CREATE TABLE {v} () INHERITS ({t})",
+    "rules": "CREATE RULE {y} AS ON DELETE TO {t} DO ALSO NOTHING",
+    "statistics": "CREATE STATISTICS {y} ON {k}, {c} FROM {t}",
+    "inheritance": "CREATE TABLE {y} () INHERITS ({t})",
 }
 # Of the table t with the key k, another column c, roles and a new name.
 DETAILS = (
@@ -132,8 +132,8 @@ def made(dba: psycopg.Connection, world: World) -> Iterator[tuple[sql.Identifier
     words: dict[str, sql.Composable] = {
         "t": name, "k": sql.Identifier(key), "c": sql.Identifier(more[0]), "d": sql.Identifier(more[1]),
         "v": sql.Identifier(more[2]), "w": sql.Identifier(more[3]), "u": sql.Identifier(more[4]),
-        "x": sql.Identifier(more[5]), "p": sql.Identifier(more[6]), "one": sql.Identifier(ROLES[0]),
-        "two": sql.Identifier(ROLES[1]),
+        "x": sql.Identifier(more[5]), "p": sql.Identifier(more[6]), "y": sql.Identifier(more[7]),
+        "one": sql.Identifier(ROLES[0]), "two": sql.Identifier(ROLES[1]),
     }  # fmt: skip
     definitions = [sql.SQL("gone int"), sql.Identifier(key) + sql.SQL(" " + KEYS[world.key][0])]
     definitions += [sql.Identifier(each) + sql.SQL(" " + kind) for each, kind in zip(more, world.others, strict=False)]

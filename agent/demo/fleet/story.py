@@ -18,7 +18,7 @@ from agent.keys import NAMESPACE
 from agent.ledger import Ledger, ProposalRow
 from agent.model.clock import SystemClock
 from agent.model.outcomes import Outcome
-from agent.model.states import MoveState, ProposalState
+from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, ProposalState
 from agent.terminal.output import Output
 from connectors.base import HotplaceError
 
@@ -31,7 +31,6 @@ LEASES_TO_TAKE_OVER = 2
 SIGN_AGAIN = 3  # times, where a newer plan replaces a proposal before it is signed
 VICTIM = next(iter(AGENTS))
 CANARY, KILLED_AT = AGENTS[VICTIM]
-DONE = (MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT)
 
 
 class TooSlow(HotplaceError):
@@ -212,7 +211,7 @@ class FleetStory:
         return {row.database: row.holder for row in self._ledger.leases.rows() if row.session}
 
     def _is_placed(self, proposal: ProposalRow) -> bool:
-        return all(row.state in DONE for row in self._ledger.moves.rows(proposal_id=proposal.id))
+        return all(row.state in UNDOABLE for row in self._ledger.moves.rows(proposal_id=proposal.id))
 
     def _states(self) -> str:
         """How far the approved moves are, in words."""
@@ -227,7 +226,7 @@ class FleetStory:
         """
         rows = self._ledger.moves.rows(proposal_id=proposal.id)
         for row in rows:
-            if row.state in {MoveState.FAILED, MoveState.SKIPPED, MoveState.CANCELLED, MoveState.EXPIRED}:
+            if row.state in NOT_CARRIED_OUT:
                 raise ProgramFailed(f"{row.database}: {row.move.key} is {row.state}: {row.reason}")
         found = self._ledger.moves.outcomes_of([row.id for row in rows])
         return next((row.outcome for row in found.values()), None) if self._is_placed(proposal) else None
