@@ -29,6 +29,7 @@ from prometheus_client.process_collector import ProcessCollector
 from agent.config import STALE_SAMPLES, Config, ConfigError, DatabaseConfig, load
 from agent.execution.hooks import MoveEvent
 from agent.ledger import ApprovalRule, HistorySettings, Ledger
+from agent.ledger.errors import AWAY
 from agent.logs import EventLog
 from agent.model.clock import repeat_in_background
 from agent.notices.notifier import Notifier
@@ -367,6 +368,11 @@ class Daemon:
             config = load(self._path)
         except ConfigError as error:
             log.error("configuration not reloaded, the old one stays", problems=[str(p) for p in error.problems])
+            return
+        try:
+            self._ledger.leases.rows()  # what begins again reads the ledger, which may be on a server
+        except AWAY as error:
+            log.error("configuration not reloaded, the old one stays; try again later", reason=str(error))
             return
         # The old values go into the new configuration: it says what is in use, so that the next reload warns again.
         if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):

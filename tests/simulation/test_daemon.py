@@ -15,6 +15,7 @@ import pytest
 
 from agent.config import load
 from agent.ledger import HistorySettings, Ledger, LedgerUnreachable
+from agent.ledger.leases import LeaseRow, Leases
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
@@ -216,6 +217,33 @@ def test_what_waits_for_a_restart_does_not_come_with_a_reload(site: Site) -> Non
             assert load(path).metrics.top_units == 1
             assert (daemon.config.metrics, daemon.config.ledger) == (config.metrics, config.ledger)
             assert daemon.config.databases[0].policy_settings().maximum_moves == 2
+
+
+def test_without_its_ledger_nothing_is_reloaded(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGHUP while the ledger is away: the daemon goes on as it is, and takes it over when it is asked again."""
+    asked = 0
+
+    def rows(self: Leases) -> list[LeaseRow]:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise LedgerUnreachable("the server of the ledger does not answer")
+        return []
+
+    monkeypatch.setattr(Leases, "rows", rows)
+    path = quiet_config(site)
+    config = load(path)
+    clock = SystemClock()
+    with Ledger.open(config.ledger.path, clock) as ledger:
+        daemon = Daemon(config, path, ledger, clock)
+        with running(daemon) as thread:
+            wait_for(lambda: bool(daemon.snapshots()))
+            daemon.ask_to_reload()
+            wait_for(lambda: asked == 1)
+            assert daemon.config is config
+            daemon.ask_to_reload()
+            wait_for(lambda: daemon.config is not config)
+            assert thread.is_alive()
 
 
 def two_databases(folder: Path, port: int) -> Path:
