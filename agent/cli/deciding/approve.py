@@ -36,6 +36,7 @@ SignatureFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Signature over the document that this command prints if approval: signed."),
 ]
+Unasked = Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")]
 AtMost = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Condition: move no more than this, for example 50GB.")
 ]
@@ -55,7 +56,7 @@ def approve(
         str | None,
         typer.Option(help=f"Digest of what you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
+    yes: Unasked = False,
     signature: SignatureFile = None,
     at_most: AtMost = None,
     not_after: NotAfter = None,

@@ -8,7 +8,7 @@ import typer
 
 from agent.cli.app import app, command
 from agent.cli.commands import Group
-from agent.cli.deciding.approve import AtMost, GainAtLeast, NotAfter, Reason, SignatureFile
+from agent.cli.deciding.approve import AtMost, GainAtLeast, NotAfter, Reason, SignatureFile, Unasked
 from agent.cli.session import Session
 from agent.cli.setting_up.demo import SlowDisk
 from agent.fleet.standing import Heartbeat
@@ -90,7 +90,7 @@ def approve(
         str | None,
         typer.Option(help=f"Digest of the list that you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve what is stored now without being asked.")] = False,
+    yes: Unasked = False,
     signature: SignatureFile = None,
     at_most: AtMost = None,
     not_after: NotAfter = None,

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from agent.execution.half_done import LONGEST_PAUSE_SECONDS, HalfDone, half_done_of
 from agent.ledger import Ledger
 from agent.model.states import MoveState
 from connectors.model import Home, Inspection, Step
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import approved
 
 NOTHING = Inspection(home=Home.SOURCE, sentence="at home", size_bytes=1, on_disk=None)
 BEGUN = Inspection(
     home=Home.SOURCE, sentence="begun", size_bytes=1, on_disk=None, unfinished=(Step(sql="END IT", purpose="end it"),)
 )
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    """Time that stands still."""
-    return StillClock()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, clock: StillClock) -> Iterator[Ledger]:
-    """With two approved moves."""
-    with Ledger.open(tmp_path / "ledger.db", clock) as opened:
-        approved(opened)
-        yield opened
 
 
 def test_what_was_begun_is_remembered_until_it_is_gone(ledger: Ledger, clock: StillClock) -> None:

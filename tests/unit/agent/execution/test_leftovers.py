@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
-
-import pytest
 
 from agent.execution.leftovers import Leftovers, leftovers_of
 from agent.ledger import Ledger
 from connectors.model import Home, Inspection, Remnant, Step
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import approved
 
 DROP, OTHER = Step(sql="DROP IT", purpose="drop what is left"), Step(sql="DROP THAT", purpose="drop that too")
 CLEAN = Inspection(home=Home.SOURCE, sentence="at home", size_bytes=1, on_disk=None)
 LEFT = replace(CLEAN, leftovers=(DROP,), remnants=(Remnant(space="fast", size_bytes=1024),))
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    """Time that stands still."""
-    return StillClock()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path, clock: StillClock) -> Iterator[Ledger]:
-    """With two approved moves."""
-    with Ledger.open(tmp_path / "ledger.db", clock) as opened:
-        approved(opened)
-        yield opened
 
 
 def test_what_is_left_keeps_its_age(ledger: Ledger, clock: StillClock) -> None:
