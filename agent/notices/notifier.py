@@ -40,13 +40,15 @@ class Notifier:
         self._clock = clock
         self._channels = tuple(channels)
         self._send = sender
-        self._document = notices_of(ledger.agent_name)
+        self._agent = ledger.agent_name
         self._outbox = self._load()
 
     def _load(self) -> Outbox:
         """What the ledger keeps; from a ledger that was on a file it has come without an agent's name."""
         state = self._ledger.state
-        stored = state.load_document(ALL_DATABASES, self._document) or state.load_document(ALL_DATABASES, NOTICES)
+        stored = state.load_document(ALL_DATABASES, notices_of(self._agent)) or state.load_document(
+            ALL_DATABASES, NOTICES
+        )
         return Outbox() if stored is None else read_outbox(stored[1])
 
     def take_turn(self, facts: Iterable[Facts]) -> None:
@@ -84,7 +86,7 @@ class Notifier:
         # What lasts is seen anew in every turn; kept for that alone, the ledger would be written to in each.
         if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
             try:
-                self._ledger.state.save_document(ALL_DATABASES, self._document, outbox_document(outbox))
+                self._ledger.state.save_document(ALL_DATABASES, notices_of(self._agent), outbox_document(outbox))
             except LedgerUnreachable as error:  # people are to know that it is away
                 log.warning("notices are kept in memory alone", error=str(error))
 
