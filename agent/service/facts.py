@@ -6,11 +6,10 @@ from contextlib import suppress
 from datetime import datetime
 
 from agent.config import STALE_SAMPLES, Storage
-from agent.ledger import AWAY, Ledger, ProposalRow
-from agent.model.proposals import DIGEST_SHOWN
+from agent.ledger import AWAY, Ledger
 from agent.model.units_of_measure import format_when
 from agent.notices.notifier import closed_rules, ended_moves, hurt_proposals
-from agent.notices.reasons import ClosedRule, Ended, Facts, Hurt, Room, Waiting
+from agent.notices.reasons import ClosedRule, Ended, Facts, Hurt, Room
 from agent.service.snapshot import Snapshot
 
 
@@ -31,20 +30,6 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
         closed_rules=closed,
         rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
-    )
-
-
-def waiting_of(row: ProposalRow) -> Waiting:
-    """A proposal without a decision, in the words of notices."""
-    proposal = row.proposal
-    return Waiting(
-        number=row.id,
-        digest=row.digest[:DIGEST_SHOWN],
-        moves=len(proposal.moves),
-        size_bytes=proposal.bytes_moved,
-        saves_per_hour=proposal.wait_saved_per_hour,
-        created_at=proposal.created_at,
-        expires_at=proposal.expires_at,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import socket
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
@@ -15,7 +15,10 @@ from agent.execution.leftovers import Leftover
 from agent.execution.progress import RunningMove
 from agent.explanation.ranking import Standing
 from agent.explanation.read_times import read_times_document
+from agent.ledger import MoveRow, ProposalRow
 from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.proposals import DIGEST_SHOWN
+from agent.model.states import OPEN_PROPOSALS, UNFINISHED, MoveState, ProposalState
 from agent.notices.reasons import Waiting
 from agent.sampling.sampler import Cycle
 from connectors.model import Identity
@@ -103,6 +106,43 @@ class Snapshot:
         else:
             self.outcomes[outcome.verdict] += 1
             self.last_outcome = outcome
+
+    def count_proposals(self, rows: Sequence[ProposalRow]) -> None:
+        """Note how many proposals are open, and until when the most urgent one can be decided.
+
+        Args:
+            rows: the open ones.
+        """
+        self.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN_PROPOSALS}
+        undecided = [row for row in rows if row.state is ProposalState.PROPOSED]
+        self.waiting = tuple(_waiting_of(row) for row in undecided)
+        first = min((row.proposal for row in undecided), key=lambda proposal: proposal.expires_at, default=None)
+        self.undecided = None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
+
+    def count_moves(self, rows: Iterable[MoveRow]) -> None:
+        """Note moves that have come to an end, and the bytes of those that arrived."""
+        counts = dict(self.moves or {})
+        for row in rows:
+            if row.state in UNFINISHED:
+                continue
+            counts[row.state] = counts.get(row.state, 0) + 1
+            if row.state is MoveState.PLACED:
+                self.moved_bytes += row.move.size_bytes
+        self.moves = counts
+
+
+def _waiting_of(row: ProposalRow) -> Waiting:
+    """A proposal without a decision, in the words of notices."""
+    proposal = row.proposal
+    return Waiting(
+        number=row.id,
+        digest=row.digest[:DIGEST_SHOWN],
+        moves=len(proposal.moves),
+        size_bytes=proposal.bytes_moved,
+        saves_per_hour=proposal.wait_saved_per_hour,
+        created_at=proposal.created_at,
+        expires_at=proposal.expires_at,
+    )
 
 
 def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, Any]:

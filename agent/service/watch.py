@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from datetime import datetime, timedelta
+from contextlib import ExitStack
+from datetime import datetime
 
 from agent.block_heat.choice import units_worth_looks
 from agent.block_heat.looker import BlockLooker
@@ -21,33 +21,25 @@ from agent.execution.half_done import half_done_of
 from agent.execution.hooks import ExecutorHooks, Listener
 from agent.execution.leftovers import leftovers_of
 from agent.execution.progress import RunningMove, progress_document
-from agent.explanation.advice import advice_document, advice_on
-from agent.explanation.decisions import store_decision
-from agent.explanation.explanation_archive import archive_explanation
-from agent.explanation.pins import pin_reports, reports_document
 from agent.explanation.prospects import Prospect, prospect_of
 from agent.explanation.ranking import Ordered, Standing
-from agent.explanation.splits import split_answer_on
-from agent.ledger import Ledger, MoveRow, ProposalRow, Refused, Untrusted
-from agent.ledger.state_names import ADVICE, PIN_REPORTS, PROGRESS, RANKING, decision_of_proposal
+from agent.ledger import Ledger, MoveRow, ProposalRow, Untrusted
+from agent.ledger.state_names import PROGRESS
 from agent.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
-from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, UNFINISHED, MoveState, ProposalState
+from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS
 from agent.planning.containers import TakingOut, take_out
-from agent.planning.obsolete_proposals import end_obsolete_proposals, requested_purposes
+from agent.planning.obsolete_proposals import end_obsolete_proposals
 from agent.planning.planner import Planning, make_planning, proposal_of
-from agent.planning.rolling import rolling_proposals
 from agent.planning.splitting import Splitting, split_table
 from agent.planning.undo import settle_undos
-from agent.planning.unserved import note_unserved
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
 from agent.sampling.statements import StatementReader
-from agent.sampling.tier_fill import fill_of, record_fill
 from agent.sampling.trace import NothingTraced
-from agent.service.facts import waiting_of
 from agent.service.leasing import Leasing
-from agent.service.snapshot import Snapshot, Term, Worth
+from agent.service.offers import Offers, store_for_commands
+from agent.service.snapshot import Snapshot, Worth
 from agent.verification.left_worse import GroupWatch
 from agent.verification.settling import Settling
 from connectors.base import Clock, Connector, ConnectorError
@@ -99,6 +91,7 @@ class Watch:
         self._top_units = top_units
         self._keeps = keeps
         self._sampler_memory: SamplerMemory | None = None
+        self.offers = Offers(database, ledger, clock, level)
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._groups = GroupWatch(database, ledger, clock, level, asked_by=asked_by)
         # Reentrant: verify and plan call other methods of the watch that take it too.
@@ -226,7 +219,7 @@ class Watch:
             self._looker.choose(units_worth_looks(planning.situation, planning.plan))
             ordered = Ordered(planning)
             if self._keeps():
-                self._store_for_commands(planning, ordered)
+                store_for_commands(self._ledger, self.database.name, planning, ordered)
             self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
             self.count_proposals()
             return planning
@@ -267,33 +260,17 @@ class Watch:
             proposal = self.proposal(looks)
             return None if proposal is None else prospect_of(looks, proposal, planning.settings)
 
-    def _store_for_commands(self, planning: Planning, ordered: Ordered) -> None:
-        """Store the ranking, the state of the pins, the plan's situation and the advice for later commands."""
-        name, state = self.database.name, self._ledger.state
-        state.save_arrays(name, RANKING, planning.made_at, ordered.arrays())
-        state.save_document(name, PIN_REPORTS, reports_document(pin_reports(planning)))
-        store_decision(self._ledger, name, planning)
-        record_fill(self._ledger, name, fill_of(planning.made_at, planning.situation))
-        splits = split_answer_on(planning, self._ledger, name)
-        state.save_document(name, ADVICE, advice_document(advice_on(planning, splits)))
-
     def proposal(self, planning: Planning) -> Proposal | None:
         """The plan as a proposal, not stored; None where there is nothing to move."""
         return proposal_of(planning, self.database, self.identity.fingerprint, asked_by=self._asked_by)
 
     def propose(self, planning: Planning) -> int | None:
-        """Store the plan as a proposal and return its number; None as ``offer``.
+        """Store the plan as a proposal and return its number; None as ``Offers.store``.
 
         What waits for a decision and has nothing left to do, by the facts of the plan, is ended first.
         """
         end_obsolete_proposals(self._ledger, self.database.name, self.identity.fingerprint, self.sampler.catalog)
-        number = self.offer(self.proposal(planning))
-        if number is None:
-            return None
-        if planning.plain and self._ledger.state.load_arrays(self.database.name, decision_of_proposal(number)) is None:
-            store_decision(self._ledger, self.database.name, planning, decision_of_proposal(number))
-            archive_explanation(self._ledger, self.database.name, planning, number)
-        return number
+        return self.offers.store_plan(planning, self.proposal(planning))
 
     def offer_due(self) -> None:
         """Store what is due under the templates of open standing rules, as proposals, and note which cannot be served.
@@ -301,27 +278,16 @@ class Watch:
         Raises:
             ConnectorError: the engine did not answer.
         """
-        rules = self._ledger.rules.rows(self.database.name)
         with self._lock:
-            due = tuple(rolling_proposals(
-                rules, self.database, self.connector, self.sampler.catalog, self.identity.fingerprint,
-                self._clock.now(),
-            ))  # fmt: skip
-            note_unserved(self._ledger, self.database.name, rules, self.connector, self.identity.fingerprint)
-        for proposal in due:
-            self.offer(proposal)
+            self.offers.store_due(self.connector, self.sampler.catalog, self.identity.fingerprint)
 
     def approve_by_rules(self) -> tuple[ProposalRow, ...]:
         """Approve what waits and a standing rule covers; nothing below level ``auto`` or in a dry run."""
         if self.level is not Level.AUTO or self.dry_run:
             return ()
-        waiting = self._ledger.proposals.rows(database=self.database.name, states={ProposalState.PROPOSED})
-        approved = []
-        for row in reversed(waiting):
-            with suppress(Refused):  # it goes on waiting for a person; `hotplace rules show` says why
-                approved.append(self._ledger.rules.approve(row.id))
+        approved = self.offers.approve_by_rules()
         self.count_proposals()
-        return tuple(approved)
+        return approved
 
     def take_out(self, space: str, container: str) -> TakingOut | None:
         """How one container of a space can go; None where it is the only one, so that the space is to be drained.
@@ -347,30 +313,6 @@ class Watch:
             return split_table(
                 self.database, self.connector, mover_side, key, border, to_space, now, asked_by=self._asked_by
             )
-
-    def offer(self, proposal: Proposal | None) -> int | None:
-        """Store a proposal and return its number.
-
-        None where there is none, the level forbids it, approved moves are still to be done or an undo waits for its
-        answer. A proposal of the agent's own is not stored either while a person's proposal with the same question is
-        open, or if the same statements were rejected within the cool-down.
-        """
-        if proposal is None or self.level is Level.OBSERVE:
-            return None
-        # A plan made while moves are under way starts from homes that are about to change, so it would propose what
-        # they are already doing.
-        if self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
-            return None
-        if not proposal.asked_by and self._may_not_repeat(proposal):
-            return None
-        return self._ledger.proposals.store(proposal)
-
-    def _may_not_repeat(self, proposal: Proposal) -> bool:
-        """Whether a person has asked the same question, or has lately rejected the same answer."""
-        if proposal.purpose in requested_purposes(self._ledger, self.database.name):
-            return True
-        rest = timedelta(seconds=self.database.policy_settings().cool_down_seconds)
-        return self._ledger.proposals.was_rejected(proposal, self._clock.now() - rest)
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -406,7 +348,7 @@ class Watch:
             raise
         finally:
             self.snapshot.leftovers, self._half_done = self.executor.leftovers(), self.executor.half_done()
-        self._count(done)
+        self.snapshot.count_moves(done)
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
@@ -549,21 +491,4 @@ class Watch:
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, and until when the most urgent one can be decided, for the metrics."""
-        rows = self._ledger.proposals.rows(database=self.database.name, states=OPEN_PROPOSALS)
-        self.snapshot.proposals = {str(state): sum(row.state is state for row in rows) for state in OPEN_PROPOSALS}
-        undecided = [row.proposal for row in rows if row.state is ProposalState.PROPOSED]
-        self.snapshot.waiting = tuple(waiting_of(row) for row in rows if row.state is ProposalState.PROPOSED)
-        first = min(undecided, key=lambda proposal: proposal.expires_at, default=None)
-        self.snapshot.undecided = (
-            None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
-        )
-
-    def _count(self, done: tuple[MoveRow, ...]) -> None:
-        counts = dict(self.snapshot.moves or {})
-        for row in done:
-            if row.state in UNFINISHED:
-                continue
-            counts[row.state] = counts.get(row.state, 0) + 1
-            if row.state is MoveState.PLACED:
-                self.snapshot.moved_bytes += row.move.size_bytes
-        self.snapshot.moves = counts
+        self.snapshot.count_proposals(self._ledger.proposals.rows(database=self.database.name, states=OPEN_PROPOSALS))

@@ -84,7 +84,7 @@ def test_queries_do_not_grow_with_the_databases(
 
     def counted(self: Reading, select: str, *conditions: object, **more: object) -> object:
         asked.append(select)
-        return rows(self, select, *conditions, **more)  # type: ignore[arg-type]
+        return rows(self, select, *conditions, **more)  # type: ignore[arg-type]  # as it was called
 
     monkeypatch.setattr(Reading, "rows", counted)
 

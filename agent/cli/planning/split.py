@@ -54,7 +54,7 @@ def split(
                 code=ExitCode.REFUSED,
                 advice=_advice(unit, seen),
             )
-        number = watch.offer(found.proposal) if propose else None
+        number = watch.offers.store(found.proposal) if propose else None
     finally:
         watch.close(save=False)
     stored = None if number is None else session.ledger.proposals.row(number)

@@ -35,7 +35,7 @@ def take_out(session: Session, watch: Watch, space: str, container: str, *, prop
             code=ExitCode.REFUSED,
             advice=f"hotplace balance --type drain --space {space} empties all of it.",
         )
-    number = watch.offer(found.proposal) if propose else None
+    number = watch.offers.store(found.proposal) if propose else None
     stored = None if number is None else session.ledger.proposals.row(number)
     _print(session.out, found, stored, propose=propose)
     session.out.document(_document(session, found, stored, propose=propose))

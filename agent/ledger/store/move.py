@@ -157,7 +157,7 @@ class LedgerMove:
         """Make a table the same on the server, and see that it is."""
         self._drop_strangers(held, table)
         written, rows, total = 0, 0, hashlib.sha256()
-        for some in in_parts(held.rows(f"SELECT * FROM {table.name}", then=_order(table)), AT_ONCE):  # noqa: S608
+        for some in in_parts(held.rows(f"SELECT * FROM {table.name}", then=_order(table)), AT_ONCE):  # noqa: S608  # ours
             expected = _hashes(table, some)
             written += self._write(table, some, expected)
             rows += len(some)
@@ -210,7 +210,7 @@ class LedgerMove:
             for name, table in metadata.tables.items():
                 if _key_names(table) != ["id"]:
                     continue
-                last = max(given.get(name, 0), transaction.scalar(f"SELECT max(id) FROM {name}") or 0)  # noqa: S608
+                last = max(given.get(name, 0), transaction.scalar(f"SELECT max(id) FROM {name}") or 0)  # noqa: S608  # ours
                 if last:
                     transaction.scalar(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {last})")
 

@@ -18,6 +18,8 @@ from tests.bench.lab.split.cases import KEY, Case
 from tests.bench.lab.split.rows import newest
 
 LOOK_SECONDS, MOST_LOOK_SECONDS = 25.0, 60.0
+LOOK_REST_SECONDS = 1.0  # between two questions whether looks have found enough
+RATE_SECONDS = 3.0  # over which it is counted how fast new rows come
 REST_SECONDS, SAVE_SECONDS, VALUES_SECONDS = 1.0, 0.0, 8.0  # in place of the looker's own
 LEAST_AHEAD_SECONDS, SCAN_BYTES_PER_SECOND = 90.0, 5e6  # by which the border lies ahead of the newest row
 
@@ -48,7 +50,7 @@ def look(agent: Hotplace) -> dict[str, Any]:
             document = hotplace(agent.config_path, "plan")
             if took > MOST_LOOK_SECONDS or _is_known(document):
                 return document
-        time.sleep(1.0)
+        time.sleep(LOOK_REST_SECONDS)
 
 
 def advice_in(document: dict[str, Any]) -> str:
@@ -77,7 +79,7 @@ def ahead_of(rig: Rig, case: Case) -> int:
     """A value that new rows reach only after the split, at the rate at which they come now."""
     with rig.session() as session:
         began, first = time.monotonic(), newest(session)
-        time.sleep(3.0)
+        time.sleep(RATE_SECONDS)
         last = newest(session)
         a_second = (last - first) / (time.monotonic() - began)
     size = next(relation.size_bytes for relation in rig.relations() if relation.key == KEY)

@@ -1,0 +1,108 @@
+"""What one database's agent offers to people for a decision: stored once, unless it repeats what was answered."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+
+from agent.config import DatabaseConfig, Level
+from agent.explanation.advice import advice_document, advice_on
+from agent.explanation.decisions import store_decision
+from agent.explanation.explanation_archive import archive_explanation
+from agent.explanation.pins import pin_reports, reports_document
+from agent.explanation.ranking import Ordered
+from agent.explanation.splits import split_answer_on
+from agent.ledger import Ledger, ProposalRow, Refused
+from agent.ledger.state_names import ADVICE, PIN_REPORTS, RANKING, decision_of_proposal
+from agent.model.proposals import Proposal
+from agent.model.states import ACTIONABLE, MoveState, ProposalState
+from agent.planning.obsolete_proposals import requested_purposes
+from agent.planning.planner import Planning
+from agent.planning.rolling import rolling_proposals
+from agent.planning.unserved import note_unserved
+from agent.sampling.tier_fill import fill_of, record_fill
+from connectors.base import Clock, Connector
+from connectors.model import Catalog
+
+
+class Offers:
+    """Stores proposals of one database, and approves them under standing rules."""
+
+    def __init__(self, database: DatabaseConfig, ledger: Ledger, clock: Clock, level: Level) -> None:
+        """Wire it up.
+
+        Args:
+            database: its configuration.
+            ledger: the durable record.
+            clock: time.
+            level: what the agent may do without a person.
+        """
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._level = level
+
+    def store(self, proposal: Proposal | None) -> int | None:
+        """Store a proposal and return its number.
+
+        None where there is none, the level forbids it, approved moves are still to be done or an undo waits for its
+        answer. A proposal of the agent's own is not stored either while a person's proposal with the same question is
+        open, or if the same statements were rejected within the cool-down.
+        """
+        if proposal is None or self._level is Level.OBSERVE:
+            return None
+        # A plan made while moves are under way starts from homes that are about to change, so it would propose what
+        # they are already doing.
+        if self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+            return None
+        if not proposal.asked_by and self._may_not_repeat(proposal):
+            return None
+        return self._ledger.proposals.store(proposal)
+
+    def store_plan(self, planning: Planning, proposal: Proposal | None) -> int | None:
+        """Store the proposal of a plan, with what explains it later; None as ``store``."""
+        number, name = self.store(proposal), self._database.name
+        if number is None:
+            return None
+        if planning.plain and self._ledger.state.load_arrays(name, decision_of_proposal(number)) is None:
+            store_decision(self._ledger, name, planning, decision_of_proposal(number))
+            archive_explanation(self._ledger, name, planning, number)
+        return number
+
+    def store_due(self, connector: Connector, catalog: Catalog, fingerprint: str) -> None:
+        """Store what is due under the templates of open standing rules, and note which cannot be served.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        rules = self._ledger.rules.rows(self._database.name)
+        due = tuple(rolling_proposals(rules, self._database, connector, catalog, fingerprint, self._clock.now()))
+        note_unserved(self._ledger, self._database.name, rules, connector, fingerprint)
+        for proposal in due:
+            self.store(proposal)
+
+    def approve_by_rules(self) -> tuple[ProposalRow, ...]:
+        """Approve what waits and a standing rule covers."""
+        waiting = self._ledger.proposals.rows(database=self._database.name, states={ProposalState.PROPOSED})
+        approved = []
+        for row in reversed(waiting):
+            with suppress(Refused):  # it goes on waiting for a person; `hotplace rules show` says why
+                approved.append(self._ledger.rules.approve(row.id))
+        return tuple(approved)
+
+    def _may_not_repeat(self, proposal: Proposal) -> bool:
+        """Whether a person has asked the same question, or has lately rejected the same answer."""
+        if proposal.purpose in requested_purposes(self._ledger, self._database.name):
+            return True
+        rest = timedelta(seconds=self._database.policy_settings().cool_down_seconds)
+        return self._ledger.proposals.was_rejected(proposal, self._clock.now() - rest)
+
+
+def store_for_commands(ledger: Ledger, database: str, planning: Planning, ordered: Ordered) -> None:
+    """Store the ranking, the state of the pins, the plan's situation and the advice for later commands."""
+    ledger.state.save_arrays(database, RANKING, planning.made_at, ordered.arrays())
+    ledger.state.save_document(database, PIN_REPORTS, reports_document(pin_reports(planning)))
+    store_decision(ledger, database, planning)
+    record_fill(ledger, database, fill_of(planning.made_at, planning.situation))
+    splits = split_answer_on(planning, ledger, database)
+    ledger.state.save_document(database, ADVICE, advice_document(advice_on(planning, splits)))
