@@ -13,15 +13,12 @@ import signal
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
 
-from apscheduler.executors.pool import ThreadPoolExecutor
-from apscheduler.schedulers.background import BackgroundScheduler
 from prometheus_client import CollectorRegistry
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
@@ -36,21 +33,15 @@ from agent.notices.notifier import Notifier
 from agent.service.claiming import claim, claim_all
 from agent.service.facts import facts_of
 from agent.service.httpd import Certificate, MetricsServer, Pages, no_pages
-from agent.service.jobs import ACT_EVERY_SECONDS, Job, Jobs
+from agent.service.jobs import Jobs
 from agent.service.last_resort import LastResort
 from agent.service.metrics import AgentCollector
-from agent.service.schedule import next_turn, on_grid, place_in_row
 from agent.service.snapshot import Snapshot
+from agent.service.timetable import LOOK_AT_CLOCK_SECONDS, Timetable
 from agent.service.watch import Watch
 from connectors.base import Clock, HotplaceError, LeaseHeld
 
 log = EventLog(__name__)
-ANCHOR_EVERY_SECONDS = 3600.0
-NOTIFY_EVERY_SECONDS = 15.0
-LOOK_INSIDE_EVERY_SECONDS = 15.0  # whether looks are due; how often they are follows from what they cost
-FOLD_EVERY_SECONDS = 3600.0
-FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
-LOOK_AT_CLOCK_SECONDS = 30.0
 LEASE_PARTS = 3  # of a lease: how often it is renewed in its time, so that one renewal may fail
 LISTEN_SECONDS = 1.0
 JOBS_END_WITHIN_SECONDS = 6.0  # once asked to stop
@@ -91,7 +82,7 @@ class Daemon:
         self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
         self.has_left = False  # jobs that wait for a silent server were left behind: only the process ends them
         self._notifier = Notifier(ledger, clock, config.notices)
-        self._scheduler: BackgroundScheduler | None = None
+        self._timetable: Timetable | None = None
         self._server: MetricsServer | None = None
         self.pages: Pages = no_pages  # what is served besides metrics and health
 
@@ -107,8 +98,8 @@ class Daemon:
                 while (asked := self._next_asked()) is not _Asked.STOP:
                     if asked is _Asked.RELOAD:
                         self._reload()
-                    else:
-                        self._reschedule_after_clock_change()
+                    elif self._timetable is not None:
+                        self._timetable.follow_clock()
                     self._follow()
             finally:
                 self._shut_down()
@@ -190,8 +181,8 @@ class Daemon:
             self._server = self._metrics_server()
             self._server.start()
             log.info("metrics", url=self._server.url)
-        self._scheduler = self._schedule()
-        self._scheduler.start()
+        self._timetable = self._schedule()
+        self._timetable.start()
         log.info("started", databases=list(self._watches), level=str(self.config.level), dry_run=self.config.dry_run)
 
     def _claim(self, watches: Collection[Watch]) -> list[LeaseHeld]:
@@ -240,34 +231,17 @@ class Daemon:
         GCCollector(registry=registry)
         return registry
 
-    def _schedule(self) -> BackgroundScheduler:
-        """Sampling and acting of a database never wait for each other; nothing runs twice at a time."""
-        self._jobs.begin()
-        scheduler = BackgroundScheduler(
-            # Four threads for each database: a copy occupies one for hours, a look at a large buffer pool one for
-            # seconds, and neither must keep the sampling of any database, or the renewal of its lease, from its turn.
-            executors={"default": ThreadPoolExecutor(2 + 4 * len(self._watches))},
-            timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
-            # Missed turns are made up for by one, however late: by default a job that is a second late is dropped, and
-            # a machine that slept would miss its plan.
-            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+    def _schedule(self) -> Timetable:
+        run_out = self._ledger.leases.run_out
+        timetable = Timetable(
+            self._jobs,
+            self._clock,
+            list(self._watches.values()),
+            renew_seconds=self._ledger.leases.seconds / LEASE_PARTS if run_out else None,
+            notify=self._notify if self.config.notices else None,
         )
-        soon = self._clock.now() + timedelta(seconds=0.1)
-        for position, (name, watch) in enumerate(self._watches.items()):
-            if name not in self._left:
-                self._add_turns(scheduler, watch, soon, position)
-        first = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
-        upkeep = self._jobs.run_upkeep
-        scheduler.add_job(upkeep, "interval", (self._jobs.fold,), seconds=FOLD_EVERY_SECONDS, next_run_time=first)
-        scheduler.add_job(upkeep, "interval", (self._jobs.anchor,), seconds=ANCHOR_EVERY_SECONDS, next_run_time=soon)
-        if self.config.notices:
-            first = soon + timedelta(seconds=NOTIFY_EVERY_SECONDS)
-            scheduler.add_job(upkeep, "interval", (self._notify,), seconds=NOTIFY_EVERY_SECONDS, next_run_time=first)
-        return scheduler
-
-    def _add_turns(self, scheduler: BackgroundScheduler, watch: Watch, soon: datetime, position: int) -> None:
-        for job, every, first in self._turns(watch, soon, position):
-            scheduler.add_job(self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first)
+        timetable.add(watch for name, watch in self._watches.items() if name not in self._left)
+        return timetable
 
     def _notify(self) -> None:
         """Tell people what is new; what goes wrong is said, and tried again at the next turn."""
@@ -282,50 +256,6 @@ class Daemon:
             )
         except HotplaceError as error:
             log.error("notices failed", error=str(error), advice=error.advice)
-
-    def _turns(self, watch: Watch, soon: datetime, position: int) -> tuple[tuple[Job, float, datetime], ...]:
-        """Each job of a watch, how often it is done in seconds, and when for the first time.
-
-        A plan comes between two samples, so that what each holds for a moment does not add up; the first plan of all
-        after the second sample, which is the first that says anything. Where no phase is given by what was done last,
-        each database is later than the one before it.
-        """
-        database, renewed = watch.database, self._ledger.leases.seconds / LEASE_PARTS
-
-        def later(every: float) -> timedelta:
-            return place_in_row(position, len(self._watches), every)
-
-        sampled, planned = watch.sampled_at, self._jobs.planned_at(database.name)
-        sample = next_turn(sampled, database.sample_seconds, soon)
-        if sampled is None:
-            sample += later(database.sample_seconds)
-        between = sample + timedelta(seconds=min(database.sample_seconds, LOOK_AT_CLOCK_SECONDS) / 2)
-        if planned is None and sampled is None:
-            planned, every = between, database.sample_seconds
-        else:
-            every = database.plan_seconds
-        due = next_turn(planned, every, between)
-        if due == between:  # overdue, perhaps as all others are
-            due += later(every)
-        plan = on_grid(due, between, database.sample_seconds)
-        keep = ((self._jobs.keep_lease, renewed, soon + later(renewed)),) if self._ledger.leases.run_out else ()
-        return (
-            *keep,
-            (self._jobs.sample, database.sample_seconds, sample),
-            (self._jobs.plan, database.plan_seconds, plan),
-            (self._jobs.act, ACT_EVERY_SECONDS, soon + later(ACT_EVERY_SECONDS)),
-            (self._jobs.look, LOOK_INSIDE_EVERY_SECONDS, soon + timedelta(seconds=LOOK_INSIDE_EVERY_SECONDS)),
-        )
-
-    def _reschedule_after_clock_change(self) -> None:
-        """Bring jobs forward that a wall clock set back has left in the far future: the scheduler goes by that one."""
-        if self._scheduler is None:
-            return
-        now = self._clock.now()
-        for job in self._scheduler.get_jobs():
-            if job.next_run_time - now > job.trigger.interval + timedelta(seconds=LOOK_AT_CLOCK_SECONDS):
-                log.warning("the clock was set back", job=job.name, planned_for=str(job.next_run_time))
-                job.modify(next_run_time=now)
 
     def _shut_down(self) -> None:
         # Cancel first: the copy of a large table may take hours. What does not end soon after that waits for a server
@@ -347,13 +277,10 @@ class Daemon:
         """Stop the watches and their jobs; the databases whose jobs have not ended within so many seconds."""
         for watch in self._watches.values():
             watch.stop()
-        if self._scheduler is None:
+        if self._timetable is None:
             return frozenset()
-        self._scheduler.pause()
-        busy = self._jobs.end(seconds)
-        self._scheduler.shutdown(wait=not busy)
-        self._scheduler = None
-        return busy
+        timetable, self._timetable = self._timetable, None
+        return timetable.end(seconds)
 
     def _close_watches(self) -> None:
         for watch in self._watches.values():
@@ -392,8 +319,8 @@ class Daemon:
                 # interval.
                 watch.continue_from(before[name])
         self._claim_or_watch([watch for name, watch in self._watches.items() if name not in self._left])
-        self._scheduler = self._schedule()
-        self._scheduler.start()
+        self._timetable = self._schedule()
+        self._timetable.start()
         log.info("configuration reloaded", path=str(self._path))
 
     def _leave(self, busy: Collection[str]) -> None:
@@ -408,12 +335,11 @@ class Daemon:
             old = self._left.pop(name)
             _close(old)
             watch = self._watches.get(name)
-            if watch is None or self._scheduler is None:
+            if watch is None or self._timetable is None:
                 continue  # it is in the configuration no more
             watch.continue_from(old)
             self._claim_or_watch([watch])
-            soon, position = self._clock.now() + timedelta(seconds=0.1), list(self._watches).index(name)
-            self._add_turns(self._scheduler, watch, soon, position)
+            self._timetable.add([watch])
             log.info("answers again, and has the new configuration", database=name)
 
     def _claim_or_watch(self, watches: Collection[Watch]) -> None:

@@ -136,8 +136,8 @@ class AgentProgram:
         try:
             if self._asked is not None:
                 self._obey(process, daemon)
-            elif process.alive:
-                process.run(daemon._reschedule_after_clock_change)
+            elif daemon._timetable is not None:
+                process.run(daemon._timetable.follow_clock)
             self._run_due(process, daemon)
         except HotplaceError as error:  # it ends, as any program that raises
             self.on_error(f"{self.name} ended: {error}")
@@ -155,8 +155,10 @@ class AgentProgram:
             self.end(politely=True)
 
     def _run_due(self, process: Process, daemon: Daemon) -> None:
-        scheduler: Any = daemon._scheduler
-        if scheduler is None or not scheduler.on or not process.alive:
+        if daemon._timetable is None or not process.alive:
+            return
+        scheduler: Any = daemon._timetable._scheduler
+        if not scheduler.on:
             return
         for job in list(scheduler.jobs):
             busy = {each.name for each in scheduler.jobs if each.running}

@@ -182,7 +182,8 @@ class Person:
         agent = self._agent(second)
         watch, process = agent.watch, agent.process
         if watch is not None and process is not None and not process.depth:
-            for job in getattr(agent.daemon and agent.daemon._scheduler, "jobs", ()):
+            timetable = agent.daemon and agent.daemon._timetable
+            for job in getattr(timetable and timetable._scheduler, "jobs", ()):
                 job.next_run_time = min(job.next_run_time, self.site.clock.now())
 
     def reload(self, first: float, second: float) -> None:

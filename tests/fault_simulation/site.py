@@ -260,11 +260,11 @@ def virtual_time(site: FaultySite) -> Iterator[None]:
     """Let the real daemon run on the site: its scheduler, its connections, and no call that only costs time."""
     replaced = {
         "connectors.simulated.connector.connect": lambda _, clock: connect_to(site.server, clock),
-        "agent.service.daemon.BackgroundScheduler": VirtualScheduler,
+        "agent.service.timetable.BackgroundScheduler": VirtualScheduler,
         "agent.service.daemon.load": worlds.load_once,
         "tests.fault_simulation.agent_program.load": worlds.load_once,
-        "agent.service.daemon.ThreadPoolExecutor": lambda _: None,
-        "agent.service.daemon.ACT_EVERY_SECONDS": TURN_SECONDS,
+        "agent.service.timetable.ThreadPoolExecutor": lambda _: None,
+        "agent.service.timetable.ACT_EVERY_SECONDS": TURN_SECONDS,
         "agent.service.jobs.return_free_blocks": lambda: None,
         "agent.ledger.chain.audit.send_to_system_log": lambda _: None,
         "agent.execution.attempt.TEND_EVERY_SECONDS": 1.0,

@@ -19,9 +19,9 @@ from agent.block_heat.choice import LookedAt
 from agent.block_heat.stored import load_borders
 from agent.config import load
 from agent.ledger import Ledger
-from agent.service.bundle import make_bundle
 from agent.service.metrics import AgentCollector
 from agent.service.snapshot import Snapshot
+from agent.service.support.bundle import make_bundle
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.recording.tap import Tap
 from policies.block_heat.range_heat import RangeHeat, with_turnover

@@ -134,14 +134,15 @@ def test_a_clock_set_back_stops_nothing(site: Site) -> None:
     with site.agent() as (watch, ledger):
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
-        scheduler = daemon._scheduler = daemon._schedule()
+        timetable = daemon._schedule()
+        scheduler = timetable._scheduler
         scheduler.start(paused=True)
         try:
             before = [job.next_run_time for job in scheduler.get_jobs() if job.args]
-            daemon._reschedule_after_clock_change()
+            timetable.follow_clock()
             assert [job.next_run_time for job in scheduler.get_jobs() if job.args] == before
             site.clock.jump(-timedelta(days=1).total_seconds())
-            daemon._reschedule_after_clock_change()
+            timetable.follow_clock()
             assert {job.next_run_time for job in scheduler.get_jobs() if job.args} == {site.clock.now()}
         finally:
             scheduler.shutdown()
@@ -152,7 +153,7 @@ def test_a_plan_comes_between_two_samples(site: Site) -> None:
     with site.agent() as (watch, ledger):
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
-        scheduler = daemon._schedule()
+        scheduler = daemon._schedule()._scheduler
         scheduler.start(paused=True)
         try:
             times = {job.args[0].__name__: job.next_run_time for job in scheduler.get_jobs() if job.args}

@@ -14,8 +14,9 @@ from apscheduler.job import Job
 from agent.ledger import HistorySettings, Ledger
 from agent.ledger.state_names import PLANNED, RANKING
 from agent.sampling.sampler import SAVE_EVERY_SECONDS
-from agent.service.daemon import FOLD_EVERY_SECONDS, Daemon
+from agent.service.daemon import Daemon
 from agent.service.jobs import Jobs
+from agent.service.timetable import FOLD_EVERY_SECONDS
 from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 
@@ -33,7 +34,7 @@ def scheduled(site: Site, watch: Watch, ledger: Ledger) -> Iterator[dict[str, Jo
     """The jobs of a daemon that starts now, by name; none of them runs."""
     daemon = Daemon(site.config, None, ledger, site.clock)
     daemon._watches = {"sim": watch}
-    scheduler = daemon._schedule()
+    scheduler = daemon._schedule()._scheduler
     scheduler.start(paused=True)
     try:
         yield {job.args[0].__name__ if job.args else job.func.__name__: job for job in scheduler.get_jobs()}
@@ -147,7 +148,7 @@ def test_reloads_put_no_database_off(site: Site) -> None:
                   for number in range(9)}  # fmt: skip
         daemon._watches = {**others, "sim": last}
         site.clock.sleep(20.0)
-        turns = {job.__name__: at for job, _, at in daemon._turns(last, site.clock.now(), 9)}
+        turns = {job.__name__: at for job, _, at in daemon._schedule()._turns(last, site.clock.now())}
         assert turns["sample"] - site.clock.now() == timedelta(seconds=40)
         assert turns["plan"] - site.clock.now() <= HOUR - timedelta(seconds=20)
 
@@ -237,7 +238,7 @@ def test_many_databases_take_their_turns_one_after_the_other(site: Site, planned
         site.clock.sleep(0.0 if planned_before is None else planned_before.total_seconds())
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = watches
-        scheduler = daemon._schedule()
+        scheduler = daemon._schedule()._scheduler
         scheduler.start(paused=True)
         try:
             turns: dict[str, list[datetime]] = {"sample": [], "plan": [], "act": []}

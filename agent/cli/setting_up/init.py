@@ -114,7 +114,7 @@ def _write_bundle(
     Raises:
         CommandError: the file exists, or cannot be written.
     """
-    from agent.service.bundle import make_bundle
+    from agent.service.support.bundle import make_bundle
 
     try:
         ledger = session.existing_ledger

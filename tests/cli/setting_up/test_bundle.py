@@ -12,7 +12,7 @@ import pytest
 from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
-from agent.service.scrubbing import MASK, Scrubber, own_words
+from agent.service.support.scrubbing import MASK, Scrubber, own_words
 from tests.cli.site import Site
 
 PLANTED = {

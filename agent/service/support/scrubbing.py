@@ -31,7 +31,7 @@ _EDGES = "()[]{}<>,;:.!?…"
 @cache
 def own_words() -> frozenset[str]:
     """Every word of the program's own files, in lower case."""
-    home = Path(__file__).resolve().parents[2]
+    home = Path(__file__).resolve().parents[3]
     files = (path for room in ROOMS for ending in ("py", "sql") for path in (home / room).rglob(f"*.{ending}"))
     return frozenset(word.lower() for path in files for word in _WORD.findall(path.read_text(encoding="utf-8")))
 

@@ -19,8 +19,8 @@ from typing import Any
 from agent.config import Config
 from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
-from agent.service.bundle_sources import NotThere, names_of_site, read_ledger, read_log, read_metrics
-from agent.service.scrubbing import Scrubber
+from agent.service.support.scrubbing import Scrubber
+from agent.service.support.sources import NotThere, names_of_site, read_ledger, read_log, read_metrics
 from connectors.findings import Finding
 
 FOLDER = "hotplace-bundle"
