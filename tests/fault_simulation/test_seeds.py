@@ -1,4 +1,4 @@
-"""The first seeds break no promise; more with ``make fault-simulation``."""
+"""The first seeds break no promise; more with ``make fault-simulation`` and ``make soak``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.fault_simulation.oracles import APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES
 from tests.fault_simulation.runs import repeat_command, run_seed, shrunk
 
-SEEDS, PARTS = 100, 10
+SEEDS, PARTS = 24, 4
 OFTEN = (APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES)  # asked in every few runs
 
 

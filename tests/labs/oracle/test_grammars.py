@@ -34,7 +34,9 @@ from tests.oracle import made
 pytestmark = [
     pytest.mark.skipif(shutil.which("javac") is None, reason="optional: needs a JDK"),
     pytest.mark.skipif(not ORACLE_GRAMMARS.exists(), reason="optional: no parsers, see tests/components.py"),
+    pytest.mark.xdist_group("oracle grammars"),  # one start of the parsers for all
 ]
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # the best compiler takes longer than it saves
 MB = 2**20
 HERE = Path(__file__).parent / "grammars"
 SITES = {
@@ -56,7 +58,7 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         timeout=120,
         capture_output=True,
     )
-    return ["java", "-cp", f"{classes}:{path}", "Check"]
+    return ["java", *SHORT_LIVED, "-cp", f"{classes}:{path}", "Check"]
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@ import io.debezium.ddl.parser.oracle.generated.PlSqlParser;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import org.antlr.v4.runtime.BailErrorStrategy;
 import org.antlr.v4.runtime.BaseErrorListener;
 import org.antlr.v4.runtime.CharStreams;
 import org.antlr.v4.runtime.CommonTokenStream;
@@ -11,6 +12,7 @@ import org.antlr.v4.runtime.Parser;
 import org.antlr.v4.runtime.RecognitionException;
 import org.antlr.v4.runtime.Recognizer;
 import org.antlr.v4.runtime.Token;
+import org.antlr.v4.runtime.misc.ParseCancellationException;
 import org.apache.shardingsphere.sql.parser.autogen.OracleStatementLexer;
 import org.apache.shardingsphere.sql.parser.autogen.OracleStatementParser;
 
@@ -36,7 +38,12 @@ public final class Check {
             each.removeErrorListeners();
             each.addErrorListener(errors);
         }
-        rule.parse(parser);
+        parser.setErrorHandler(new BailErrorStrategy()); // one error is enough: how it would go on is not asked
+        try {
+            rule.parse(parser);
+        } catch (ParseCancellationException error) {
+            return false;
+        }
         return errors.count == 0 && parser.getTokenStream().LA(1) == Token.EOF;
     }
 
