@@ -1,5 +1,7 @@
 """Leases: which process may act on a database, with a token that every write about a move carries.
 
+What was learned carries it too: what an earlier holder knows is older than what the next one has stored since.
+
 Each holder gets a token larger than those before. A write about a move checks within its own transaction that its token
 is still the newest, under a lock (``FOR SHARE``) that the next holder waits for: what an agent had checked
 before it was frozen, or cut off from the ledger, counts for nothing once another one has taken over. A statement is
@@ -67,6 +69,7 @@ class Leases:
         self._holder = actor
         self.session = secrets.token_hex(8)  # a process number is used again, and one process may open two ledgers
         self._tokens: dict[str, int] = {}
+        self._given: dict[str, int] = {}  # the same, and those that were given back since
         self._lost: set[str] = set()  # that another process has taken; the old token stays, so that it is refused
         self.seconds = database.lease_seconds
 
@@ -104,7 +107,7 @@ class Leases:
             self._put(transaction, database, token)
             if before is not None and others and self.run_out:
                 self._chain.append(transaction, "lease.taken_over", database, token=token, was=before.holder)
-        self._tokens[database] = token
+        self._tokens[database] = self._given[database] = token
         self._lost.discard(database)
         return before if others else None
 
@@ -150,13 +153,32 @@ class Leases:
             return
         if (row.token, row.session) == (self._tokens.get(database), self.session):
             return
-        if database in self._tokens:
-            self._lost.add(database)
         if database in self._tokens or (self.run_out and row.is_in_force):
-            raise LeaseLost(
-                f"another agent acts on {database} by now: {row.sentence}",
-                advice="Nothing was written or sent. That agent reconciles what runs.",
-            )
+            raise self._is_lost(row)
+
+    def require_not_succeeded(self, transaction: Transaction, database: str) -> None:
+        """The same for what commands write too: refuses only a process that was given the lease itself.
+
+        Raises:
+            LeaseLost: another process has been given it since.
+        """
+        if database not in self._given:
+            return
+        row = self._row(transaction, database, lock="SHARE")
+        if row is None or row.session == self.session:
+            return
+        # Of a machine's own file a command may have taken it for a moment; the daemon then goes on as it did.
+        if row.session == NOT_HELD and (row.token == self._given[database] or not self.run_out):
+            return
+        raise self._is_lost(row)
+
+    def _is_lost(self, row: LeaseRow) -> LeaseLost:
+        if row.database in self._tokens:
+            self._lost.add(row.database)
+        return LeaseLost(
+            f"another agent acts on {row.database} by now: {row.sentence}",
+            advice="Nothing was written or sent. That agent reconciles what runs.",
+        )
 
     def _row(self, transaction: Transaction, database: str, *, lock: str) -> LeaseRow | None:
         locking = f"FOR {lock}" if self.run_out else ""  # the writer of a file is alone

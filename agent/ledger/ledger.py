@@ -83,7 +83,7 @@ class Ledger:
         self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
-        self.state = SmallState(database, clock)
+        self.state = SmallState(database, clock, self.leases)
         self.overview = Overview(database)
         self.upkeep = upkeep_of(database, clock)
         self._spool_path = anchors.path.with_name(f"{anchors.path.name}.spool")

@@ -1,6 +1,7 @@
 """Small state that a restart goes on from: named arrays and documents, one of each name per database, the newest only.
 
-Caches of what was measured, not decisions: they are not part of the audit chain.
+Caches of what was measured, not decisions: they are not part of the audit chain. All that saves raises ``LeaseLost``
+where this process has acted on the database and another one has taken its place: nothing was replaced.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger.file.reading import where
+from agent.ledger.leases import Leases
 from agent.ledger.store.database import Database
 from connectors.base import Clock
 
@@ -24,9 +26,10 @@ if TYPE_CHECKING:
 class SmallState:
     """Arrays and documents by database and name."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, leases: Leases) -> None:
         self._database = database
         self._clock = clock
+        self._leases = leases
 
     def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> int:
         """Keep named arrays, exact to the bit; replaces those of the same name. Returns the bytes that they take.
@@ -56,6 +59,7 @@ class SmallState:
             for column in packed.missing(connection):
                 packed.body(column)  # packed now, and not while others wait for the lock
         with self._database.write(durable=False) as transaction:
+            self._leases.require_not_succeeded(transaction, database)
             kept = {"database": database, "name": name, "at": at, "body": encode_arrays({})}
             size = save_columns(transaction, database, name, packed)
             transaction.put("arrays", [kept])
@@ -117,6 +121,7 @@ class SmallState:
 
     def _replace(self, table: str, database: str, name: str, at: datetime, body: str | bytes) -> None:
         with self._database.write(durable=False) as transaction:
+            self._leases.require_not_succeeded(transaction, database)
             # A set stored column by column before would otherwise still add its old columns to what is loaded.
             if table == "arrays":
                 from agent.ledger.shared_columns import drop_columns

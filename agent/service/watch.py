@@ -397,6 +397,7 @@ class Watch:
 
     def close(self, *, save: bool = True) -> None:
         """End every session; save what was learnt unless another process watches the same database and knows more."""
+        save = save and not self.stands_by
         with self._lock, ExitStack() as ending:  # each of these is ended even if another one fails
             for connector in (self._connector, self._acting):
                 if connector is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agent.config.ledger import LedgerServer
@@ -131,6 +132,45 @@ def test_what_was_given_back_is_refused_like_what_was_lost(two: Two) -> None:
     for write in (lambda: first.moves.step_intent(move, 1, sql), lambda: first.leases.renew("shop")):
         with pytest.raises(LeaseLost):
             write()
+
+
+@pytest.mark.parametrize("knows", [False, True])
+def test_what_an_earlier_holder_has_learned_replaces_nothing(two: Two, knows: bool) -> None:
+    """Whether it has lost the lease or given it back; of databases that it acts on, it may write."""
+    first, second = two
+    now = StillClock().now()
+    first.leases.take("shop")
+    if knows:
+        first.leases.give_back("shop")
+    elif first.leases.run_out:
+        expire(first)
+    second.leases.take("shop")
+    learned = {"heat": np.arange(3.0)}
+    writes: tuple[Callable[[Ledger], object], ...] = (
+        lambda of: of.state.save_arrays("shop", "heat", now, learned),
+        lambda of: of.state.share_arrays("shop", "decision", now, learned),
+        lambda of: of.state.save_document("shop", "status", {}),
+    )
+    for write in writes:
+        write(second)
+        with pytest.raises(LeaseLost, match="another agent acts on shop by now"):
+            write(first)
+    second.leases.give_back("shop")
+    # What it knows is older than what the other one has left. Of a file a command may have had it for a moment.
+    with pytest.raises(LeaseLost) if first.leases.run_out else nullcontext():
+        first.state.save_document("shop", "status", {})
+    first.state.save_document("other", "status", {})
+    first.leases.take("shop")
+    for write in writes:
+        write(first)
+
+
+def test_a_command_writes_for_the_agent_that_acts(two: Two) -> None:
+    """The mark of a trace, what a proposal was made from: it acts on nothing, so it has nothing to lose."""
+    agent, command = two
+    agent.leases.take("shop")
+    command.state.save_document("shop", "trace", {"on": True})
+    assert agent.state.load_document("shop", "trace") == (StillClock().now(), {"on": True})
 
 
 class TestOnServer:

@@ -16,7 +16,7 @@ import pytest
 from agent.config import load
 from agent.ledger import HistorySettings, Ledger, LedgerUnreachable
 from agent.ledger.leases import LeaseRow, Leases
-from agent.ledger.state_names import STATUS
+from agent.ledger.state_names import HEAT, STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from agent.service.claiming import claim_all
@@ -127,6 +127,18 @@ def test_a_standby_knows_that_the_ledger_answers_again(site: Site, monkeypatch: 
         jobs.run_guarded(jobs.keep_lease, watch)
         assert (watch.stands_by, watch.snapshot.ledger_error) == (True, "")
         site.world.unlease()
+
+
+def test_an_agent_that_stands_by_saves_nothing_at_its_end(site: Site) -> None:
+    """What it had learned before is older than what the other agent has stored since."""
+    with site.agent() as (watch, ledger):
+        site.observe(watch)
+        watch.sampler.save()
+        saved = ledger.state.saved_at("sim", HEAT)
+        site.clock.sleep(60)
+        watch.stand_by()
+        watch.close()
+        assert ledger.state.saved_at("sim", HEAT) == saved
 
 
 def test_a_clock_set_back_stops_nothing(site: Site) -> None:
