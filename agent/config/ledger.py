@@ -16,10 +16,13 @@ MOST_NAME_BYTES = 63  # of a schema; PostgreSQL cuts longer ones
 SchemaName = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*$", max_length=MOST_NAME_BYTES)]
 
 
+HostNames = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
 class LedgerServer(Part):
     """A PostgreSQL that holds the ledger, and who logs in."""
 
-    host: Name = "/var/run/postgresql"  # a folder: its unix socket
+    host: HostNames = "/var/run/postgresql"  # a folder: its unix socket; of several with commas the primary
     port: Count = Field(default=5432, ge=1, le=65535)
     dbname: Name
     user: Name
@@ -47,6 +50,8 @@ class LedgerServer(Part):
             "host": self.host, "port": self.port, "dbname": self.dbname, "user": self.user,
             "sslmode": self.sslmode, "sslrootcert": self.sslrootcert and str(self.sslrootcert),
             "connect_timeout": max(2, round(self.connect_timeout)),  # libpq takes whole seconds, at least 2
+            # A standby of a list answers too, and only reads: the next host is tried. A single host stays what it is.
+            "target_session_attrs": "read-write" if "," in self.host else None,
             "password": None if self.password is None else self.password.read().get_secret_value(),
         }  # fmt: skip
         return {name: value for name, value in given.items() if value is not None}

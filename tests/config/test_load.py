@@ -329,6 +329,9 @@ def test_a_ledger_on_a_server(tmp_path: Path) -> None:
     arguments = ledger.place.connect_arguments()
     assert (arguments["password"], arguments["sslrootcert"]) == ("hunter2", str(tmp_path / "ca.pem"))
     assert (ledger.anchors, ledger.folder) == (tmp_path / "anchors", tmp_path)
+    assert "target_session_attrs" not in arguments
+    several = ledger.place.model_copy(update={"host": "db1,db2"}).connect_arguments()
+    assert (several["host"], several["target_session_attrs"]) == ("db1,db2", "read-write")
 
 
 def test_a_relative_ledger_lies_beside_the_file(tmp_path: Path) -> None:

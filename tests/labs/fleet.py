@@ -49,6 +49,7 @@ class Fleet:
     ledger_database: str
     folder: Path
     lease_seconds: float = 4.0
+    replica: PrivateServer | None = None  # of the ledger's server: agents know both
 
     def build(self, seconds: float) -> None:
         """Two tables, each of whose moves takes so long."""
@@ -63,7 +64,8 @@ class Fleet:
         path = self.folder / f"{name}.json"  # JSON is YAML
         if not path.exists():
             way = str(self._way(name, LEDGER, self.ledger))
-            server = {"host": way, "dbname": self.ledger_database, "user": "postgres",
+            hosts = way if self.replica is None else f"{way},{self.replica.folder}"
+            server = {"host": hosts, "dbname": self.ledger_database, "user": "postgres",
                       "lease": f"{self.lease_seconds}s", "connect_timeout": "2s"}  # fmt: skip
             anchors = str(self.folder / f"{name}.anchors")
             path.write_text(json.dumps({

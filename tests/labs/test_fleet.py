@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.demo.server import PrivateServer, private_server
 from tests.labs.fleet import TABLES, Fleet
 from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
+from tests.labs.replica import cut_off, promote, rows_in, streaming_replica
 from tests.labs.takeovers import freeze, take_over
 
 pytestmark = [
@@ -98,6 +100,40 @@ def test_a_ledger_that_fails_over_to_an_older_copy(fleet: Fleet) -> None:
     assert "ledger fell back" in fleet.log("one")
     (said,) = fleet.answer("audit", "list", "--event", "failover.restored")["audit"]
     assert len(said["facts"]["restored"]) == 1
+    assert fleet.answer("audit", "verify")["ok"]
+
+
+@pytest.fixture
+def replica(fleet: Fleet) -> Iterator[PrivateServer]:
+    """Follows the ledger's server, which runs again at the end."""
+    with streaming_replica(fleet.ledger) as running:
+        fleet.replica = running
+        yield running
+        fleet.ledger.start()
+
+
+def test_a_replica_that_lacks_the_last_second(fleet: Fleet, replica: PrivateServer) -> None:
+    """It has the first intent, and neither its result nor the second: nothing is sent twice, both come back."""
+
+    def steps() -> list[tuple[Any, ...]]:
+        return rows_in(replica, fleet.ledger_database, "SELECT sql, state FROM hotplace.steps ORDER BY id")
+
+    fleet.approve_moves()
+    with fleet.agent("one") as agent:
+        wait_until(lambda: fleet.begun() == 1 and len(steps()) == 1, "the first statement", PATIENCE)
+        cut_off(replica)
+        wait_until(lambda: fleet.begun() == 2, "the second statement", PATIENCE)
+        fleet.ledger.stop("immediate")
+        ((first, state),) = steps()
+        assert state == "intended"
+        promote(replica)
+        wait_until(fleet.is_done, "what the ledger says", PATIENCE)
+        assert agent.poll() is None
+    assert (fleet.begun(), fleet.moved()) == (2, [*TABLES]), "each statement was sent once"
+    (said,) = fleet.answer("audit", "list", "--event", "failover.restored")["audit"]
+    assert said["facts"]["without_place"] == []
+    assert [sql for sql, _ in steps()] == [first, *set(said["facts"]["restored"]) - {first}]
+    assert [state for _, state in steps()] == ["done", "done"]
     assert fleet.answer("audit", "verify")["ok"]
 
 
