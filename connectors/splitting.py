@@ -16,6 +16,8 @@ from connectors.move_effects import Transfer
 from connectors.route import Bundle, NoRoute, Route
 
 SPLIT, REJOIN = "split", "split, back"  # Route.name, of all engines
+CLOSE, REOPEN = "close", "close, back"  # the same
+WAYS_BACK = {SPLIT: REJOIN, CLOSE: REOPEN}
 SLOW_BYTES_PER_SECOND = 20e6  # that a slow disk reads and writes under load
 
 
@@ -51,11 +53,29 @@ class SplitsTables(Protocol):
 
 
 @runtime_checkable
+class ClosesParts(Protocol):
+    """Optional in a connector: giving the open part of a split table an end, behind which a new one is born."""
+
+    def route_close(self, table: str, border: str, to_space: str) -> Route | NoRoute:
+        """The route that ends the open part of a table at a border and makes the next one in a space; with a way back.
+
+        Args:
+            table: its key.
+            border: a value of the column that it is partitioned by, ahead of its rows.
+            to_space: where rows from the border on are born.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        ...
+
+
+@runtime_checkable
 class KnowsRightsToSplit(Protocol):
     """Optional in a connector that splits tables itself: whether its login may."""
 
     def refuse_split(self, route: Route) -> NoRoute | None:
-        """Each right that this login lacks for the split and for its way back, by name; None: it lacks none.
+        """Each right that this login lacks to split or close, and for the way back, by name; None: it lacks none.
 
         Raises:
             ConnectorError: the engine did not answer.

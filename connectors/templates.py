@@ -29,6 +29,7 @@ class TemplateKind(StrEnum):
 
     NEXT_PARTITION = "next partition"  # make it, empty, in the template's space
     AGED_PARTITION = "aged partition"  # bring it to the template's space
+    CLOSED_PART = "closed part"  # give the part without an end one, and make the next in the template's space
 
 
 class ValueKind(StrEnum):

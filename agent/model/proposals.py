@@ -26,6 +26,7 @@ BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and 
 CONTAINER = "container"  # ProposedMove.reason of a move that takes bytes out of one container of their space
 TOLERATED_RATIO = 0.20  # growth between planning and move that needs no forecast
 ROLLING = "rolling"  # the same of a move by a template: a partition that is made, or one that has aged
+CLOSE = "close"  # the same of one that gives the open part of a split table an end
 SPLIT = "split"  # the same of one that splits a table; its rows stay where they are
 UNDO = "undo"  # ProposedMove.reason of a move that takes another back
 WAY_BACK = "way back"  # the same of one that takes back what a group has moved that cannot be completed

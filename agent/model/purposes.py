@@ -65,6 +65,11 @@ def purpose_of_split(key: str) -> str:
     return f"split {key}"
 
 
+def purpose_of_closing(table: str) -> str:
+    """The open part of a table gets an end."""
+    return f"close {table}"
+
+
 def purpose_of_undo(moves: Iterable[int]) -> str:
     """Those moves back."""
     return f"{_UNDO}{', '.join(str(number) for number in sorted(moves))}"

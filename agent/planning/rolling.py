@@ -19,6 +19,12 @@ from connectors.formatting import format_bytes
 from connectors.model import Catalog, Route
 from connectors.templates import StatementTemplate, TemplateKind
 
+_DONE = {
+    TemplateKind.NEXT_PARTITION: "is made in",
+    TemplateKind.AGED_PARTITION: "has aged: to",
+    TemplateKind.CLOSED_PART: "gets an end, and the part behind it is made in",
+}
+
 
 def rolling_proposals(
     rules: Iterable[RuleRow],
@@ -71,6 +77,5 @@ def _proposal(
 
 
 def _move(number: int, route: Route, kind: TemplateKind, tiers: dict[str, str], speed: float) -> ProposedMove:
-    done = f"is made in {route.to_space}" if kind is TemplateKind.NEXT_PARTITION else f"has aged: to {route.to_space}"
-    sentence = f"{route.bundle.key} ({format_bytes(route.bundle.size_bytes)}) {done}."
+    sentence = f"{route.bundle.key} ({format_bytes(route.bundle.size_bytes)}) {_DONE[kind]} {route.to_space}."
     return unweighed_move(number, route, ROLLING, tiers, speed, sentence)

@@ -18,16 +18,16 @@ from connectors.containers import ByHand
 from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from connectors.move_effects import Locked
-from connectors.splitting import REJOIN, Border, KnowsRightsToSplit, SplitsTables, held_seconds
+from connectors.splitting import CLOSE, WAYS_BACK, Border, KnowsRightsToSplit, SplitsTables, held_seconds
 from policies.modes.dispatch import UnknownName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splitting:
-    """How one table is split."""
+    """How one table is split, or its open part is closed."""
 
     key: str
-    border: Border
+    border: Border  # of a part that is closed with no column: it is the one that the table is partitioned by
     to_space: str
     answer: Route | ByHand | NoRoute
     proposal: Proposal | None  # None: there is no route
@@ -61,21 +61,12 @@ def split_table(
         ConnectorError: the engine did not answer.
     """
     catalog = connector.catalog()
-    storage = database.resolve_spaces(catalog)
-    tiers = {
-        space.name: "" if tier < 0 else storage.tiers[tier].name
-        for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True)
-    }
     row = _row_of(catalog, key)
-    target = to_space or next(
-        (space.name for space, tier in zip(storage.spaces, storage.tier_of_space, strict=True) if tier == 0), ""
-    )
-    if target not in tiers:
-        raise UnknownName(f"no space is named {target!r}; there are {', '.join(tiers)}")
+    tiers, target = target_of(database, catalog, to_space)
     bundle = _bundle(catalog, row)
     answer = _answer(mover_side or connector, bundle, border, target)
     if isinstance(answer, Route):
-        answer = _refuse(mover_side, answer) or answer
+        answer = refuse_by_rights(mover_side, answer) or answer
     proposal = None
     if isinstance(answer, Route):
         move = _move(answer, border, tiers, database.policy_settings().copy_bytes_per_second)
@@ -85,14 +76,30 @@ def split_table(
     return Splitting(key=key, border=border, to_space=target, answer=answer, proposal=proposal)
 
 
+def target_of(database: DatabaseConfig, catalog: Catalog, to_space: str | None) -> tuple[dict[str, str], str]:
+    """The tier of each space, "" of those that have none; and the space that was asked for, or the fastest.
+
+    Raises:
+        UnknownName: there is no such space.
+    """
+    storage = database.resolve_spaces(catalog)
+    spaces = list(zip(storage.spaces, storage.tier_of_space.tolist(), strict=True))
+    tiers = {space.name: "" if tier < 0 else storage.tiers[tier].name for space, tier in spaces}
+    target = to_space or next((space.name for space, tier in spaces if tier == 0), "")
+    if target not in tiers:
+        raise UnknownName(f"no space is named {target!r}; there are {', '.join(tiers)}")
+    return tiers, target
+
+
 def route_of_rejoining(done: Route, connector: Connector) -> Route:
-    """The way back of a split: statements that were approved with it, with the bytes that they copy by now.
+    """The way back of a split or a closing: statements approved with it, with the bytes that they copy by now.
 
     Raises:
         ConnectorError: the engine did not answer.
     """
     route = replace(
-        done, name=REJOIN, to_space=done.bundle.space, steps=done.undo_steps, undo_steps=(), tidy_steps=(), copies=(),
+        done, name=WAYS_BACK[done.name], to_space=done.bundle.space, steps=done.undo_steps, undo_steps=(), copies=(),
+        tidy_steps=done.tidy_steps if done.name == CLOSE else (), arguments=(),
         locks="no reads and no writes of the table while rows of its new part are copied back", locked=Locked.ALL,
         online=False, notes=(), follow_up=(),
     )  # fmt: skip
@@ -130,7 +137,8 @@ def _answer(connector: Connector, bundle: Bundle, border: Border, to_space: str)
     return connector.routes_split(bundle, border, to_space)
 
 
-def _refuse(mover_side: Connector | None, route: Route) -> NoRoute | None:
+def refuse_by_rights(mover_side: Connector | None, route: Route) -> NoRoute | None:
+    """Which rights the account that would do it lacks; None: none, or it is not connected."""
     return mover_side.refuse_split(route) if isinstance(mover_side, KnowsRightsToSplit) else None
 
 

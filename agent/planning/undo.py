@@ -15,7 +15,7 @@ import numpy as np
 
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow, StepRow
-from agent.model.proposals import SPLIT, UNDO, WAY_BACK, Proposal, ProposedMove
+from agent.model.proposals import UNDO, WAY_BACK, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.containers import put_back
@@ -24,6 +24,7 @@ from agent.planning.splitting import route_of_rejoining
 from agent.planning.unweighed import unweighed_proposal
 from connectors.base import Connector, HotplaceError, TakesBack
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
+from connectors.splitting import WAYS_BACK
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
 
@@ -154,7 +155,7 @@ def _route_back(
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
     if row.move.route.bundle.container:
         return _container_back(row)
-    if row.move.reason == SPLIT:
+    if row.move.route.name in WAYS_BACK:
         return route_of_rejoining(row.move.route, connector)
     if not row.move.route.bundle.unit_keys:
         raise CannotUndo(

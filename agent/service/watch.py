@@ -29,6 +29,7 @@ from agent.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS
+from agent.planning.closing import close_part
 from agent.planning.containers import TakingOut, take_out
 from agent.planning.obsolete_proposals import end_obsolete_proposals
 from agent.planning.planner import Planning, make_planning, proposal_of
@@ -312,6 +313,20 @@ class Watch:
             mover_side = None if self.dry_run else self.acting
             return split_table(
                 self.database, self.connector, mover_side, key, border, to_space, now, asked_by=self._asked_by
+            )
+
+    def close_part(self, table: str, border: str, to_space: str | None) -> Splitting:
+        """How the open part of a split table can be given an end.
+
+        Raises:
+            UnknownName: there is no such space.
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            now = self._clock.now()
+            mover_side = None if self.dry_run else self.acting
+            return close_part(
+                self.database, self.connector, mover_side, table, border, to_space, now, asked_by=self._asked_by
             )
 
     # -- acting --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import asdict
 from typing import Any
 
-from agent.model.proposals import CONTAINER, DIGEST_SHOWN, ROLLING, SPLIT, Proposal, ProposedMove
+from agent.model.proposals import CLOSE, CONTAINER, DIGEST_SHOWN, ROLLING, SPLIT, Proposal, ProposedMove
 from agent.model.purposes import in_words
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
@@ -341,7 +341,7 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
 _NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
     MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", MoveReason.GROWTH: "lets others grow",
-    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits",
+    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE: "closes",
 }  # fmt: skip
 
 

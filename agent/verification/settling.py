@@ -16,7 +16,7 @@ from agent.ledger import Ledger, MoveRow
 from agent.ledger.measured.work import rates_text
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.proposals import CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, Proposal
+from agent.model.proposals import CLOSE, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
 from agent.planning.undo import CannotUndo, propose_undo
 from agent.sampling.picture import Homes
@@ -34,7 +34,7 @@ from policies.demand.workload import average
 from policies.model.plan import MoveReason
 
 ASKED_FOR = frozenset(
-    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
+    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
 )  # undone only on request
 
 

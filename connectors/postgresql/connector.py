@@ -33,7 +33,7 @@ from connectors.postgresql.moving.present_rows import read_present_share
 from connectors.postgresql.moving.relation import find_relation
 from connectors.postgresql.moving.split_table import read_border, read_table
 from connectors.postgresql.moving.takeover import end_holder
-from connectors.postgresql.reading import demand, due, statements
+from connectors.postgresql.reading import closing, demand, due, statements
 from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
 from connectors.postgresql.reading.border_values import BorderValueReader
 from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
@@ -141,6 +141,10 @@ class PostgresqlConnector:
         value = read_border(self._session, column, border.value)
         share = read_present_share(self._session, table, column, value.text)
         return routes_of_split(relation, table, value, share, border.column, bundle, to_space, self._settings)
+
+    def route_close(self, table: str, border: str, to_space: str) -> Route | NoRoute:
+        """See ``routes.close``."""
+        return closing.route_close(self._session, self._settings, table, border, to_space)
 
     def refuse_split(self, route: Route) -> NoRoute | None:
         """See ``missing_rights``."""

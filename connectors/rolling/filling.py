@@ -21,10 +21,12 @@ from connectors.templates import (
 )
 
 DAY = 86400
+LENGTHS_AHEAD = 2  # that the end of a part may lie ahead: the next end is too near where the part has yet to be read
 MOST_AT_ONCE = 100  # partitions: a mistake in a range must not make thousands
 LONGEST_AGE = 100 * 366 * DAY
 PARTITION, LOW, HIGH, LAST_ROW, TAG_NAME = "partition", "low", "high", "last_row", "tag"  # parameters
-_TAG_PARAMETER = TemplateParameter(name=TAG_NAME, kind=ValueKind.WORD, least=8, most=8)
+OPENED = "opened"  # another: the part behind one that is closed
+TAG_PARAMETER = TemplateParameter(name=TAG_NAME, kind=ValueKind.WORD, least=8, most=8)
 Making = Callable[[Range, Mapping[str, str]], Route]  # the route that makes a range, filled with those values
 _AGE_FORMAT = "%Y-%m-%d %H:%M:%S"
 
@@ -71,7 +73,7 @@ def _next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplatePar
         *named,
         TemplateParameter(name=LOW, kind=ValueKind.TIME, least=-366 * DAY, most=ahead_seconds),
         TemplateParameter(name=HIGH, kind=ValueKind.TIME, least=-366 * DAY, most=ahead_seconds + longest),
-        _TAG_PARAMETER,
+        TAG_PARAMETER,
     )
 
 
@@ -81,10 +83,14 @@ def _name_with(last: Range, said: str) -> str:
 
 
 def seconds_of(template: StatementTemplate) -> int:
-    """How far ahead its partitions are made, or how old they are at least: what it was asked for with, in seconds."""
-    if template.kind is TemplateKind.NEXT_PARTITION:
-        return template.bounds(LOW).most
-    return -template.bounds(LAST_ROW).most
+    """What it was asked for with: how far ahead partitions are made, how old they are, how long a closed part is."""
+    match template.kind:
+        case TemplateKind.NEXT_PARTITION:
+            return template.bounds(LOW).most
+        case TemplateKind.AGED_PARTITION:
+            return -template.bounds(LAST_ROW).most
+        case TemplateKind.CLOSED_PART:
+            return template.bounds(HIGH).most // LENGTHS_AHEAD
 
 
 def next_ranges(
@@ -154,7 +160,7 @@ def making_route(
         log_bytes=0,
         transient_bytes=0,
         notes=notes,
-        arguments=_arguments_of(values),
+        arguments=arguments_of(values),
     )  # fmt: skip
 
 
@@ -174,7 +180,7 @@ def aged_template(
     parameters = (
         TemplateParameter(name=PARTITION, kind=ValueKind.WORD, least=1, most=longest_name),
         TemplateParameter(name=LAST_ROW, kind=ValueKind.TIME, least=-LONGEST_AGE, most=-seconds),
-        _TAG_PARAMETER,
+        TAG_PARAMETER,
     )
     digits = digits_of(tag)
     places = {**names, tag: tag.replace(digits, f"{{{TAG_NAME}}}")}
@@ -200,7 +206,7 @@ def is_aged(partition: Range, template: StatementTemplate, now: datetime) -> boo
 def aged_route(partition: Range, route: Route, tag: str) -> Route:
     """The route of an aged partition, with the arguments of its template."""
     values = {PARTITION: partition.name, LAST_ROW: partition.high.strftime(_AGE_FORMAT), TAG_NAME: digits_of(tag)}
-    return replace(route, arguments=_arguments_of(values))
+    return replace(route, arguments=arguments_of(values))
 
 
 def aged_bundle(partition: Range) -> Bundle:
@@ -211,7 +217,7 @@ def aged_bundle(partition: Range) -> Bundle:
     )  # fmt: skip
 
 
-def _arguments_of(values: Mapping[str, str]) -> tuple[Argument, ...]:
+def arguments_of(values: Mapping[str, str]) -> tuple[Argument, ...]:
     """The values of parameters, as a route has them."""
     return tuple(Argument(name=name, value=value) for name, value in values.items())
 

@@ -46,7 +46,7 @@ class Site:
 
     def __init__(self, folder: Path, database: Mapping[str, Any]) -> None:
         """``database``: engine, connection and tiers, as in the configuration."""
-        self.anna = Person.new(folder, "anna")
+        self.anna, self.clock = Person.new(folder, "anna"), SystemClock()
         signers = folder / "allowed_signers"
         signers.write_text(self.anna.line)
         self.path = folder / "hotplace.yaml"
@@ -59,7 +59,7 @@ class Site:
     @contextmanager
     def agent(self) -> Iterator[tuple[Watch, Ledger, Jobs]]:
         """One agent's life."""
-        config, clock = load(self.path), SystemClock()
+        config, clock = load(self.path), self.clock
         rule = ApprovalRule.of(config.allowed_signers, config.approvals, automatic=config.automatic)
         with Ledger.open(self.path.parent / "ledger.db", clock, rule=rule) as ledger:
             watch = Watch(config.database(), ledger, clock, level=config.level, dry_run=config.dry_run)
@@ -73,7 +73,7 @@ class Site:
         rule = StandingRule(
             database="real", fingerprint=watch.identity.fingerprint, mode=purpose_of_template(template),
             units=("*",), most_bytes=1 << 30, locks=LockClass.ANY, most_stall_seconds=60.0,
-            least_gain_per_hour=0.0, most_a_day=most_a_day, expires_at=datetime.now(UTC) + timedelta(days=365),
+            least_gain_per_hour=0.0, most_a_day=most_a_day, expires_at=self.clock.now() + timedelta(days=365),
             template=template,
         )  # fmt: skip
         number = ledger.rules.propose(rule, who="carl", origin="test")

@@ -22,6 +22,7 @@ from agent.planning.unserved import unserved_of
 from agent.terminal.columns import Column
 from connectors.base import FillsTemplates
 from connectors.route import NoRoute
+from connectors.splitting import ClosesParts
 from connectors.templates import StatementTemplate, TemplateKind
 from policies.calendar import parse_window
 
@@ -127,15 +128,21 @@ def roll(
     until: Annotated[str, typer.Option(metavar="TIME|DURATION", help="When it ends: 2030-01-31, or in 365d.")],
     ahead: Annotated[str, typer.Option(metavar="DURATION", help="Make partitions that begin within this time.")] = "",
     aged: Annotated[str, typer.Option(metavar="DURATION", help="Move those whose last row is this old.")] = "",
+    close: Annotated[str, typer.Option(metavar="DURATION", help="End the open part of a split table this often.")] = "",
     window: Annotated[
         list[str] | None, typer.Option(metavar="WINDOW", help="When it may run; default as configured.")
     ] = None,
 ) -> None:
-    """Propose a rule over a template: the statements for the next partitions of a table, or for aged ones."""
-    if bool(ahead) == bool(aged):
-        raise typer.BadParameter("give one of --ahead and --aged")
-    kind = TemplateKind.NEXT_PARTITION if ahead else TemplateKind.AGED_PARTITION
-    seconds = int(parse_option(parse_seconds, ahead or aged, "--ahead" if ahead else "--aged"))
+    """Propose a rule over a template: the statements for next partitions, aged ones, or ends of open ones."""
+    asked = (
+        (TemplateKind.NEXT_PARTITION, "--ahead", ahead), (TemplateKind.AGED_PARTITION, "--aged", aged),
+        (TemplateKind.CLOSED_PART, "--close", close),
+    )  # fmt: skip
+    given = [each for each in asked if each[2]]
+    if len(given) != 1:
+        raise typer.BadParameter("give one of --ahead, --aged and --close")
+    ((kind, option, text),) = given
+    seconds = int(parse_option(parse_seconds, text, option))
 
     def with_template(watch: Watch) -> dict[str, Any]:
         template = _template(watch, kind, table, to, seconds)
@@ -166,6 +173,8 @@ def _template(watch: Watch, kind: TemplateKind, table: str, to_space: str, secon
     connector = watch.connector
     if not isinstance(connector, FillsTemplates):
         raise Refused(f"for {watch.database.engine} hotplace makes no partitions and moves none by the calendar")
+    if kind is TemplateKind.CLOSED_PART and not isinstance(connector, ClosesParts):
+        raise Refused(f"for {watch.database.engine} hotplace closes no parts")
     answer = connector.template(kind, table, to_space, seconds)
     if isinstance(answer, NoRoute):
         raise Refused(answer.sentence)

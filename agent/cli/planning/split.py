@@ -40,17 +40,23 @@ def split(
     to_space: Annotated[
         str | None, typer.Option("--to", metavar="SPACE", help="Where they are born; default: on the fastest tier.")
     ] = None,
+    close: Annotated[
+        bool, typer.Option("--close", help="Of a split table: end its open part at --border, make the next behind it.")
+    ] = False,
     propose: ProposeOption = False,
 ) -> None:
     """Split a table into a cold part that stays and one where new rows are born, with the exact statements."""
-    seen = None if column and border else _find_seen(session, unit, column, border)
+    seen = None if close or (column and border) else _find_seen(session, unit, column, border)
     asked = Border(column=str(column), value=str(border)) if seen is None else seen.border
+    if close:
+        _check_closing(column, border)
     watch = session.watch(asks_mover=True)
     try:
-        found = watch.split(unit, asked, to_space)
+        found = watch.close_part(unit, asked.value, to_space) if close else watch.split(unit, asked, to_space)
         if isinstance(found.answer, NoRoute):
+            what = f"cannot be closed at {asked.value}" if close else f"cannot be split along {asked.column}"
             raise CommandError(
-                f"{unit} cannot be split along {asked.column}: {found.answer.sentence}",
+                f"{unit} {what}: {found.answer.sentence}",
                 code=ExitCode.REFUSED,
                 advice=_advice(unit, seen),
             )
@@ -62,6 +68,17 @@ def split(
         session.out.line(sentence)
     _print(session.out, found, stored, propose=propose)
     session.out.document(_document(session, found, seen, stored, propose=propose))
+
+
+def _check_closing(column: str | None, border: str | None) -> None:
+    """Whether it is said where the open part ends, and no more.
+
+    Raises:
+        CommandError: it is not.
+    """
+    if border is None or column is not None:
+        advice = "Give --close with a --border ahead of the newest row; the column is that of the split."
+        raise CommandError("a part is closed at a --border, by no --column", code=ExitCode.USAGE, advice=advice)
 
 
 def _find_seen(session: Session, unit: str, column: str | None, border: str | None) -> SeenBorder:
@@ -98,7 +115,7 @@ def _advice(unit: str, seen: SeenBorder | None) -> str:
 def _print(out: Output, found: Splitting, stored: ProposalRow | None, *, propose: bool) -> None:
     if found.proposal is not None:
         (move,) = found.proposal.moves
-        out.heading("the plan (split)")
+        out.heading(f"the plan ({move.reason})")
         out.line(move.sentence)
         out.facts([("moving rows takes" if move.size_bytes else "reading it takes", format_seconds(move.copy_seconds))])
         print_moves(out, found.proposal.moves)

@@ -6,6 +6,7 @@ import struct
 from pathlib import Path
 
 from connectors.model import Home, Inspection, Remnant, Route, Step
+from connectors.postgresql.moving.close_inspection import inspect_closing, is_closing
 from connectors.postgresql.moving.relation import INDEX, Relation, find_relation
 from connectors.postgresql.moving.split_inspection import inspect_split, is_split
 from connectors.postgresql.routes.available import drop_leftover, leftover_names, tag_of
@@ -24,6 +25,8 @@ def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *,
     # Asked first: a statement that ends between the two queries is then seen as running and looked at again. The other
     # way round, its work would be taken for what a dead one has left.
     running = _running(session, route)
+    if is_closing(route):
+        return inspect_closing(session, route, running=running)
     if is_split(route):
         return inspect_split(session, route, settings, running=running)
     relation = find_relation(session, key, route.to_space)

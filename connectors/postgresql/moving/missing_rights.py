@@ -13,7 +13,9 @@ def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    key, space = route.bundle.key, route.to_space
+    operation, space = route.steps[0].operation, route.to_space
+    # A closing changes the table that its part belongs to as well.
+    key = route.bundle.key if operation is None else operation.text("whole") or route.bundle.key
     values = {"key": key, "space": space, "moves": route.bundle.size_bytes > 0}
     rows = session.rows(query("split_may"), values, doing=f"looking at the rights to split {key}")
     if not rows:

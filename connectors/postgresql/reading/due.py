@@ -7,6 +7,7 @@ from datetime import datetime
 
 from connectors.model import NoRoute, Route
 from connectors.postgresql.moving.relation import find_relation
+from connectors.postgresql.reading.closing import close_routes, close_template, open_range
 from connectors.postgresql.reading.partitions import PartitionedTable, read_partitions
 from connectors.postgresql.reading.replication import Replication, read_replication
 from connectors.postgresql.routes.available import routes_of
@@ -26,6 +27,8 @@ def template_of(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    if kind is TemplateKind.CLOSED_PART:
+        return close_template(session, settings, table, to_space, seconds)
     found = read_partitions(session, table, to_space)
     if found is None:
         return NoRoute(code="no_table", sentence=f"there is no partitioned table {table}")
@@ -44,6 +47,8 @@ def routes_due(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    if template.kind is TemplateKind.CLOSED_PART:
+        return close_routes(session, settings, template, now)
     found = read_partitions(session, template.table, template.space)
     if found is None or found.why_not:
         return ()
@@ -56,7 +61,9 @@ def _aged_template(
     session: ReadSession, settings: PostgresqlSettings, found: PartitionedTable, to_space: str, seconds: int
 ) -> StatementTemplate | NoRoute:
     """By the youngest partition elsewhere: those that follow it will age where it is."""
-    example = next((each for each in reversed(found.ranges) if each.space != to_space), None)
+    last = open_range(session, found.key)
+    ranges = (*found.ranges, *(() if last is None else (last,)))
+    example = next((each for each in reversed(ranges) if each.space != to_space), None)
     if example is None:
         return NoRoute(code="already_there", sentence=f"all partitions of {found.key} are in {to_space}")
     route = _way(session, settings, example, to_space, read_replication(session))

@@ -14,10 +14,10 @@ RANGE, TABLE = "r", "r"  # pg_partitioned_table.partstrat; pg_class.relkind
 _BOUND = re.compile(r"FOR VALUES FROM \((?:'([^']+)'|MINVALUE)\) TO \('([^']+)'\)")
 _NO_END = "TO (MAXVALUE)"
 _WITHOUT_END = (
-    "its last partition {} has no end, as a split leaves it: give it one ahead of its newest row, and make the next "
-    "one by hand with a name that says when it begins (Split a table: Partitions after it)"
+    "its last partition {} has no end, as a split leaves it: `hotplace rules roll --close` gives it one and makes the "
+    "next without an end, again and again (Split a table: Partitions after it)"
 )
-_FORMATS = {
+FORMATS = {
     "date": "%Y-%m-%d",
     "timestamp without time zone": "%Y-%m-%d %H:%M:%S",
     "timestamp with time zone": "%Y-%m-%d %H:%M:%S+00",
@@ -47,7 +47,7 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
     why_not = first_reason(
         key,
         (strategy != RANGE or columns != 1, "it is not partitioned by ranges of one column"),
-        (kind not in _FORMATS, f"its ranges are of {kind or 'an expression'}, not of dates or times"),
+        (kind not in FORMATS, f"its ranges are of {kind or 'an expression'}, not of dates or times"),
         (may_create is None, f"there is no tablespace {space}"),
         (not ranges, "no partition of it is a table with an end"),
     )
@@ -59,7 +59,7 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
         (may_create is False, f"its owner {owner} may not create in {space}: GRANT CREATE ON TABLESPACE"),
     )
     return PartitionedTable(
-        key=key, schema=schema, name=name, owner=owner, time_format=_FORMATS.get(kind, ""), ranges=tuple(ranges),
+        key=key, schema=schema, name=name, owner=owner, time_format=FORMATS.get(kind, ""), ranges=tuple(ranges),
         why_not=why_not, why_no_more=why_not or why_no_more,
     )  # fmt: skip
 

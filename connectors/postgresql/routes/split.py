@@ -110,16 +110,16 @@ def ahead_needed(table: Table) -> float:
 def choose_names(table: Table, column: Column, border: str) -> SplitNames:
     """Names of the parts, with the first number that is free for all of them.
 
-    >>> _number_name("orders", 3, set())
+    >>> number_name("orders", 3, set())
     'orders_p3'
     """
     taken, number = set(table.taken), 0
     sequences = [each.name for each in table.sequences if each.identity]
     while True:
         used = set(taken)
-        cold = _number_name(table.name, number, used)
-        parts = [(name, _number_name(name, number, used)) for name in (*(i.name for i in table.indexes), *sequences)]
-        hot = _number_name(table.name, number + 1, used)
+        cold = number_name(table.name, number, used)
+        parts = [(name, number_name(name, number, used)) for name in (*(i.name for i in table.indexes), *sequences)]
+        hot = number_name(table.name, number + 1, used)
         if not taken & {cold, hot, *(new for _, new in parts)}:
             break
         number += 1
@@ -130,7 +130,7 @@ def choose_names(table: Table, column: Column, border: str) -> SplitNames:
     )
 
 
-def _number_name(name: str, number: int, used: set[str]) -> str:
+def number_name(name: str, number: int, used: set[str]) -> str:
     """The name with a number of a part, cut where it would be too long, and unlike those given so far."""
     for more in ("", *map(str, range(1, 1000))):
         ending = f"{more and '_'}{more}_p{number}"

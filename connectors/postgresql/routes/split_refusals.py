@@ -76,7 +76,7 @@ def _of_dependents(table: Table) -> Iterator[NoRoute]:
     )
     for code, names, what, remedy in by_name:
         if names:
-            yield NoRoute(code=code, sentence=f"{what} ({_enumerate(names)}): {remedy}")
+            yield NoRoute(code=code, sentence=f"{what} ({list_names(names)}): {remedy}")
     if table.extension:
         yield NoRoute(code="extension", sentence=f"it belongs to the extension {table.extension}, which would lose it")
     if table.labels:
@@ -88,18 +88,18 @@ def _of_keys(table: Table, column: Column) -> Iterator[NoRoute]:
     if without:
         yield NoRoute(
             code="unique",
-            sentence=f"unique keys do not contain {column.name} ({_enumerate(without)}), and only keys that do can be "
+            sentence=f"unique keys do not contain {column.name} ({list_names(without)}), and only keys that do can be "
             "unique across partitions: add it to them",
         )
     exclusion = [each.name for each in table.constraints if each.type == EXCLUSION]
     if exclusion:
         yield NoRoute(
-            code="exclusion", sentence=f"exclusion constraints ({_enumerate(exclusion)}) hold within one partition only"
+            code="exclusion", sentence=f"exclusion constraints ({list_names(exclusion)}) hold within one partition only"
         )
     invalid = [index.name for index in table.indexes if not index.valid]
     if invalid:
         yield NoRoute(
-            code="invalid_index", sentence=f"indexes are invalid ({_enumerate(invalid)}): drop or rebuild them"
+            code="invalid_index", sentence=f"indexes are invalid ({list_names(invalid)}): drop or rebuild them"
         )
 
 
@@ -108,33 +108,34 @@ def _of_parts(table: Table) -> Iterator[NoRoute]:
     if unchecked:
         yield NoRoute(
             code="not_valid",
-            sentence=f"constraints were never checked ({_enumerate(unchecked)}): VALIDATE CONSTRAINT first",
+            sentence=f"constraints were never checked ({list_names(unchecked)}): VALIDATE CONSTRAINT first",
         )
     alone = [each.name for each in table.constraints if each.type in (CHECK, "n") and each.no_inherit]
     if alone:
         yield NoRoute(
-            code="no_inherit", sentence=f"constraints are NO INHERIT ({_enumerate(alone)}): make them without it"
+            code="no_inherit", sentence=f"constraints are NO INHERIT ({list_names(alone)}): make them without it"
         )
     given = [
         *(grant for grant in table.grants if grant.grantor != table.owner),
         *(grant for each in table.sequences if each.identity for grant in each.grants if grant.grantor != table.owner),
     ]
     if given:
-        names = _enumerate(sorted({each.grantor for each in given}))
+        names = list_names(sorted({each.grantor for each in given}))
         yield NoRoute(
             code="grantors",
             sentence=f"privileges were granted by others than its owner ({names}): have the owner grant",
         )
     shared = [each.name for each in table.sequences if each.identity and each.used_elsewhere]
     if shared:
-        yield NoRoute(code="sequence", sentence=f"identity sequences are used elsewhere ({_enumerate(shared)})")
+        yield NoRoute(code="sequence", sentence=f"identity sequences are used elsewhere ({list_names(shared)})")
     tuned = [each.name for each in table.indexes if each.statistics]
     if tuned:
         yield NoRoute(
-            code="index_statistics", sentence=f"indexes have statistics targets ({_enumerate(tuned)}): set them to -1"
+            code="index_statistics", sentence=f"indexes have statistics targets ({list_names(tuned)}): set them to -1"
         )
 
 
-def _enumerate(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
+    """The first few of them."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

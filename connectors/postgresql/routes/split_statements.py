@@ -76,7 +76,7 @@ def switch(plan: SplitPlan) -> str:
         *_column_settings(plan, whole),
         *_keys(plan, whole),
         *_give_sequences(plan, whole, cold),
-        *_hot_part(plan, whole),
+        *hot_part(plan, whole),
         *(_move_rows(plan) if plan.moves_rows else ()),
         text("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM (MINVALUE) TO ({})", whole, cold, border_value(plan)),
         *_drop_check_of(plan, cold),
@@ -91,7 +91,7 @@ def switch(plan: SplitPlan) -> str:
 def rejoin(plan: SplitPlan) -> str:
     """Makes the split table plain again: rows of the hot part are copied to the cold one, which takes its old name."""
     whole, cold, hot = whole_name(plan), own_name(plan, plan.names.cold), own_name(plan, plan.names.hot)
-    columns = _stored_columns(plan)
+    columns = stored_columns(plan)
     parts = text(
         "(SELECT array_agg(h.inhrelid ORDER BY h.inhrelid) FROM pg_inherits AS h WHERE h.inhparent = {}::regclass) IS "
         "DISTINCT FROM (SELECT array_agg(o ORDER BY o) FROM unnest(ARRAY[{}::oid, {}::regclass::oid]) AS o)",
@@ -102,8 +102,8 @@ def rejoin(plan: SplitPlan) -> str:
             plan, parts, f"{plan.table.name} does not consist of just the parts that the split made",
             whole,
         ),
-        _refuse_large(plan),
-        *_before_rows_move(),
+        refuse_large(plan),
+        *before_rows_move(),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, cold),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, hot),
         text("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}", cold, columns, columns, hot),
@@ -122,24 +122,26 @@ def rejoin(plan: SplitPlan) -> str:
 
 def _move_rows(plan: SplitPlan) -> Iterator[str]:
     """Rows from the border on go to the hot part; as one statement, so that the table is read for it once."""
-    columns = _stored_columns(plan)
-    yield from _before_rows_move()
+    columns = stored_columns(plan)
+    yield from before_rows_move()
     yield text(
         "WITH hotplace_moved AS (DELETE FROM ONLY {} WHERE {} >= {} RETURNING {}) "
         "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM hotplace_moved",
         own_name(plan, plan.names.cold), sql.Identifier(plan.column.name), border_value(plan), columns,
         own_name(plan, plan.names.hot), columns, columns,
     )  # fmt: skip
-    yield _refuse_large(plan)
+    yield refuse_large(plan)
 
 
-def _before_rows_move() -> tuple[str, ...]:
+def before_rows_move() -> tuple[str, ...]:
+    """What the transaction needs before it copies rows."""
     # Rows that a policy hides are an error, not rows that are left behind. And a table with checks that wait for the
     # end of the transaction cannot be altered.
     return "SET LOCAL row_security = off", "SET CONSTRAINTS ALL IMMEDIATE"
 
 
-def _refuse_large(plan: SplitPlan) -> str:
+def refuse_large(plan: SplitPlan) -> str:
+    """Ends the transaction where the hot part is larger than may be copied under a lock."""
     size = text("pg_table_size({}::regclass)", name_literal(own_name(plan, plan.names.hot)))
     return raise_if(
         f"{size} > {plan.most_back_bytes}",
@@ -148,7 +150,8 @@ def _refuse_large(plan: SplitPlan) -> str:
     )
 
 
-def _stored_columns(plan: SplitPlan) -> sql.Composable:
+def stored_columns(plan: SplitPlan) -> sql.Composable:
+    """The columns that a copy of rows names."""
     return sql.SQL(", ").join(sql.Identifier(each.name) for each in plan.table.columns if not each.generated)
 
 
@@ -240,7 +243,8 @@ def _give_sequences(plan: SplitPlan, to: sql.Composable, frm: sql.Composable) ->
             yield text("COMMENT ON SEQUENCE {} IS {}", new_name, sql.Literal(each.comment))
 
 
-def _hot_part(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
+def hot_part(plan: SplitPlan, whole: sql.Composable) -> Iterator[str]:
+    """The empty part from the border on, with all its indexes in the plan's space."""
     hot = own_name(plan, plan.names.hot)
     options = [*_options(plan.table.options), *(f"toast.{each}" for each in _options(plan.table.toast_options))]
     yield text("SET LOCAL default_tablespace = {}", sql.Literal(plan.space))  # of its indexes
