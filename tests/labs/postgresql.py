@@ -110,10 +110,7 @@ def running_cluster(major: int) -> Iterator[Cluster]:
         installation = installations()[major]
         server = stack.enter_context(private_server(installation, {**SERVER_SETTINGS, **_library(installation)}))
         fast, slow = server.make_folder("fast"), server.make_folder("slow")
-        limited = _mount(fast)
-        if limited:
-            stack.callback(_unmount, fast)
-            server.own(fast)
+        limited = stack.enter_context(small_file_system(server, fast))
         cluster = Cluster(server=server, major=major, fast=fast, limited=limited)
         with cluster.session() as dba:
             for name, path in (("fast", fast), ("slow", slow)):
@@ -126,6 +123,19 @@ def running_cluster(major: int) -> Iterator[Cluster]:
             (server.data / "pg_hba.conf").write_text(rules)
             dba.execute("SELECT pg_reload_conf()")
         yield cluster
+
+
+@contextmanager
+def small_file_system(server: PrivateServer, folder: Path) -> Iterator[bool]:
+    """Give a folder of a server a file system of FAST_BYTES of its own inside; False where none may be mounted."""
+    limited = _mount(folder)
+    if limited:
+        server.own(folder)
+    try:
+        yield limited
+    finally:
+        if limited:
+            _unmount(folder)
 
 
 def tells_statements(installation: Path) -> bool:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from agent.demo.server import PrivateServer, private_server
 from tests.labs.fleet import TABLES, Fleet
-from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
+from tests.labs.postgresql import Cluster, fill_disk, installations, running_cluster, small_file_system, wait_until
 from tests.labs.replica import cut_off, promote, rows_in, streaming_replica
 from tests.labs.takeovers import freeze, take_over
 
@@ -25,6 +26,12 @@ pytestmark = [
 ]
 PATIENCE = 30.0
 _NUMBERS = count(1)
+_AUDIT_ROWS = """
+INSERT INTO hotplace.audit SELECT 1000000 + n, 0, '', '', '', '', '', '' FROM generate_series(1, 2000000) AS n
+"""
+_WORK_ROWS = """
+INSERT INTO hotplace.work (database, ended_at, seconds, body) SELECT '', 0, 0, '' FROM generate_series(1, 2000000)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +108,55 @@ def test_a_ledger_that_fails_over_to_an_older_copy(fleet: Fleet) -> None:
     (said,) = fleet.answer("audit", "list", "--event", "failover.restored")["audit"]
     assert len(said["facts"]["restored"]) == 1
     assert fleet.answer("audit", "verify")["ok"]
+
+
+@pytest.fixture
+def small(fleet: Fleet) -> Iterator[Path]:
+    """The folder of the ledger's database: a file system of its own with little room."""
+    folder, database = fleet.ledger.make_folder("small"), fleet.ledger_database
+    with (
+        small_file_system(fleet.ledger, folder) as limited,
+        psycopg.connect(fleet.ledger.conninfo, autocommit=True) as dba,
+    ):
+        if not limited:
+            pytest.skip("needs root and a file system that may be mounted")
+        dba.execute(f"CREATE TABLESPACE small LOCATION '{folder}'".encode())
+        dba.execute(f"ALTER DATABASE {database} SET TABLESPACE small".encode())
+        yield folder
+        dba.execute(f"DROP DATABASE {database} WITH (FORCE)".encode())
+        dba.execute("DROP TABLESPACE small")
+
+
+@contextmanager
+def no_room(fleet: Fleet, folder: Path) -> Iterator[None]:
+    """Inside, no row fits any more where decisions and samples go: pages that had room are filled and left dead."""
+    with fill_disk(folder):
+        for rows in (_AUDIT_ROWS, _WORK_ROWS):
+            with pytest.raises(psycopg.errors.DiskFull):
+                fleet.in_ledger(rows)
+        yield
+
+
+def test_the_disk_of_the_ledger_is_full(fleet: Fleet, small: Path) -> None:
+    """What runs ends, and is done in the ledger once there is room; nothing follows before, and no sample is lost."""
+    fleet.approve_moves()
+    with fleet.agent("one") as agent:
+        wait_until(lambda: fleet.begun() == 1, "the first statement", PATIENCE)
+        with no_room(fleet, small):
+            wait_until(lambda: len(fleet.moved()) == 1, "its end", PATIENCE)
+            wait_until(lambda: 'ledger_up{database="real"} 0.0' in fleet.scrape("one"), "the metric", PATIENCE)
+            wait_until(lambda: spooled(fleet) >= 2, "intervals that wait", PATIENCE)
+            assert (fleet.begun(), fleet.moved()) == (1, [TABLES[0]]), "the second move has not begun"
+            assert "the disk is full" in fleet.log("one")
+        wait_until(lambda: fleet.moved() == [*TABLES], "the second move", PATIENCE)
+        wait_until(fleet.is_done, "what the ledger says", PATIENCE)
+        wait_until(lambda: spooled(fleet) == 0, "what waited", PATIENCE)
+        assert agent.poll() is None
+    assert (fleet.begun(), fleet.token()) == (2, 1), "each statement was sent once, under one lease"
+    assert fleet.in_ledger("SELECT state FROM hotplace.steps") == [("done",)] * 2
+    assert fleet.answer("audit", "verify")["ok"]
+    rows = fleet.in_ledger("SELECT ended_at FROM hotplace.work")
+    assert len(set(rows)) == len(rows), "no interval came twice"
 
 
 @pytest.fixture
