@@ -16,7 +16,7 @@ from connectors.model import I64, Bools
 from policies.solver import core
 from policies.solver.offers import STAY, Offers, best_options, margins
 from policies.solver.prices import MANY, Prices, prices
-from policies.solver.rounding import stay_everywhere
+from policies.solver.rounding import round_choice, stay_everywhere
 from policies.solver.scarcity import reduce_to_scarce
 from policies.solver.solving import OF_MANY, solve
 
@@ -43,30 +43,41 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
         offers: the problem.
         floor: gain that is to be beaten; below it the search is short.
     """
-    if len(offers.capacity) and float(offers.capacity.min()) < 0:
-        # Not an ordinary search: with a resource overdrawn even staying is infeasible, so only choices that repay all
-        # of it would be accepted, and a plan that helps without touching that tier would be refused.
-        return _overdrawn(offers)
+    if not len(offers.capacity) or float(offers.capacity.min()) >= 0:
+        return _place_within(offers, floor)
+    # An overdrawn resource makes even staying infeasible, so of the problem as it is only choices that repay all of it
+    # are accepted. A plan that helps without touching that tier is found by the other one.
+    repaid, as_it_is = _place_within(offers, floor), _place_within(_without_more(offers), floor)
+    best = max(as_it_is, repaid, key=lambda placed: placed.gain)
+    return replace(best, bound=max(as_it_is.bound, repaid.bound))
+
+
+def _place_within(offers: Offers, floor: float) -> Placement:
+    """The best choice found that ends within every capacity, staying if there is none."""
     scarce, _, _ = reduce_to_scarce(offers)
     all_items = np.arange(len(offers))
-    if not len(scarce.capacity) or not (scarce.gain > 0).any():
+    if not (scarce.gain > 0).any() or np.any(scarce.capacity + scarce.max_release() < 0):
+        return Placement(choice=stay_everywhere(offers), gain=0.0, bound=0.0, open_items=all_items)
+    if not len(scarce.capacity):
         choice, worth = best_options(scarce.gain)
         return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), open_items=all_items)
     dual = prices(scarce)
     if len(scarce) > MANY or scarce.gain.size > _MANY_OPTIONS:
-        # None where the options that prices fix outside the core overdraw by more than the core can release, or lose
-        # more than it gains. Then no choice within the core helps, and all items are searched.
-        placed = _solve_core(scarce, dual, floor)
-        if placed is not None:
-            return placed
+        return _solve_core(scarce, dual, floor)
     best, limit = solve(scarce, dual, floor)
-    choice = stay_everywhere(scarce) if best is None else best
-    gain = scarce.total_gain(choice)
-    return Placement(choice=choice, gain=gain, bound=max(limit, gain), open_items=all_items)
+    return _placement(scarce, best, limit, all_items)
 
 
-def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement | None:
-    """The answer with all items outside the core at their best option by price; None if no such choice is feasible."""
+def _placement(offers: Offers, choice: I64 | None, limit: float, open_items: I64) -> Placement:
+    """A choice under an upper bound; staying where none was found or it loses."""
+    if choice is None or offers.total_gain(choice) < 0:
+        choice = stay_everywhere(offers)
+    gain = offers.total_gain(choice)
+    return Placement(choice=choice, gain=gain, bound=max(limit, gain), open_items=open_items)
+
+
+def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement:
+    """The answer with all items outside the core at their best option by price."""
     open_items = core.select_core(offers, dual)
     choice = best_options(dual.reduced)[0]
     choice[open_items] = STAY
@@ -75,21 +86,19 @@ def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement | None:
     inner_dual = replace(dual, bound=dual.bound - settled, reduced=dual.reduced[:, open_items])
     share = core.gain_scale(dual) / core.gain_scale(inner_dual)  # the tolerance is a share of the whole problem's gain
     best, limit = solve(inner, inner_dual, floor - settled, replace(OF_MANY, missed=OF_MANY.missed * share))
-    if best is None:
-        return None
-    choice[open_items] = best
-    gain = offers.total_gain(choice)
-    if gain < 0:
-        return None
+    if best is not None:
+        choice[open_items] = best
+    if best is None or offers.total_gain(choice) < 0:
+        # The options that prices fix outside the core overdraw by more than the core can release, or lose more than it
+        # gains. A search of all items would take minutes, so prices decide about all of them.
+        return _placement(offers, round_choice(offers, dual), dual.bound, np.arange(len(offers)))
     far = np.ones(len(offers), dtype=np.bool_)
     far[open_items] = False
     touched = np.flatnonzero(~far | (choice != STAY))
     # The core's bound covers choices that differ inside the core only. It holds for all choices if no other item could
-    # choose otherwise; else the bound of the dual stands.
-    sure = float(margins(dual.reduced[:, far]).min()) > dual.bound - gain  # reduced-cost fixing of all others
-    return Placement(
-        choice=choice, gain=gain, bound=max(limit + settled if sure else dual.bound, gain), open_items=touched
-    )
+    # choose otherwise; else the bound of the dual stands. Reduced-cost fixing of all others tells.
+    sure = float(margins(dual.reduced[:, far]).min()) > dual.bound - offers.total_gain(choice)
+    return _placement(offers, choice, limit + settled if sure else dual.bound, touched)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,24 +122,7 @@ def bound(offers: Offers) -> Bound:
     return Bound(gain=max(0.0, dual.bound), limiting=limiting)
 
 
-def _overdrawn(offers: Offers) -> Placement:
-    """The better of two answers: repay the overdraft first, or leave it as it is and consume no more."""
-    over = offers.capacity < 0
-    more = (offers.consumption[over] > 0).any(axis=0)
-    as_it_is = place(
-        Offers(
-            gain=np.where(more, -np.inf, offers.gain),
-            consumption=offers.consumption,
-            capacity=np.maximum(offers.capacity, 0.0),
-        )
-    )
-    scarce, _, _ = reduce_to_scarce(offers)
-    if not (scarce.gain > 0).any() or np.any(scarce.capacity + scarce.max_release() < 0):
-        return as_it_is
-    dual = prices(scarce)
-    if dual.bound <= 0:
-        return as_it_is
-    best, limit = solve(scarce, dual)
-    if best is not None and scarce.total_gain(best) > as_it_is.gain:
-        as_it_is = replace(as_it_is, choice=best, gain=scarce.total_gain(best), open_items=np.arange(len(offers)))
-    return replace(as_it_is, bound=max(as_it_is.bound, limit, as_it_is.gain))
+def _without_more(offers: Offers) -> Offers:
+    """The problem in which no option consumes more of a resource that is overdrawn."""
+    more = (offers.consumption[offers.capacity < 0] > 0).any(axis=0)
+    return replace(offers, gain=np.where(more, -np.inf, offers.gain), capacity=np.maximum(offers.capacity, 0.0))

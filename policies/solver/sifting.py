@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.solver.cutting import CLOSE, minimise_dual
+from policies.solver.cutting import minimise_dual
 from policies.solver.offers import STAY, Offers, best_options, margins
 
-_ROUGH = 1e-5  # relative tolerance for the first sample
-_NEAR = 2_000  # items in the working set, times the number of options
-_SAMPLE = 600  # sampled items of each side, times the number of options
+_ROUGH, _CLOSE = 1e-5, 1e-7  # relative tolerances, for the first sample and for working sets
+_NEAR = 2_000  # items in the working set
+_SAMPLE = 600  # sampled items of each side
 _SIFTS = 8  # most rounds; the prices of any round prove a valid bound
 
 
@@ -56,7 +56,7 @@ class SiftedItems:
     def sample(self, but: Bools) -> tuple[I64, F64]:
         """Every n-th item of each stratum, some items left out; and how many items each one stands for."""
         sides = [side[~but[side]] for side in self.sides]
-        steps = [max(1, len(part) // (_SAMPLE * len(self.offers.gain))) for part in sides]
+        steps = [max(1, len(part) // _SAMPLE) for part in sides]
         items = [part[step // 2 :: step] for part, step in zip(sides, steps, strict=True)]
         return np.concatenate(items), np.repeat(np.array(steps, dtype=np.float64), [len(each) for each in items])
 
@@ -73,13 +73,13 @@ def sift_prices(offers: Offers, scale: F64) -> tuple[F64, F64]:
         offers: the items.
         scale: upper bound of the optimal price of each resource.
     """
-    sifted, working_set, most = SiftedItems(offers), np.zeros(len(offers), dtype=np.bool_), _NEAR * len(offers.gain)
+    sifted, working_set = SiftedItems(offers), np.zeros(len(offers), dtype=np.bool_)
     # Roughly only: these prices choose the first working set, and the sample's own error is larger than what a closer
     # solution would add.
     tried = minimise_dual(sifted.expand(*sifted.sample(working_set)), scale, close=_ROUGH)
     reduced = offers.reduced_gain(tried[0])
     kept = best_options(reduced)[0]
-    working_set[sifted.nearest(reduced, most)] = True
+    working_set[sifted.nearest(reduced, _NEAR)] = True
     for _ in range(_SIFTS):
         tried = _solve_restricted(sifted, working_set, kept, scale)
         reduced = offers.reduced_gain(tried[0])
@@ -89,7 +89,7 @@ def sift_prices(offers: Offers, scale: F64) -> tuple[F64, F64]:
             break
         # The set starts over with what changed, it does not grow: items that settled would only make each round slower.
         working_set = changed
-        working_set[sifted.nearest(reduced, most)] = True
+        working_set[sifted.nearest(reduced, _NEAR)] = True
     return tried, reduced
 
 
@@ -105,4 +105,4 @@ def _solve_restricted(sifted: SiftedItems, working_set: Bools, kept: I64, scale:
     inner = sifted.expand(items, np.append(times, np.ones(len(items) - len(some))))
     standing = far[items]
     inner = replace(inner, capacity=offers.capacity - offers.total_consumption(far) + inner.total_consumption(standing))
-    return minimise_dual(inner, scale, offers.total_gain(far) - inner.total_gain(standing), CLOSE)
+    return minimise_dual(inner, scale, offers.total_gain(far) - inner.total_gain(standing), _CLOSE)
