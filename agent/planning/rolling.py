@@ -34,7 +34,7 @@ def rolling_proposals(
     fingerprint: str,
     now: datetime,
 ) -> Iterator[Proposal]:
-    """A proposal for each open rule over a template under which something is due, and for no more than it allows today.
+    """A proposal for each open rule over a template under which something is due, and for no more than it allows.
 
     Args:
         rules: those of the database.
@@ -51,9 +51,23 @@ def rolling_proposals(
         template, left = row.rule.template, row.rule.most_a_day - row.used_today
         if template is None or row.state is not RuleState.OPEN or row.rule.fingerprint != fingerprint or left <= 0:
             continue
-        routes = connector.routes_due(template, now)[:left] if isinstance(connector, FillsTemplates) else ()
+        due = connector.routes_due(template, now)[:left] if isinstance(connector, FillsTemplates) else ()
+        routes = tuple(_first_bytes(due, row.rule.most_bytes))
         if routes:
             yield _proposal(row, template, routes, database, _tier_names(database, catalog), now)
+
+
+def _first_bytes(routes: Iterable[Route], most_bytes: int) -> Iterator[Route]:
+    """The first, and those that follow within so many bytes.
+
+    The first one even where it alone is larger: no rule covers it, and a person is asked.
+    """
+    total = 0
+    for route in routes:
+        total += route.bundle.size_bytes
+        if total > route.bundle.size_bytes and total > most_bytes:
+            return
+        yield route
 
 
 def _tier_names(database: DatabaseConfig, catalog: Catalog) -> dict[str, str]:

@@ -165,7 +165,7 @@ def making_route(
 
 
 def aged_template(
-    route: Route, table: str, seconds: int, names: Mapping[str, str], tag: str, longest_name: int
+    route: Route, table: str, seconds: int, names: Mapping[str, str], tag: str, own: tuple[TemplateParameter, ...]
 ) -> StatementTemplate:
     """The template of moves like one route of one partition, for those whose last row came so long ago.
 
@@ -175,13 +175,9 @@ def aged_template(
         seconds: the least age.
         names: texts in the statements that name the partition, each with what stands in its place.
         tag: that begins the statements of the route, with the digits.
-        longest_name: letters of a partition's name at most.
+        own: parameters that say which partition it is.
     """
-    parameters = (
-        TemplateParameter(name=PARTITION, kind=ValueKind.WORD, least=1, most=longest_name),
-        TemplateParameter(name=LAST_ROW, kind=ValueKind.TIME, least=-LONGEST_AGE, most=-seconds),
-        TAG_PARAMETER,
-    )
+    parameters = (*own, aged_time(LAST_ROW, seconds), TAG_PARAMETER)
     digits = digits_of(tag)
     places = {**names, tag: tag.replace(digits, f"{{{TAG_NAME}}}")}
     texts = tuple(StatementText(role=each.role, sql=_with_places(each.sql, places)) for each in texts_of(route))
@@ -189,6 +185,16 @@ def aged_template(
         kind=TemplateKind.AGED_PARTITION, table=table, space=route.to_space, from_space=route.bundle.space,
         texts=texts, parameters=parameters,
     )  # fmt: skip
+
+
+def partition_word(longest: int) -> TemplateParameter:
+    """The name of a partition of so many letters at most."""
+    return TemplateParameter(name=PARTITION, kind=ValueKind.WORD, least=1, most=longest)
+
+
+def aged_time(name: str, seconds: int) -> TemplateParameter:
+    """A time at least so many seconds ago."""
+    return TemplateParameter(name=name, kind=ValueKind.TIME, least=-LONGEST_AGE, most=-seconds)
 
 
 def _with_places(sql: str, places: Mapping[str, str]) -> str:
@@ -203,10 +209,14 @@ def is_aged(partition: Range, template: StatementTemplate, now: datetime) -> boo
     return partition.space == template.from_space and partition.high <= until
 
 
-def aged_route(partition: Range, route: Route, tag: str) -> Route:
-    """The route of an aged partition, with the arguments of its template."""
-    values = {PARTITION: partition.name, LAST_ROW: partition.high.strftime(_AGE_FORMAT), TAG_NAME: digits_of(tag)}
-    return replace(route, arguments=arguments_of(values))
+def aged_route(route: Route, tag: str, values: Mapping[str, str]) -> Route:
+    """The route of an aged partition, with those values of its template and its tag."""
+    return replace(route, arguments=arguments_of({**values, TAG_NAME: digits_of(tag)}))
+
+
+def name_and_age(partition: Range) -> dict[str, str]:
+    """Which partition it is, where its name says that, and when its last row came."""
+    return {PARTITION: partition.name, LAST_ROW: partition.high.strftime(_AGE_FORMAT)}
 
 
 def aged_bundle(partition: Range) -> Bundle:

@@ -42,7 +42,8 @@ from connectors.sqlserver.reading.log_room import tempdb_room
 from connectors.sqlserver.reading.partitioning import knowing
 from connectors.sqlserver.reading.residency import resident_note
 from connectors.sqlserver.reading.sampler import DmvSampler
-from connectors.sqlserver.routes import available, due, split
+from connectors.sqlserver.routes import available, split
+from connectors.sqlserver.routes.due import Calendar
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
 from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
@@ -175,12 +176,12 @@ class SqlserverConnector:
         return split.by_hand(definition, bundle, border, to_space, self._server(), self._settings)
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
-        """Next partitions of tables whose boundaries are dates or times; aged ones by no template."""
-        return due.template_of(self._session, self._settings, kind, table, to_space, seconds)
+        """Partitions of tables whose boundaries are dates or times."""
+        return self._calendar().template(kind, table, to_space, seconds)
 
     def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
         """By the boundaries and filegroups that the catalog shows now."""
-        return due.routes_due(self._session, self._settings, template, now)
+        return self._calendar().routes_due(template, now)
 
     def routes_after(self, bundle: Bundle, to_space: str, before: Route) -> tuple[Route, ...] | NoRoute:
         """Of another partition of an index that ``before`` brings to a scheme of its own."""
@@ -236,6 +237,15 @@ class SqlserverConnector:
             replace(route, notes=(*route.notes, *known), keeps=keeps) for route, reason in asked if reason is None
         )
         return open_ways or next(reason for _, reason in asked if reason is not None)
+
+    def _calendar(self) -> Calendar:
+        return Calendar(self._session, self._settings, self._exchange)
+
+    def _exchange(self, definition: Definition, bundle: Bundle, to_space: str) -> Route | NoRoute:
+        """Of one filled partition, where nothing speaks against it just now."""
+        found = available.exchange_of(definition, bundle, to_space, self._server(), self._settings)
+        open_ways = self._open_ways(definition, found)
+        return open_ways if isinstance(open_ways, NoRoute) else open_ways[0]
 
     def routes_out(self, bundle: Bundle) -> Route | NoRoute:
         """See ``file_removal``."""

@@ -119,23 +119,35 @@ class Site:
 
     def command(self, *arguments: str) -> list[str]:
         """How a command is run as a program."""
-        code = "from agent.cli.main import main; main()"
-        return [sys.executable, "-c", code, "--config", str(self.path), *arguments]
+        return command_line(self.path, *arguments)
 
     def start_program(
         self, *command: str, environment: Mapping[str, str] | None = None, **more: Any
     ) -> subprocess.Popen[str]:
         """Run a program in the folder, where hotplace can be imported."""
-        return subprocess.Popen(
-            command, text=True, cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
-            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **more},
-        )  # fmt: skip
+        return start_program(self.folder, *command, environment=environment, **more)
 
     def propose(self) -> tuple[int, str]:
         """Number and digest of a fresh proposal."""
         proposal = self.good("plan", "--observe", "0.3", "--propose", "--json").document["proposal"]
         return proposal["id"], proposal["digest"]
+
+
+def command_line(configuration: Path, *arguments: str) -> list[str]:
+    """How a command is run as a program."""
+    code = "from agent.cli.main import main; main()"
+    return [sys.executable, "-c", code, "--config", str(configuration), *arguments]
+
+
+def start_program(
+    folder: Path, *command: str, environment: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.Popen[str]:
+    """Run a program in a folder, where hotplace can be imported."""
+    return subprocess.Popen(
+        command, text=True, cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **more},
+    )  # fmt: skip
 
 
 def finish(process: subprocess.Popen[str]) -> Finished:

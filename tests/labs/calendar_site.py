@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,7 @@ from agent.service.jobs import Jobs
 from agent.service.watch import Watch
 from connectors.base import Connector, FillsTemplates
 from connectors.templates import StatementTemplate, TemplateKind
-from tests.cli.site import Finished, run_here
+from tests.cli.site import Finished, command_line, run_here, start_program
 from tests.keys import Person
 
 DAY = 86400
@@ -84,6 +85,10 @@ class Site:
     def hotplace(self, *arguments: str) -> Finished:
         """A command over this configuration."""
         return run_here("--config", str(self.path), *arguments)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """A command in a process of its own."""
+        return start_program(self.path.parent, *command_line(self.path, *arguments))
 
     def open_by_commands(self, folder: Path, *arguments: str) -> str:
         """``rules roll`` with those arguments, printed, signed and opened; what was printed."""

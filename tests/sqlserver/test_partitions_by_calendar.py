@@ -29,7 +29,7 @@ SPLITTER = Account(
     "splitter", "S3cret of who splits", MOVER.server_rights, MOVER.database_rights | {"SELECT", "INSERT"}
 )
 KEY = "[dbo].[odd ]] days]"
-NEXT, AGED = TemplateKind.NEXT_PARTITION, TemplateKind.AGED_PARTITION
+NEXT = TemplateKind.NEXT_PARTITION
 
 
 def boundaries(*days: int) -> list[object]:
@@ -168,16 +168,13 @@ def test_a_partition_at_that_boundary_elsewhere(
 def test_what_cannot_be_served(
     lab: Lab, driver: OdbcDriver, tmp_path: Path, scheme: PartitionScheme, table: Table, connector: SqlserverConnector
 ) -> None:
-    """No such table or filegroup, other boundaries, another user of the function, too late, by files, aged ones."""
+    """No such table or filegroup, other boundaries, another user of the function, too late, by files."""
     assert why(connector) == ""
     assert "no partitioned table" in why(connector, "dbo.nothing")
     assert "no partitioned table" in why(connector, "no key")
     assert "no partitioned table" in why(connector, f"{KEY} partition 1")
     assert "no filegroup nowhere" in why(connector, space="nowhere")
     assert "give --ahead more than" in why(connector, days=1)
-    aged = connector.template(AGED, KEY, SLOW, DAY)
-    assert isinstance(aged, NoRoute)
-    assert "no statement moves a filled partition" in aged.sentence
     with connected(lab, driver, tmp_path, SPLITTER, move_by="filegroup", disks={"fast": "S:\\"}) as by_files:
         assert "move_by: filegroup" in why(by_files)
     scheme.function.boundaries[:] = boundaries(-9, 0, 1)

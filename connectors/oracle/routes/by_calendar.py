@@ -23,7 +23,7 @@ from connectors.rolling.filling import HIGH, PARTITION, TAG_NAME
 from connectors.rolling.ranges import Range
 from connectors.templates import StatementTemplate, texts_of
 
-_LONGEST_NAME = 128  # since 12.2; 30 before
+_NAMED = (filling.partition_word(128),)  # letters since 12.2; 30 before
 
 
 def next_template(
@@ -81,7 +81,7 @@ def aged_template(partition: Range, route: Route, table: str, seconds: int) -> S
     if named := next((text.sql for text in texts_of(route) if _names_another(text.sql, own)), ""):
         sentence = f"a piece of a local index is not named after {partition.key}, so no template names it: {named}"
         return NoRoute(code="piece_name", sentence=sentence)
-    return filling.aged_template(route, table, seconds, {own: place}, filling.tag_of(route, TAG), _LONGEST_NAME)
+    return filling.aged_template(route, table, seconds, {own: place}, filling.tag_of(route, TAG), _NAMED)
 
 
 def _names_another(statement: str, own: str) -> bool:
@@ -90,4 +90,4 @@ def _names_another(statement: str, own: str) -> bool:
 
 def aged_route(partition: Range, route: Route) -> Route:
     """The route of an aged partition, with the arguments of its template."""
-    return filling.aged_route(partition, route, filling.tag_of(route, TAG))
+    return filling.aged_route(route, filling.tag_of(route, TAG), filling.name_and_age(partition))

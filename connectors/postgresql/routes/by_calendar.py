@@ -22,7 +22,7 @@ from connectors.rolling.filling import HIGH, LOW, PARTITION, TAG_NAME
 from connectors.rolling.ranges import Range
 from connectors.templates import StatementTemplate
 
-_LONGEST_NAME = 63
+_NAMED = (filling.partition_word(63),)
 
 
 def next_template(
@@ -74,9 +74,9 @@ def aged_template(partition: Range, route: Route, table: str, seconds: int) -> S
     own, place = (
         sql.Identifier(partition.schema, name).as_string(None) for name in (partition.name, f"{{{PARTITION}}}")
     )
-    return filling.aged_template(route, table, seconds, {own: place}, filling.tag_of(route, TAG), _LONGEST_NAME)
+    return filling.aged_template(route, table, seconds, {own: place}, filling.tag_of(route, TAG), _NAMED)
 
 
 def aged_route(partition: Range, route: Route) -> Route:
     """The route of an aged partition, with the arguments of its template."""
-    return filling.aged_route(partition, route, filling.tag_of(route, TAG))
+    return filling.aged_route(route, filling.tag_of(route, TAG), filling.name_and_age(partition))

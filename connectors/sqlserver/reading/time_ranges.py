@@ -33,6 +33,18 @@ class PartitionedTable(RangeTable):
     function: str
     column: str
     next_used: str  # filegroup that was NEXT USED before; "": none
+    definition: Definition  # of the table's first partition
+
+    @property
+    def filled(self) -> tuple[tuple[int, Range], ...]:
+        """Partitions with rows between two boundaries, with their numbers.
+
+        Not the last one: it has no end and may still get rows, whatever its age.
+        """
+        index = self.definition.index
+        rows = {} if index is None else {part.number: part.rows for part in index.partitions}
+        closed = (each for each in enumerate(self.ranges, start=1) if each[0] < self.scheme.fanout)
+        return tuple((number, each) for number, each in closed if each.low is not None and rows.get(number))
 
     def partition_key(self, number: int) -> str:
         """The key of a partition of the table."""
@@ -71,7 +83,7 @@ def read_time_ranges(session: ReadSession, name: Name, to_space: str) -> Partiti
         key=name.key, schema=name.schema, name=name.table, time_format=form,
         ranges=_ranges(definition, scheme, name, known.boundaries), why_not="",
         why_no_more=_why_no_more(definition, scheme, name.key, to_space), scheme=scheme, function=scheme.function,
-        column=column, next_used=next_used,
+        column=column, next_used=next_used, definition=definition,
     )  # fmt: skip
     return _with_last(table) if scheme.on_right else table
 

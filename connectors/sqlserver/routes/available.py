@@ -54,6 +54,9 @@ class _Choice:
     resumable: bool = False
 
 
+_EXCHANGE = _Choice(switch_method, online=False)
+
+
 def routes_of(
     definition: Definition | None, bundle: Bundle, to_space: str, server: Server, settings: SqlserverSettings
 ) -> tuple[Route, ...] | NoRoute:
@@ -70,6 +73,16 @@ def routes_of(
     return _routes(
         definition, bundle, to_space, server, settings, _choices(definition, bundle, to_space, server, settings)
     )
+
+
+def exchange_of(
+    definition: Definition, bundle: Bundle, to_space: str, server: Server, settings: SqlserverSettings
+) -> tuple[Route, ...] | NoRoute:
+    """The route that copies and exchanges a filled partition alone, or why it cannot."""
+    against = refusal(definition, bundle, to_space, lob_moves=settings.lob_moves)
+    if against is not None:
+        return against
+    return _routes(definition, bundle, to_space, server, settings, iter((_EXCHANGE,)))
 
 
 def routes_back(
@@ -206,7 +219,7 @@ def _choices(
         return
     if settings.partitions == "switched" and definition.name.partition is not None:
         if settings.offline_moves:
-            yield _Choice(switch_method, online=False)
+            yield _EXCHANGE
         if len(bundle.unit_keys) > 1:
             return  # each of its indexes would need a build of its own
     yield from _built(method_for(definition, bundle), definition, bundle, server, settings)

@@ -71,9 +71,9 @@ def _split(table: PartitionedTable, settings: SqlserverSettings, made: Range, va
     # SPLIT uses NEXT USED up: what the site has set is put back, else its own next SPLIT would fail (7707).
     kept = (switch_ddl.next_used(scheme, table.next_used),) if table.next_used else ()
     split = (switch_ddl.next_used(scheme, made.space), switch_ddl.split(table.function, f"N'{boundary}'"), *kept)
-    rows = f"$PARTITION.{quote(table.function)}({quote(table.column)}) = {values[LAST]}"
+    table_name = quoted_table(Name(table.schema, table.name))
     sent = Statement(
-        switch_ddl.empty(quoted_table(Name(table.schema, table.name)), rows, "; ".join(split)),
+        switch_ddl.empty(table_name, rows_of(table, values[LAST]), "; ".join(split)),
         f"make {made.key} in {made.space}",
         splitting_range(table.function, scheme, boundary),
     )
@@ -87,3 +87,8 @@ def _split(table: PartitionedTable, settings: SqlserverSettings, made: Range, va
         lock_seconds=settings.lock_timeout,
         notes=("indexes on the same partition scheme get their partition in the same filegroup",),
     )
+
+
+def rows_of(table: PartitionedTable, number: str) -> str:
+    """What is true of the rows of a partition alone."""
+    return f"$PARTITION.{quote(table.function)}({quote(table.column)}) = {number}"

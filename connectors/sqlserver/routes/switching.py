@@ -206,7 +206,7 @@ def _against(found: _Range, bundle: Bundle) -> Iterator[str]:
         yield f"{quote(found.column)} is no key of its indexes, so that a plain table would lack it (4947)"
     if any(column.large or ddl.type_of(column) is None for column in definition.columns):
         yield "a column is of a type that hotplace does not write, or holds large objects"
-    wanted = {replace(definition.name, index=_unit_name(i), lob=False).key for i in definition.indexes}
+    wanted = {replace(definition.name, index=unit_name(i), lob=False).key for i in definition.indexes}
     if wanted != set(bundle.unit_keys):
         yield "all its indexes go along, which are not in this bundle: partitions: switched makes one of them"
 
@@ -222,7 +222,8 @@ def _holds_its_column(found: _Range) -> bool:
     return all(held) or any(c.name == found.column for i in clustered for c in i.keys)
 
 
-def _unit_name(index: IndexDefinition) -> str | None:
+def unit_name(index: IndexDefinition) -> str | None:
+    """The name of its units; None of those of the table itself."""
     return index.name if index.kind == NONCLUSTERED else None
 
 

@@ -27,6 +27,7 @@ class ColumnOf:
     max_length: int
     nullable: bool = True
     identity: bool = False
+    scale: int = 0  # digits of a second
 
 
 @dataclass(slots=True)

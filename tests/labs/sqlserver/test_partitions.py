@@ -8,7 +8,7 @@ import pytest
 
 from tests.labs.sqlserver.conftest import Ask
 from tests.labs.sqlserver.lab import Lab
-from tests.labs.sqlserver.objects import PartitionScheme, Table
+from tests.labs.sqlserver.objects import ColumnOf, PartitionScheme, Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, MOVER, SLOW, add_scheme, add_table, new_index
 
@@ -61,6 +61,35 @@ def test_out_and_in_again(days: Table, ask: Ask) -> None:
     assert rows(days) == [800, 0, 800]
     ask(IN)
     assert rows(days) == [800, 800, 800]
+
+
+MIDNIGHTS = [f"2026-01-{day:02}T00:00:00" for day in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "length", "scale", "column", "check", "number"),
+    [
+        ("datetime2", 6, 0, "datetime2(0)", "[id] >= N'{}' AND [id] < N'{}'", 0),
+        ("datetime2", 8, 7, "datetime2", "[id] >= N'{}' AND [id] < N'{}'", 0),
+        ("datetime2", 7, 3, "datetime2(3)", "[id] >= N'{}' AND [id] < N'{}'", 0),
+        ("datetime2", 6, 0, "datetime2(1)", "[id] >= N'{}' AND [id] < N'{}'", 4944),
+        ("date", 3, 0, "date", "[id] >= N'{}' AND [id] < N'{}'", 0),
+        ("datetime", 8, 0, "smalldatetime", "[id] >= N'{}' AND [id] < N'{}'", 4944),
+        ("datetime2", 6, 0, "datetime2(0)", "[id] >= N'{}' AND [id] <= N'{}'", 4982),
+    ],
+)
+def test_times(
+    days: Table, scheme: PartitionScheme, ask: Ask, number_of: NumberOf,
+    kind: str, length: int, scale: int, column: str, check: str, number: int,
+) -> None:  # fmt: skip
+    """Types of times have their lengths, and their ranges are compared as they are written."""
+    scheme.function.boundaries[:] = MIDNIGHTS
+    days.columns[0] = ColumnOf(1, "id", kind, length, nullable=False, scale=scale)
+    columns = COLUMNS.replace("int", column)
+    for index in days.indexes.values():
+        index.partitions[1].rows = 0
+    copy_table(ask, columns=columns, check=check.format(*MIDNIGHTS))
+    assert number_of(IN) == number
 
 
 @pytest.mark.parametrize(

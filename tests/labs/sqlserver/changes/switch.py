@@ -103,7 +103,7 @@ def _columns(one: Table, other: Table) -> Iterator[tuple[object, int, str]]:
     yield len(one.columns) != len(other.columns), 4943, "the tables have different numbers of columns"
     for mine, yours in zip(one.columns, other.columns, strict=False):
         yield mine.name != yours.name, 4942, f"column '{mine.name}' has another name than '{yours.name}'"
-        same = (mine.type_name, mine.max_length) == (yours.type_name, yours.max_length)
+        same = (mine.type_name, mine.max_length, mine.scale) == (yours.type_name, yours.max_length, yours.scale)
         yield not same, 4944, f"column '{mine.name}' has another type"
         yield mine.nullable is not yours.nullable, 4985, f"column '{mine.name}' has another nullability"
 

@@ -12,7 +12,8 @@ from tests.labs.tds.backend import ServerError
 
 LOW_PRIORITY_SINCE = 12
 SIZED = frozenset({"char", "varchar", "binary", "varbinary", "nchar", "nvarchar"})
-LENGTHS = {"int": 4, "bigint": 8, "datetime2": 8}
+LENGTHS = {"int": 4, "bigint": 8, "date": 3, "smalldatetime": 4, "datetime": 8}
+MOST_DIGITS = 7  # of a second, and what datetime2 has unless it says how many
 COMPARISONS = (">=", "<=", ">", "<")
 Side = tuple[tuple[str, str], int | None]  # a table and the partition of it
 Limit = tuple[str, str, object]  # column, comparison, value; "IS NOT NULL" without one
@@ -134,19 +135,32 @@ def create_table(parser: Parser, major: int) -> CreateTable:
 
 def _column(parser: Parser, number: int) -> ColumnOf:
     name, kind = parser.name(), parser.name().lower()
-    length = LENGTHS.get(kind, 0)
-    if parser.take("("):
-        length = -1 if parser.take("MAX") else parser.number() * (2 if kind.startswith("n") else 1)
-        if parser.take(","):
-            parser.number()
-        parser.need(")")
-    if not length or (kind in SIZED) is (kind in LENGTHS):
+    length, digits = _moment(parser) if kind == "datetime2" else (_length(parser, kind), 0)
+    if not length:
         raise ServerError(2715, f"Column, parameter, or variable #{number}: Cannot find data type {kind}.")
     if parser.take("COLLATE"):
         parser.name()
     nullable = not parser.take("NOT")
     parser.need("NULL")
-    return ColumnOf(number, name, kind, length, nullable=nullable)
+    return ColumnOf(number, name, kind, length, nullable=nullable, scale=digits)
+
+
+def _length(parser: Parser, kind: str) -> int:
+    """Bytes; 0: there is no such type."""
+    if kind not in SIZED or not parser.take("("):
+        return LENGTHS.get(kind, 0)
+    length = -1 if parser.take("MAX") else parser.number() * (2 if kind.startswith("n") else 1)
+    parser.need(")")
+    return length
+
+
+def _moment(parser: Parser) -> tuple[int, int]:
+    """Bytes of datetime2, and its digits."""
+    digits = MOST_DIGITS
+    if parser.take("("):
+        digits = parser.number()
+        parser.need(")")
+    return (0 if digits > MOST_DIGITS else 6 + (digits > 2) + (digits > 4)), digits
 
 
 def _limits(parser: Parser) -> tuple[Limit, ...]:

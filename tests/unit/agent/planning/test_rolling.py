@@ -73,6 +73,13 @@ def test_no_more_than_a_rule_allows_today(used: int, due: int, moved: int) -> No
     assert proposal.expires_at == MADE_AT + timedelta(seconds=DATABASE.proposal_expires_seconds)
 
 
+@pytest.mark.parametrize(("most", "moved"), [(129, 2), (128, 2), (127, 1), (1, 1)])
+def test_no_more_bytes_than_one_proposal_may_move(most: int, moved: int) -> None:
+    """64 MiB each; the first one is proposed whatever its size, for a person to see."""
+    (proposal,) = proposed(replace(RULE, rule=replace(RULE.rule, most_bytes=most * MIB)), Engine(3))
+    assert len(proposal.moves) == moved
+
+
 @pytest.mark.parametrize(
     ("rule", "engine"),
     [
