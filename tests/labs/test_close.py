@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import psycopg
 import pytest
 
+from agent.model.clock import SystemClock
+from agent.model.states import MoveState
+from agent.planning.undo import propose_undo, settle_undos
 from connectors.model import Home, Route
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.splitting import REOPEN
+from tests.cli.site import run_here
 from tests.contract.asking import run
+from tests.documents import check_document
 from tests.labs.postgresql import Cluster
+from tests.labs.test_long_transactions import Place
 from tests.labs.test_split import (
     ADD,
     KEY,
     LEFT,
     answers,
+    decide,
     described,
     only_newest,
     orders,
+    place,
     pytestmark,
     split_route,
+    state_after,
 )
 
-__all__ = ["orders", "pytestmark"]
+__all__ = ["orders", "place", "pytestmark"]
 RANGES = """
     SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits JOIN pg_class AS c ON c.oid = inhrelid
      WHERE inhparent = 'orders'::regclass ORDER BY 1
@@ -88,3 +100,121 @@ def test_there_and_back(
     assert split_orders.execute(RANGES).fetchall() == ranges
     assert described(cluster, dbname, "orders*") == before
     assert split_orders.execute("SELECT count(*) FROM orders_p1").fetchone() == (4000,)
+
+
+TRIGGER = "CREATE TRIGGER t BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()"
+INVALID = """
+    CREATE INDEX bad ON orders_p1 (counted); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'bad'::regclass
+"""
+# What a person has done to the split table, and how it is taken back.
+REFUSED = {
+    "no_open_part": ("ALTER TABLE orders DETACH PARTITION orders_p1",
+                     "ALTER TABLE orders ATTACH PARTITION orders_p1 FOR VALUES FROM (1000000) TO (MAXVALUE)"),
+    "default_partition": ("CREATE TABLE rest PARTITION OF orders DEFAULT", "DROP TABLE rest"),
+    "incoming_keys": ("CREATE TABLE lines (o bigint REFERENCES orders)", "DROP TABLE lines"),
+    "triggers": (TRIGGER, "DROP TRIGGER t ON orders"),
+    "publications": ("CREATE PUBLICATION p FOR TABLE orders_p1", "DROP PUBLICATION p"),
+    "invalid_index": (INVALID, "DROP INDEX bad"),
+    "schema": ("CREATE SCHEMA more; ALTER TABLE orders_p1 SET SCHEMA more",
+               "ALTER TABLE more.orders_p1 SET SCHEMA public"),
+    "owner": ("ALTER TABLE orders_p1 OWNER TO split_writer", "ALTER TABLE orders_p1 OWNER TO split_owner"),
+    "not_permanent": ("ALTER TABLE orders_p1 SET UNLOGGED", "ALTER TABLE orders_p1 SET LOGGED"),
+}  # fmt: skip
+# Other tables, with what cannot be closed about them.
+OTHERS = {
+    "not_by_range": "CREATE TABLE {0} (k int NOT NULL) PARTITION BY LIST (k)",
+    "nullable": "CREATE TABLE {0} (k int) PARTITION BY RANGE (k)",
+    "no_beginning": "CREATE TABLE {0} (k int NOT NULL) PARTITION BY RANGE (k);"
+    "CREATE TABLE {0}_p1 PARTITION OF {0} FOR VALUES FROM (MINVALUE) TO (MAXVALUE)",
+    "no_table": "CREATE TABLE {0} (k int NOT NULL) PARTITION BY RANGE (k);"
+    "CREATE TABLE {0}_p1 PARTITION OF {0} FOR VALUES FROM (1) TO (MAXVALUE) PARTITION BY HASH (k)",
+    "partition": "CREATE TABLE root (k int NOT NULL) PARTITION BY RANGE (k);"
+    "CREATE TABLE {0} PARTITION OF root FOR VALUES FROM (1) TO (MAXVALUE) PARTITION BY RANGE (k);"
+    "CREATE TABLE {0}_p1 PARTITION OF {0} FOR VALUES FROM (1) TO (MAXVALUE)",
+    "not_partitioned": "CREATE TABLE {0} (k int NOT NULL)",
+}  # fmt: skip
+BORDERS = {"before_its_beginning": "1000000", "too_near": "1000500"}  # the sequence is beyond
+
+
+@only_newest
+def test_what_is_refused(split_orders: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Whatever a closing would lose, read under a lock or not carry on is named before anything is proposed."""
+    found = {}
+    for code, (statement, undone) in REFUSED.items():
+        split_orders.execute(statement.encode())
+        found[code] = connector.route_close(KEY, "2000000", "fast")
+        split_orders.execute(undone.encode())
+    for code, statement in OTHERS.items():
+        split_orders.execute(statement.format(f"a_{code}").encode())
+        found[code] = connector.route_close(f"public.a_{code}", "2000000", "fast")
+    found |= {code: connector.route_close(KEY, border, "fast") for code, border in BORDERS.items()}
+    found["no_space"] = connector.route_close(KEY, "2000000", "other")
+    assert {code: getattr(each, "code", "none") for code, each in found.items()} == {code: code for code in found}
+    assert isinstance(connector.route_close(KEY, "2000000", "fast"), Route)
+
+
+CHANGED = {
+    "ALTER TABLE orders ADD more text": "HP001",
+    "ALTER TABLE orders RENAME TO others; CREATE TABLE orders (LIKE others)": "HP001",
+    "ALTER TABLE orders DETACH PARTITION orders_p1;"
+    "ALTER TABLE orders ATTACH PARTITION orders_p1 FOR VALUES FROM (1000000) TO (3000000)": "HP001",
+    "ALTER TABLE orders DETACH PARTITION orders_p1": "HP001",
+    "CREATE INDEX ON orders (counted)": None,  # the next part gets it as well
+}
+
+
+@only_newest
+def test_a_change_since_the_approval(split_orders: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Another table, other columns or other bounds end the transaction; what reaches all parts does not."""
+    route = close_route(connector, "2000000")
+    for step in route.steps[:2]:
+        split_orders.execute(step.sql.encode())
+    assert {change: state_after(split_orders, change, route.steps[2]) for change in CHANGED} == CHANGED
+    split_orders.execute(route.steps[2].sql.encode())
+    for step in route.undo_steps[:2]:
+        split_orders.execute(step.sql.encode())
+    once_more = "ALTER TABLE orders DETACH PARTITION orders_p2"
+    assert state_after(split_orders, once_more, route.undo_steps[2]) == "HP001"
+    assert state_after(split_orders, "SELECT 1", route.undo_steps[2]) is None
+
+
+@only_newest
+def test_by_an_agent(split_orders: psycopg.Connection, place: Place) -> None:
+    """Asked for by the command, proposed, approved and carried out; undone, unless the part has gone down since."""
+    arguments = ["split", KEY, "--close", "--border", "2000000", "--json"]
+    program = [sys.executable, "-m", "hotplace", "--config", str(place.path)]
+    done = subprocess.run([*program, *arguments], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    check_document(arguments, json.loads(done.stdout))
+    (shown,) = json.loads(done.stdout)["moves"]
+    with place.agent() as (watch, ledger):
+        found = watch.close_part(KEY, "2000000", None)
+        assert found.proposal is not None
+        steps = found.proposal.moves[0].route.steps
+        assert [each["sql"] for each in shown["statements"]] == [each.sql for each in steps]
+        decide(watch, ledger, ledger.proposals.store(found.proposal))
+        (row,) = ledger.moves.rows()
+        assert (row.state, row.reason) == (MoveState.PLACED, "public.orders_p1 has an end")
+        seen, now = answers(split_orders), SystemClock().now()
+        for space, state in (("slow", MoveState.SKIPPED), ("fast", MoveState.PLACED)):
+            split_orders.execute(f"ALTER TABLE orders_p1 SET TABLESPACE {space}".encode())
+            number = propose_undo([ledger.moves.row(row.id)], watch.database, watch.connector, ledger, now)
+            decide(watch, ledger, number)
+            assert [each.state for each in ledger.moves.rows(proposal_id=number)] == [state], space
+            settle_undos("real", ledger)
+        assert answers(split_orders) == seen
+        assert ledger.audit.verify().ok
+    assert [name for name, _ in split_orders.execute(RANGES)] == ["orders_p0", "orders_p1"]
+
+
+@only_newest
+def test_what_the_command_refuses(place: Place) -> None:
+    """No border, a column, and a table that was never split."""
+    refused = (
+        (["--close"], 2, "a part is closed at a --border"),
+        (["--close", "--border", "7", "--column", "id"], 2, "a part is closed at a --border"),
+        (["--close", "--border", "7"], 6, "public.orders cannot be closed at 7: it is no partitioned table"),
+    )
+    for arguments, code, words in refused:
+        done = run_here("--config", str(place.path), "split", KEY, *arguments)
+        assert (done.code, words in done.err) == (code, True), done.err

@@ -7,18 +7,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 
 import psycopg
 import pytest
 
-from agent.ledger import MoveRow
+from agent.ledger import Ledger, MoveRow
+from agent.model.clock import SystemClock
+from agent.model.proposals import Proposal
 from agent.model.states import MoveState
+from agent.planning.undo import propose_undo
+from agent.service.watch import Watch
 from connectors.base import ConnectorError
 from connectors.model import Step
 from connectors.postgresql.moving.mover import PostgresqlMover
 from tests.labs.postgresql import Cluster, fill_disk, installations, running_cluster, wait_until
+from tests.labs.test_close import RANGES
 from tests.labs.test_long_transactions import Place
-from tests.labs.test_split import LEFT, AgentDied, approved, orders, place
+from tests.labs.test_split import ADD, KEY, LEFT, AgentDied, approved, orders, place
 from tests.labs.test_split_rows import CONTENTS
 
 __all__ = ["orders", "place"]
@@ -54,6 +60,17 @@ class Middle:
     border: int
     step: int
     held: str
+    closes: bool = False  # it is one of a closing of the open part
+
+    def approve(self, watch: Watch, ledger: Ledger) -> tuple[Proposal, int]:
+        """Its proposal, which waits for its turn."""
+        if not self.closes:
+            return approved(watch, ledger, self.border)
+        proposal = watch.close_part(KEY, str(self.border), "fast").proposal
+        assert proposal is not None
+        number = ledger.proposals.store(proposal)
+        ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
+        return proposal, number
 
 
 MIDDLES = {
@@ -64,6 +81,15 @@ MIDDLES = {
     # Each row that moves is checked against its customer: some have moved by then.
     "move": Middle(INSIDE, 0, "SELECT FROM customers WHERE id = 5 FOR UPDATE"),
 }
+
+
+# Statements of closings, each of the part that the one before has left open.
+CLOSINGS = (
+    Middle(2 * AHEAD, 0, "LOCK TABLE orders_p1 IN ACCESS SHARE MODE", closes=True),
+    Middle(3 * AHEAD, 1, "LOCK TABLE orders_p2 IN SHARE UPDATE EXCLUSIVE MODE", closes=True),
+    # The next part has the foreign key, too.
+    Middle(4 * AHEAD, 2, "LOCK TABLE customers IN ROW EXCLUSIVE MODE", closes=True),
+)
 
 
 class Struck:
@@ -92,7 +118,7 @@ class Struck:
             execute(mover, each)
 
         with self._place.agent() as (watch, ledger):
-            proposal, number = approved(watch, ledger, self._middle.border)
+            proposal, number = self._middle.approve(watch, ledger)
             steps = proposal.moves[0].route.steps
             with pytest.MonkeyPatch.context() as patch, suppress(ConnectorError):
                 patch.setattr(PostgresqlMover, "execute", strikes)
@@ -220,4 +246,110 @@ def test_an_agent_that_dies_once_rows_have_moved(cluster: Cluster, place: Place)
             watch.act()
     struck.act_to_the_end()
     assert place.dba.execute(KIND).fetchone() == ("p",)
+    assert place.dba.execute(CONTENTS).fetchall() == seen
+
+
+@pytest.fixture
+def split_place(place: Place) -> Place:
+    """Where the table is split, with rows in both parts."""
+    with place.agent() as (watch, ledger):
+        approved(watch, ledger, AHEAD)
+        watch.act()
+    place.dba.execute(f"SELECT setval('orders_id_seq', {AHEAD})".encode())
+    place.dba.execute(ADD.encode())
+    return place
+
+
+def ranges(dba: psycopg.Connection) -> list[tuple[str, str]]:
+    """Each part, and where it ends."""
+    return [(name, bound.partition(" TO ")[2]) for name, bound in dba.execute(RANGES)]
+
+
+def test_the_server_stops_while_a_part_is_closed(
+    cluster: Cluster, dbname: str, split_place: Place, monkeypatch: pytest.MonkeyPatch, cleanup: ExitStack
+) -> None:
+    """In the middle of each statement: once it is back the part has its end, with the same rows in the table."""
+    monkeypatch.setattr("agent.execution.executor.LOOK_AGAIN_SECONDS", 0.1)
+    seen = split_place.dba.execute(CONTENTS).fetchall()
+
+    def stop() -> None:
+        cluster.server.stop("immediate")
+        cluster.server.start()
+
+    for middle in CLOSINGS:
+        split_place.dba = cluster.session(dbname)  # the one before is gone with its server
+        cleanup.callback(split_place.dba.close)
+        struck = Struck(split_place, cluster, middle)
+        row = struck.act(partial(split_place.dba.execute, f"BEGIN; {middle.held}".encode()), stop)
+        assert row.state not in {MoveState.PLACED, MoveState.FAILED}, "it was not hit in its middle"
+        struck.act_to_the_end()
+    with cluster.session(dbname) as dba:
+        assert dba.execute(CONTENTS).fetchall() == seen
+        assert dba.execute(LEFT).fetchone() == (0,)
+        assert ranges(dba) == [
+            ("orders_p0", "('1000000')"), ("orders_p1", "('2000000')"), ("orders_p2", "('3000000')"),
+            ("orders_p3", "('4000000')"), ("orders_p4", "(MAXVALUE)"),
+        ]  # fmt: skip
+
+
+def test_agents_that_die_while_parts_are_closed(cluster: Cluster, split_place: Place) -> None:
+    """After each statement, there and on the way back: the next agent finds what was done, and does the rest."""
+    seen, before = split_place.dba.execute(CONTENTS).fetchall(), ranges(split_place.dba)
+    moves = []
+    for middle in CLOSINGS:
+        with split_place.agent() as (watch, ledger):
+            moves.append(_dies(watch, middle.step, middle.approve(watch, ledger)))
+        Struck(split_place, cluster, middle).act_to_the_end()
+        assert split_place.dba.execute(LEFT).fetchone() == (0,)
+    assert len(ranges(split_place.dba)) == len(before) + len(CLOSINGS)
+    for step, number in enumerate(reversed(moves)):
+        with split_place.agent() as (watch, ledger):
+            rows = ledger.moves.rows(proposal_id=number)
+            back = propose_undo(rows, watch.database, watch.connector, ledger, SystemClock().now())
+            proposal = ledger.proposals.row(back).proposal
+            ledger.proposals.approve(back, who="ann", origin="test", digest=proposal.digest)
+            _dies(watch, step, (proposal, back))
+        Struck(split_place, cluster, CLOSINGS[step]).act_to_the_end()
+        assert split_place.dba.execute(LEFT).fetchone() == (0,)
+    assert ranges(split_place.dba) == before
+    assert split_place.dba.execute(CONTENTS).fetchall() == seen
+
+
+def _dies(watch: Watch, step: int, approved_one: tuple[Proposal, int]) -> int:
+    """The agent dies once that statement is done; the proposal's number."""
+    proposal, number = approved_one
+    execute = PostgresqlMover.execute
+
+    def dies(mover: PostgresqlMover, each: Step) -> None:
+        execute(mover, each)
+        if each == proposal.moves[0].route.steps[step]:
+            raise AgentDied
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PostgresqlMover, "execute", dies)
+        with pytest.raises(AgentDied):
+            watch.act()
+    return number
+
+
+def test_a_part_that_is_in_use_or_changes(cluster: Cluster, dbname: str, split_place: Place) -> None:
+    """A lock that is not had puts a closing off; a column that comes in its middle ends it, and nothing is left."""
+    place, before = split_place, ranges(split_place.dba)
+    seen = place.dba.execute(CONTENTS).fetchall()
+    with cluster.session(dbname) as user:
+        struck = Struck(place, cluster, CLOSINGS[0], lock_timeout="0.2s")
+        row = struck.act(lambda: user.execute("BEGIN; SELECT FROM orders LIMIT 1"))
+        assert row.state is MoveState.APPROVED, row.reason
+        assert (ranges(place.dba), place.dba.execute(LEFT).fetchone()) == (before, (0,))
+    struck.act_to_the_end()
+    last = Middle(3 * AHEAD, 2, "", closes=True)
+    with cluster.session(dbname) as user:
+        struck = Struck(place, cluster, last, lock_timeout="10s")
+        row = struck.act(lambda: user.execute("BEGIN; ALTER TABLE orders ADD more int"), user.commit)
+    assert row.state in {MoveState.FAILED, MoveState.SKIPPED}, row
+    assert "other columns than were approved" in row.reason
+    with place.agent() as (watch, _):
+        watch.act()
+    assert place.dba.execute(LEFT).fetchone() == (0,)
+    place.dba.execute("ALTER TABLE orders DROP more")
     assert place.dba.execute(CONTENTS).fetchall() == seen
