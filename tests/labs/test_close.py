@@ -61,7 +61,7 @@ def close_route(connector: PostgresqlConnector, border: str) -> Route:
 
 def way_back(route: Route) -> Route:
     """The route that its undo is."""
-    return replace(route, name=REOPEN, steps=route.undo_steps, undo_steps=())
+    return replace(route, name=REOPEN, steps=route.undo_steps, undo_steps=(), to_space=route.bundle.space)
 
 
 def steps_of(connector: PostgresqlConnector, dba: psycopg.Connection, route: Route) -> None:

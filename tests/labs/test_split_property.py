@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psycopg
 import pytest
@@ -22,7 +22,7 @@ from tests.labs.postgresql import Cluster
 from tests.labs.test_split import described, only_newest, pytestmark, way_back
 
 __all__ = ["pytestmark"]
-EXAMPLES = int(os.environ.get("HOTPLACE_SPLIT_EXAMPLES", "4"))  # make soak wants more
+EXAMPLES = int(os.environ.get("HOTPLACE_SPLIT_EXAMPLES", "3"))  # make soak wants more
 HOSTILE = (
     "plain", "Upper Case", "select", 'a"b', "it's", "$hotplace$", "{0}", "%s", "x ON ONLY y", "semi; --", "back\\slash",
     "line\nfeed", "é" * 31, "n" * 63, "p_p0",
@@ -43,6 +43,11 @@ KEYS = {
     "day": ("date NOT NULL", "2100-01-01", "'2001-01-01'::date + g", "'2100-01-01'::date + g"),
     "text": ('text COLLATE "C" NOT NULL', "m", "'a' || g", "'n' || g"),
 }
+# Where the part from the border on ends for a while, beyond all values.
+ENDS = {
+    "identity": "900000", "by default": "900000", "serial": "900000", "number": "500", "time": "2200-01-01",
+    "day": "2200-01-01", "text": "x",
+}  # fmt: skip
 # Borders among the values below: some rows, or all of them, are moved.
 INSIDE = {
     "identity": "37", "by default": "15", "serial": "15", "number": "20.5", "time": "2001-01-01", "day": "2001-01-20",
@@ -182,6 +187,24 @@ def answers(dba: psycopg.Connection, name: sql.Identifier, words: dict[str, sql.
     return found
 
 
+def close_and_reopen(
+    dba: psycopg.Connection, connector: PostgresqlConnector, world: World, key: str, name: sql.Identifier,
+    words: dict[str, sql.Composable],
+) -> None:  # fmt: skip
+    """The open part gets an end, and loses it again: each query answers the same at any time."""
+    seen = answers(dba, name, words)
+    there = connector.route_close(key, ENDS[world.key], "slow")
+    assert isinstance(there, Route), there
+    for way in (there, replace(there, steps=there.undo_steps, undo_steps=(), to_space=there.bundle.space)):
+        assert connector.inspect(way).home is Home.SOURCE
+        with connector.open_mover() as mover:
+            mover.prepare(way)
+            for step in way.steps:
+                mover.execute(step)
+                assert answers(dba, name, words) == seen, step.purpose
+        assert connector.inspect(way).home is Home.TARGET
+
+
 @pytest.fixture
 def laboratory(dba: psycopg.Connection) -> psycopg.Connection:
     """Roles, and a table that others refer to."""
@@ -237,6 +260,9 @@ def test_any_table(
             laboratory.execute("SELECT setval(%s, 499989)", sequence)
         fill(laboratory, world, name, words["k"], beyond)
         seen = answers(laboratory, name, words)
+        split = described(cluster, dbname, "*")
+        close_and_reopen(laboratory, connector, world, key[0], name, words)
+        assert described(cluster, dbname, "*") == split
         assert connector.inspect(way_back(route)).size_bytes > 0
         run(connector, route, undo=True)
         assert answers(laboratory, name, words) == seen
