@@ -74,7 +74,6 @@ def steps_of(connector: PostgresqlConnector, dba: psycopg.Connection, route: Rou
             assert answers(dba) == seen, step.purpose
 
 
-@only_newest
 def test_there_and_back(
     cluster: Cluster, dbname: str, split_orders: psycopg.Connection, connector: PostgresqlConnector
 ) -> None:
