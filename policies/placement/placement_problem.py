@@ -19,7 +19,7 @@ from policies.model.density import KeysOf, densest_first
 from policies.placement.plan_draft import PlanDraft
 from policies.solver.offers import Offers
 
-ANYWHERE = 60  # bundles, the largest ones, that may go to each space of a tier
+ANYWHERE = 400  # bundles, the largest ones, that may go to each space of a tier
 _GOLDEN = (5**0.5 - 1) / 2
 EQUALS = 0.01  # share of its gain that a wholly uncertain unit loses: a tie breaker in favour of the more certain one
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -140,6 +141,28 @@ def situation(units: int, seed: int = 7) -> Situation:
         pin=np.zeros(units, dtype=np.int8),
         cooling_seconds=np.zeros(units),
         database=DatabaseDemand(),
+    )
+
+
+def divided(units: int, spaces: int = 4, seed: int = 7) -> Situation:
+    """The same with fast storage in several spaces, all equally full, its units in any of them."""
+    whole = situation(units, seed)
+    fast, slow = whole.spaces
+    own = np.random.default_rng(seed).integers(0, spaces, units)
+    space = np.where(whole.units.space == 0, own, spaces).astype(np.int32)
+    held = np.bincount(space, weights=whole.units.size_bytes, minlength=spaces + 1).astype(np.int64).tolist()
+    assert fast.capacity_bytes is not None
+    rooms = [int(used * fast.capacity_bytes / fast.used_bytes) for used in held[:spaces]]
+    several = tuple(
+        Space(name=f"fast{at}", path="", used_bytes=used, free_bytes=room - used, capacity_bytes=room)
+        for at, (used, room) in enumerate(zip(held, rooms, strict=False))
+    )
+    return replace(
+        whole,
+        units=replace(whole.units, space=space),
+        spaces=(*several, replace(slow, used_bytes=held[spaces])),
+        tiers=(replace(TIERS[0], spaces=tuple(each.name for each in several)), TIERS[1]),
+        tier_of_space=np.array([0] * spaces + [1], dtype=np.int32),
     )
 
 

@@ -6,7 +6,8 @@ everything brings; negative where less brings more. ``--only NAME,NAME`` leaves 
 out at once, ``--seeds N`` takes N times as many instances, ``--largest N`` only those of up to N units.
 
 Instances: two and three tiers with light and heavy tails, 300 to 100,000 units (``policy_instances``); 40 units in
-three full tiers; several fast spaces of 10 to 600 units; table spaces that may move as a whole.
+three full tiers; several fast spaces of 10 to 600 units, four full
+ones of 1,000 and 100,000; table spaces that may move as a whole.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from policies.model.plan import Plan, PolicySettings, Situation
 from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, swaps, transit_capacity
 from policies.placement.balancer import make_plan
 from policies.solver import core, placement, prices, repricing, rounding, scarcity, search, sifting, solving
+from tests.bench.policy import divided
 from tests.bench.policy_instances import TAILS, instance
 from tests.property.test_spaces import NO_LIMITS, few, many
 from tests.unit.policies.situations import MIB, Site, Unit
@@ -36,6 +38,7 @@ from tests.unit.policies.situations import MIB, Site, Unit
 UNITS = {300: 3, 2_000: 2, 10_000: 1, 100_000: 1}  # seeds of each
 FULL_TIERS = 40  # units
 SPACES = ((40, 2), (100, 3), (300, 2), (600, 4))
+DIVIDED = (1_000, 100_000)
 GROUPED = (60, 400, 1_500)  # units
 
 
@@ -81,6 +84,14 @@ def cases(times: int, largest: int = max(UNITS)) -> Iterator[Case]:
         for seed in range(2 * times):
             name = f"{spaces} fast spaces, {units} units, seed {seed}"
             yield Case(name=name, situation=many(seed, units, spaces).situation, settings=NO_LIMITS, value=_saved)
+    for units in DIVIDED:
+        if units <= largest:
+            yield Case(
+                name=f"4 full fast spaces, {units} units",
+                situation=divided(units),
+                settings=PolicySettings(),
+                value=_saved,
+            )
     for seed in range(8 * times):
         yield Case(
             name=f"2 fast spaces, 10 units, seed {seed}", situation=few(seed, 10), settings=NO_LIMITS, value=_saved
