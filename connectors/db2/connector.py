@@ -24,6 +24,7 @@ from connectors.db2.reading.storage import Storage, TableSpace, read_storage
 from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import TableFacts, find_table_of, packages_of, read_protocol
 from connectors.db2.routes import due, split
+from connectors.db2.routes.aging import AgedPartitions
 from connectors.db2.routes.containers import route_out
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.table_move import table_route
@@ -119,11 +120,15 @@ class Db2Connector:
         return split.by_hand(self._table_of(bundle), bundle, border, to_space)
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
-        """Next data partitions of tables with ranges of dates or timestamps; aged ones by no template."""
-        return due.template_of(self._session, self._settings, self._storage(), kind, table, to_space, seconds)
+        """Data partitions of tables with ranges of dates or timestamps."""
+        if kind is TemplateKind.AGED_PARTITION:
+            return self._aged().template(table, to_space, seconds)
+        return due.template_of(self._session, self._settings, self._storage(), table, to_space, seconds)
 
     def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
         """By the ranges and table spaces that the catalog shows now."""
+        if template.kind is TemplateKind.AGED_PARTITION:
+            return self._aged().routes_due(template, now)
         return due.routes_due(self._session, self._settings, self._storage(), template, now)
 
     def inspect(self, route: Route) -> Inspection:
@@ -151,6 +156,9 @@ class Db2Connector:
     def close(self) -> None:
         """End the reading session."""
         self._session.close()
+
+    def _aged(self) -> AgedPartitions:
+        return AgedPartitions(self._session, self._settings, self._kind(), self._read_catalog)
 
     def _table_route(self, bundle: Bundle, to_space: str) -> Route | NoRoute:
         storage = self._storage()

@@ -22,7 +22,7 @@ from tests.labs.db2.text import DATABASE
 
 pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
 NAME, KEY = "odd Log", 'APP."odd Log"'
-NEXT, AGED = TemplateKind.NEXT_PARTITION, TemplateKind.AGED_PARTITION
+NEXT = TemplateKind.NEXT_PARTITION
 Parts = list[tuple[str, str, str, str]]
 
 
@@ -129,7 +129,7 @@ def test_it_gives_up_where_others_hold_the_table(db2: Db2, connector: Any) -> No
 
 
 def test_what_cannot_be_served(db2: Db2, connector: Any) -> None:
-    """No such table or table space, another kind of it, no times, no end, names that say nothing, aged ones."""
+    """No such table or table space, another kind of it, no times, no end, names that say nothing."""
     assert why(connector) == ""
     assert "no partitioned table" in why(connector, "APP.NOTHING_HERE")
     assert "no partitioned table" in why(connector, f"{KEY} partition P1")
@@ -139,9 +139,6 @@ def test_what_cannot_be_served(db2: Db2, connector: Any) -> None:
     db2.lab.alter_space(TS_FAST, partition_group="OTHERS")
     assert "SQL1860N" in why(connector)
     db2.lab.alter_space(TS_FAST, partition_group="IBMDEFAULTGROUP")
-    aged = connector.template(AGED, KEY, TS_SLOW, DAY)
-    assert isinstance(aged, NoRoute)
-    assert "no statement that moves a data partition" in aged.sentence
     for made, said in (
         ([("P1", TS_SLOW, "1", "10"), ("P2", TS_SLOW, "10", "20")], "range of one column of dates"),
         ([*parts(-1, 0), ("REST", TS_SLOW, day(1, "'%Y-%m-%d'"), "MAXVALUE")], "has no end"),

@@ -92,7 +92,7 @@ class Site:
 
     def open_by_commands(self, folder: Path, *arguments: str) -> str:
         """``rules roll`` with those arguments, printed, signed and opened; what was printed."""
-        made = self.hotplace("rules", "roll", *arguments, *LIMITS, "--json")
+        made = self.hotplace("rules", "roll", *LIMITS, *arguments, "--json")
         assert made.code == 0, made.err
         number = str(made.document["rule"])
         printed = self.hotplace("rules", "open", number).out

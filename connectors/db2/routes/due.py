@@ -1,4 +1,4 @@
-"""What the calendar asks of a partitioned table: a template to be signed, and what is due under one."""
+"""What the calendar asks of a partitioned table: a template of its next partitions, and those that are due."""
 
 from __future__ import annotations
 
@@ -11,26 +11,17 @@ from connectors.db2.routes.target_placement import landing_in
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.model import NoRoute, Route
-from connectors.templates import StatementTemplate, TemplateKind
-
-_AGED = (
-    "Db2 has no statement that moves a data partition: ADMIN_MOVE_TABLE writes the whole table, and a partition alone "
-    "in its table space moves with that, which has a name of its own each time. Plan with move_by: table_space, and "
-    "approve each move"
-)
+from connectors.templates import StatementTemplate
 
 
 def template_of(
-    session: ReadSession, settings: Db2Settings, storage: Storage, kind: TemplateKind, table: str, to_space: str,
-    seconds: int,
-) -> StatementTemplate | NoRoute:  # fmt: skip
+    session: ReadSession, settings: Db2Settings, storage: Storage, table: str, to_space: str, seconds: int
+) -> StatementTemplate | NoRoute:
     """See ``FillsTemplates.template``.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    if kind is TemplateKind.AGED_PARTITION:
-        return NoRoute(code="no_aged_template", sentence=_AGED)
     found = _read(session, settings, storage, table, to_space)
     return found if isinstance(found, NoRoute) else next_template(found, to_space, seconds, settings)
 
@@ -44,7 +35,7 @@ def routes_due(
         ConnectorError: a subclass that says what may be done.
     """
     found = _read(session, settings, storage, template.table, template.space)
-    if isinstance(found, NoRoute) or template.kind is not TemplateKind.NEXT_PARTITION:
+    if isinstance(found, NoRoute):
         return ()
     return tuple(next_routes(found, template, now, settings))
 

@@ -1,0 +1,178 @@
+"""Data partitions that go down once they have aged, with their table spaces, on the emulated server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.model.outcomes import OutcomeVerdict
+from agent.model.states import MoveState
+from connectors.base import ConnectorError
+from connectors.model import Home, NoRoute
+from connectors.templates import TemplateKind
+from tests.contract.asking import run
+from tests.db2.conftest import Connect
+from tests.labs.calendar_site import DAY, Site, a_template, act, day
+from tests.labs.db2.client import Db2, running_db2, wait_until
+from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST
+from tests.labs.db2.text import DATABASE
+from tests.unit.samples import an_outcome
+
+pytestmark = [pytest.mark.db2, pytest.mark.xdist_group("db2")]
+NAME, KEY = "odd Log", 'APP."odd Log"'
+AGED = TemplateKind.AGED_PARTITION
+DAYS = (-3, -2, -1, 0)
+
+
+@pytest.fixture(scope="module")
+def db2() -> Iterator[Db2]:
+    """An emulated 11.5."""
+    with running_db2() as running:
+        yield running
+
+
+def space_of(days: int) -> str:
+    """The table space of the partition of that day from today on."""
+    return f"TS_{day(days, '%Y%m%d')}"
+
+
+def a_part(days: int, space: str) -> tuple[str, str, str, str]:
+    """The partition of that day."""
+    return f"P{days + 4}", space, day(days, "'%Y-%m-%d'"), day(days + 1, "'%Y-%m-%d'")
+
+
+@pytest.fixture
+def table(db2: Db2) -> Iterator[str]:
+    """A data partition a day in the fast storage group, each but the first in a table space of its own.
+
+    The index, which is not partitioned, is where the first one is.
+    """
+    for days in DAYS:
+        db2.lab.create_space(space_of(days), FAST)
+    parts = [a_part(-4, TS_FAST), *(a_part(days, space_of(days)) for days in DAYS)]
+    db2.lab.create_ranges("APP", NAME, parts)
+    yield KEY
+    db2.lab.drop_table("APP", NAME)
+    for days in DAYS:
+        db2.lab.drop_space(space_of(days))
+
+
+@pytest.fixture
+def connector(connect: Connect, table: str) -> Any:
+    """Whole table spaces move between storage groups."""
+    assert table
+    return connect(move_by="table_space")
+
+
+def groups(connector: Any) -> list[str]:
+    """The storage group of each partition's table space."""
+    storage = connector._storage()
+    return [storage.home_named(space_of(days)) for days in DAYS]
+
+
+def why(connector: Any, table: str = KEY, space: str = SLOW) -> str:
+    """Why there is no template; "" where there is one."""
+    found = connector.template(AGED, table, space, DAY)
+    return found.sentence if isinstance(found, NoRoute) else ""
+
+
+def test_aged_partitions_go_down_with_their_table_spaces(connector: Any) -> None:
+    """The oldest first, not the one that shares its table space with an index; then nothing is due; and back."""
+    template = a_template(connector, AGED, KEY, SLOW, 1)
+    now = datetime.now(UTC)
+    routes = connector.routes_due(template, now)
+    assert [route.bundle.key for route in routes] == [f"{KEY} partition P{number}" for number in (1, 2)]
+    assert [template.find_refusal(route, now) for route in routes] == ["", ""]
+    texts = [text.sql for text in template.texts]
+    assert f'ALTER TABLESPACE "{{table_space}}" USING STOGROUP "{SLOW}" /* hotplace move {{tag}} step 1 */' in texts
+    assert not any(space_of(days) in text for text in texts for days in DAYS), "nothing of the example is signed"
+    for route in routes:
+        assert connector.inspect(route).home is Home.SOURCE
+        run(connector, route)
+        assert connector.inspect(route).home is Home.TARGET
+    assert groups(connector) == [SLOW, SLOW, FAST, FAST]
+    assert connector.routes_due(template, now) == ()
+    run(connector, routes[0], undo=True)
+    assert groups(connector) == [FAST, SLOW, FAST, FAST]
+
+
+def test_what_cannot_be_served(db2: Db2, connect: Connect, connector: Any) -> None:
+    """No such table or group, all there, other settings, ranges of numbers, table spaces with others in them."""
+    assert why(connector) == ""
+    assert "no data partition" in why(connector, "APP.NOTHING_HERE")
+    assert "no data partition" in why(connector, "no key at all")
+    assert "there is no storage group NOWHERE" in why(connector, space="NOWHERE")
+    assert f"are in {FAST}" in why(connector, space=FAST)
+    template = a_template(connector, AGED, KEY, SLOW, 1)
+    by_table = connect(move_by="table")
+    assert "set move_by: table_space" in why(by_table)
+    assert by_table.routes_due(template, datetime.now(UTC)) == ()
+    db2.lab.create_table("APP", "OTHER", "OTHER_PK", space_of(0), 10)
+    assert f"shares table space {space_of(0)}, all of which would move" in why(connector)
+    db2.lab.drop_table("APP", "OTHER")
+    db2.lab.create_table("APP", "OTHER", "OTHER_PK", space_of(-3), 10)
+    (left,) = connector.routes_due(template, datetime.now(UTC))
+    assert left.bundle.key == f"{KEY} partition P2", "what shares its table space stays"
+    db2.lab.drop_table("APP", "OTHER")
+
+
+def test_containers_of_its_own(db2: Db2, connector: Any) -> None:
+    """Without automatic storage there is no storage group to go to."""
+    db2.lab.create_dms("TS_FILES", {"/db2/fast/files/a": 400})
+    for spaces in ((TS_FAST, "TS_FILES"), (TS_FAST, TS_FAST)):
+        db2.lab.drop_table("APP", NAME)
+        db2.lab.create_ranges("APP", NAME, [a_part(-2 + number, space) for number, space in enumerate(spaces)])
+        expected = "only automatic storage" if "TS_FILES" in spaces else f"shares table space {TS_FAST}"
+        assert expected in why(connector)
+    db2.lab.drop_space("TS_FILES")
+
+
+def a_site(db2: Db2, folder: Path) -> Site:
+    """An agent over this server."""
+    secret = folder / "password"
+    secret.write_text(ADMIN.password)
+    connection = {
+        "host": "127.0.0.1", "port": db2.port, "dbname": DATABASE, "user": ADMIN.name, "authentication": "SERVER",
+        "password": {"file": str(secret)}, "move_by": "table_space", "poll_every": "0.05s",
+        "rebalance_begins_within": "0.5s",
+    }  # fmt: skip
+    tiers = [{"name": "ssd", "spaces": [FAST]}, {"name": "hdd", "spaces": [SLOW]}]
+    return Site(folder, {"engine": "db2", "connection": connection, "tiers": tiers})
+
+
+def test_by_a_signed_rule(db2: Db2, connector: Any, tmp_path: Path) -> None:
+    """By commands; as many a day as were signed; one that hurt closes the rule, and nothing more comes under it."""
+    site = a_site(db2, tmp_path)
+    printed = site.open_by_commands(tmp_path, KEY, "--aged", "1d", "--to", SLOW, "--a-day", "1")
+    assert f'ALTER TABLESPACE "{{table_space}}" USING STOGROUP "{SLOW}"' in printed
+    with site.agent() as (watch, ledger, jobs):
+        (moved,) = act(watch, jobs)
+        assert moved.state is MoveState.PLACED, moved.reason
+        assert groups(connector) == [SLOW, FAST, FAST, FAST]
+        ledger.moves.record_outcome(moved.id, an_outcome(OutcomeVerdict.HURT))
+        assert act(watch, jobs) == []
+        assert ledger.rules.row(1).reason == "proposal 1 hurt"
+        assert ledger.audit.verify().ok
+    assert groups(connector) == [SLOW, FAST, FAST, FAST]
+
+
+def test_an_agent_that_ends_in_the_middle(db2: Db2, connect: Connect, connector: Any) -> None:
+    """The rebalance goes on in the server; where it is in between, it is not proposed again."""
+    template = a_template(connector, AGED, KEY, SLOW, 2)
+    hasty = connect(move_by="table_space", move_timeout=0.3)
+    (route,) = hasty.routes_due(template, datetime.now(UTC))
+    before = db2.lab.behave(extents_per_second=0.5)
+    try:
+        with pytest.raises(ConnectorError) as caught:
+            run(hasty, route)
+        assert caught.value.retry == "reconcile"
+        assert hasty.inspect(route).running
+        assert connector.routes_due(template, datetime.now(UTC)) == ()
+        db2.lab.behave(extents_per_second=1e9)
+        wait_until(lambda: connector.inspect(route).home is Home.TARGET, "it is there")
+    finally:
+        db2.lab.behave(**before)
