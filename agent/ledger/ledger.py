@@ -30,15 +30,15 @@ from agent.ledger.restoring import Restoring
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.state_changes import StateChanges
-from agent.ledger.store.database import Database
-from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, expiry_of, open_database, upkeep_of
+from agent.ledger.store.database import Database, Upkeep
+from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, expiry_of, open_database, own_samples, upkeep_of
 from connectors.base import Clock
 
 if TYPE_CHECKING:
     from agent.config.ledger import LedgerServer
     from agent.ledger.measured.history import History
+    from agent.ledger.measured.samples import Samples
     from agent.ledger.measured.slots import Slots
-    from agent.ledger.measured.spool import Samples
     from agent.ledger.measured.statements import StatementHistory
     from agent.ledger.measured.work import WorkHistory
 
@@ -85,8 +85,8 @@ class Ledger:
         self.arrivals = Arrivals(database, self.audit, clock)
         self.state = SmallState(database, clock, self.leases)
         self.overview = Overview(database)
-        self.upkeep = upkeep_of(database, clock)
-        self._spool_path = anchors.path.with_name(f"{anchors.path.name}.spool")
+        self._clock = clock
+        self._anchors = anchors
 
     @classmethod
     def open(
@@ -156,10 +156,15 @@ class Ledger:
 
     @cached_property
     def samples(self) -> Samples:
-        """What is stored of samples; with a spool where the ledger is on a server."""
-        from agent.ledger.measured.spool import Samples, Spool
+        """Where samples are; fine ones in a file of this machine where the ledger is on a server."""
+        from agent.ledger.measured.samples import Samples
 
-        return Samples(self._database, self.leases, Spool(self._spool_path) if self.is_shared else None)
+        return Samples(self._database, self.leases, own_samples(self._anchors) if self.is_shared else None)
+
+    @cached_property
+    def upkeep(self) -> Upkeep:
+        """The size of the file with the samples."""
+        return upkeep_of(self.samples.written(), self._clock)
 
     @cached_property
     def slots(self) -> Slots:
@@ -173,21 +178,21 @@ class Ledger:
         """Demand by slot and interval."""
         from agent.ledger.measured.history import History
 
-        return History(self._database, self.samples, expiry_of(self._database))
+        return History(self.samples, expiry_of(self._database))
 
     @cached_property
     def work(self) -> WorkHistory:
         """What the whole database did by interval."""
         from agent.ledger.measured.work import WorkHistory
 
-        return WorkHistory(self._database, self.samples)
+        return WorkHistory(self.samples)
 
     @cached_property
     def statements(self) -> StatementHistory:
         """What single statements did by interval."""
         from agent.ledger.measured.statements import StatementHistory
 
-        return StatementHistory(self._database, self.samples)
+        return StatementHistory(self.samples)
 
     def figures(self) -> dict[str, Any]:
         """Revision, bytes and rows of the tables, and how many proposals and moves are in which state."""
@@ -204,7 +209,7 @@ class Ledger:
     @property
     def agent_name(self) -> str:
         """The agent of this machine among those of a shared ledger, the same over restarts; "": on a file."""
-        return self.samples.spool_name  # a lease goes by the process, which a restart changes
+        return self.samples.agent_name  # a lease goes by the process, which a restart changes
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove
@@ -212,6 +212,13 @@ class HistoryRow:
     resolution_seconds: int  # 0: as sampled, 600, 3600
     slots: I64  # (n,) ascending
     values: Values  # (signals, n) sums over the interval
+
+
+class IntervalId(NamedTuple):
+    """Which interval of the history it is."""
+
+    place: int  # of the places where samples are; 0: the finest
+    number: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -381,3 +381,4 @@ class Sampler:
             self._database.name, demand.ended_at, demand.seconds, slots[kept], narrow(counts[:, kept])
         )
         self._ledger.work.append(self._database.name, demand.ended_at, demand.seconds, demand.database)
+        self._ledger.samples.hand_over(self._database.name, demand.ended_at)

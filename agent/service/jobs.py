@@ -88,7 +88,7 @@ class Jobs:
         """Note whether the ledger takes what this database has for it; said once for as long as it lasts."""
         snapshot, before = watch.snapshot, watch.snapshot.ledger_error
         snapshot.ledger_error = "" if error is None else str(error)
-        snapshot.spooled = self._ledger.samples.waiting(snapshot.database)
+        snapshot.spooled = self._ledger.samples.waiting(snapshot.database, is_away=error is not None)
         if error is not None and not before:
             log.error("ledger away", database=snapshot.database, error=str(error), advice=error.advice)
         if error is None and before:

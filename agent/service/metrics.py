@@ -212,7 +212,7 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
     )
     spooled = GaugeMetricFamily(
         "hotplace_ledger_spooled_intervals",
-        "Intervals that wait on the agent's machine for a ledger on a server.",
+        "Intervals on the agent's machine whose hours a ledger on a server lacks: those that are over, or it is away.",
         labels=("database",),
     )
     trusted = GaugeMetricFamily(

@@ -80,7 +80,7 @@ class Snapshot:
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
     stands_by: bool = False  # another agent watches this database and acts on it
     ledger_error: str = ""  # why the ledger takes nothing now; "": it does
-    spooled: int = 0  # intervals that wait on this machine for the ledger
+    spooled: int = 0  # intervals of this machine whose hours the ledger lacks
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
     undone: int = 0  # moves that another one took back, since start

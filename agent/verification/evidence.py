@@ -48,6 +48,24 @@ class Evidences:
     moved_after: MovedWork
     placed_before: F64  # by interval, seconds that all reads take where units were then
     placed_after: F64
+    by_hour: bool = False  # some of it is known by the hour only, so all of it is compared by the hour
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The time before the moves, or after."""
+
+    evidence: Evidence
+    moved: MovedWork
+    placed: F64  # by interval, seconds that all reads take where units are now
+    has_hours: bool
+
+    def by_hour(self) -> _Side:
+        """The intervals of each hour as one."""
+        if not len(self.evidence):
+            return self
+        placed = np.asarray(np.add.reduceat(self.placed, self.evidence.hours()))
+        return replace(self, evidence=self.evidence.by_hour(), placed=placed)
 
 
 class EvidenceReader:
@@ -89,18 +107,21 @@ class EvidenceReader:
 
     def read(self, before: tuple[datetime, datetime], after: tuple[datetime, datetime]) -> Evidences:
         """Both sides, each from a time (left out) to another."""
-        (was, moved_was, _), (now, moved_now, placed) = (self._read(*span) for span in (before, after))
+        was, now = (self._read(*span) for span in (before, after))
+        if by_hour := was.has_hours or now.has_hours:
+            # The mean wait of an hour is not the wait at its mean load: hours are compared with hours alone.
+            was, now = was.by_hour(), now.by_hour()
         return Evidences(
-            before=was, after=now, moved_before=moved_was, moved_after=moved_now,
-            placed_before=was.expected, placed_after=placed,
+            before=was.evidence, after=now.evidence, moved_before=was.moved, moved_after=now.moved,
+            placed_before=was.evidence.expected, placed_after=now.placed, by_hour=by_hour,
         )  # fmt: skip
 
-    def _read(self, since: datetime, until: datetime) -> tuple[Evidence, MovedWork, F64]:
-        """One side, and what the reads of each interval take where units are now."""
+    def _read(self, since: datetime, until: datetime) -> _Side:
         work = [each for each in self._ledger.work.between(self._database, since, until) if each.demand.read_wait >= 0]
+        has_hours = any(each.of_hour_since is not None for each in work)
         if self._homes is None:
             evidence = _without_units(work)
-            return evidence, self._no_work(), evidence.expected
+            return _Side(evidence, self._no_work(), evidence.expected, has_hours)
         rows, reads, placed = [], self._no_work(), []
         for taken, within in _pair(self._ledger.history.read(self._database, since, until), work):
             figures, moved = self._figures(taken)
@@ -111,7 +132,7 @@ class EvidenceReader:
                 at_source=reads.at_source + moved.at_source,
                 at_target=reads.at_target + moved.at_target,
             )
-        return _evidence(rows), reads, np.array(placed, dtype=np.float64)
+        return _Side(_evidence(rows), reads, np.array(placed, dtype=np.float64), has_hours)
 
     def _figures(self, row: HistoryRow) -> tuple[tuple[float, float, float], MovedWork]:
         """Of one interval: expected wait, shares of what moves and of other tiers; and the work of each move."""

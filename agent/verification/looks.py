@@ -52,7 +52,7 @@ def next_look(
     others = _others(ledger, database.name, now - timedelta(seconds=LONGEST_BACK_SECONDS), mine)
     until = _begun_at(ledger, database.name, mine)
     together, since, until = _before(others, until, settle)
-    since = max(since, until - timedelta(seconds=database.policy_settings().half_life_seconds))
+    since = max(since, _compared_since(ledger, database, until))
     settled_at, ends = max(row.updated_at for row in rows) + settle, now
     for number, (begun, ended) in others.items():  # by when they began
         if begun >= settled_at + settle:
@@ -80,6 +80,16 @@ def next_look(
         joint=(*mine, *(ledger.moves.row(number) for number in sorted(together))),
         last=last,
     )
+
+
+def _compared_since(ledger: Ledger, database: DatabaseConfig, until: datetime) -> datetime:
+    """From when on demand counts as before the moves: their half-life, or a longer one where hours are all there is."""
+    settings = database.policy_settings()
+    since = until - timedelta(seconds=settings.half_life_seconds)
+    longer = until - timedelta(seconds=max(settings.half_life_seconds, settings.long_half_life_seconds))
+    seen = ledger.work.between(database.name, longer, until)
+    # Of the usual half-life there would be five whole hours, which are too few for any verdict.
+    return longer if any(each.of_hour_since is not None for each in seen if each.ended_at > since) else since
 
 
 def _before(others: Spans, until: datetime, settle: timedelta) -> tuple[set[int], datetime, datetime]:

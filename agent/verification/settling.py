@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow
-from agent.ledger.measured.work import rates_text
+from agent.ledger.measured.rates import rates_text
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CLOSE, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, Proposal
@@ -140,6 +140,7 @@ class Settling:
             sum(interval.seconds for interval in after), effect=effect,
             joint_share=1.0 if len(mine) == len(joint) else float(shares[mine].sum()),
             proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves), last=look.last,
+            by_hour=evidence.by_hour,
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
         return outcome, own, evidence

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from connectors.model import F64, I64
 
-DAY = 86_400.0
+DAY, HOUR_SECONDS = 86_400.0, 3600.0
 # Prior mean and standard error of the coefficients.
 LEVEL, QUEUE, MOVED, ELSEWHERE, HOUR = (0.0, 100.0), (1.0, 0.3), (0.0, 0.1), (0.0, 0.25), (0.0, 0.1)
 UTILISATIONS = (0.03, 0.12, 0.25, 0.4, 0.55, 0.75)  # at the mean load
@@ -62,16 +62,32 @@ class Evidence:
         if count <= 1:
             return self
         some = self.rows(slice(len(self) % count, None))
+        return some.joined(np.arange(0, len(some), count))
+
+    def by_hour(self) -> Evidence:
+        """The intervals of each hour as one, or what is known by the hour only could not be compared with them."""
+        return self.joined(self.hours())
+
+    def hours(self) -> I64:
+        """Where each hour begins among the intervals."""
+        number = np.ceil(self.at / HOUR_SECONDS)
+        return np.flatnonzero(np.diff(number, prepend=-1.0))
+
+    def joined(self, starts: I64) -> Evidence:
+        """One interval from each of some rows to before the next of them."""
+        if not len(starts):
+            return self
 
         def sums(values: F64) -> F64:
-            return np.asarray(values.reshape(-1, count).sum(axis=1))
+            return np.asarray(np.add.reduceat(values, starts))
 
-        expected = sums(some.expected)
+        expected = sums(self.expected)
+        read = np.where(expected > 0, expected, 1.0)
         return Evidence(
-            at=some.at[count - 1 :: count], seconds=sums(some.seconds), waited=sums(some.waited), expected=expected,
-            moved=sums(some.moved * some.expected) / expected,
-            elsewhere=sums(some.elsewhere * some.expected) / expected,
-            others=None if some.others is None else sums(some.others * some.seconds) / sums(some.seconds),
+            at=self.at[np.append(starts[1:], len(self)) - 1], seconds=sums(self.seconds), waited=sums(self.waited),
+            expected=expected, moved=sums(self.moved * self.expected) / read,
+            elsewhere=sums(self.elsewhere * self.expected) / read,
+            others=None if self.others is None else sums(self.others * self.seconds) / sums(self.seconds),
         )  # fmt: skip
 
     def with_reads(self) -> Evidence:

@@ -7,6 +7,7 @@ decides is the wait for the same work (``effect``); nothing is said where too li
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from policies.sizing.forecast import session_seconds
 
 MINIMUM_WINDOW_SECONDS = 5.0
 NOTED_OUTSIDE = 0.05  # of the work after, done at loads not seen before: a verdict names it
+OF_HOURS = "means of hours: another agent watched for a part of the time, and its samples are on its machine"
 LEAST_WAIT_SECONDS = 1e-6  # per transaction; a database that waited less before had nothing to be helped with
 
 
@@ -35,6 +37,7 @@ def measure(
     joint_share: float = 1.0,
     proposed: int | None = None,
     last: bool = False,
+    by_hour: bool = False,
 ) -> Outcome:
     """The outcome of moves that are placed and settled.
 
@@ -47,6 +50,7 @@ def measure(
         joint_share: of the effect of all moves that were measured together.
         proposed: how many moves the proposal held; None: no more than ran.
         last: whether no more will be measured.
+        by_hour: some of it was known by the hour only.
     """
     wait_before, wait_after = wait_per_transaction(before), wait_per_transaction(after)
     known = math.isfinite(wait_before) and math.isfinite(wait_after)
@@ -76,7 +80,7 @@ def measure(
         change=math.nan if effect is None else effect.change,
         change_low=low,
         change_high=high,
-        rests_on="" if effect is None else what_it_rests_on(effect, joint_share),
+        rests_on="; ".join(_evidence_words(effect, joint_share, by_hour=by_hour)),
         joint_share=joint_share,
         **_forecast(ran),
     )
@@ -118,6 +122,14 @@ def _nan_if_none(value: float | None) -> float:
 
 def _verdict(effect: Effect | None, last: bool) -> OutcomeVerdict:
     return OutcomeVerdict.CANNOT_TELL if effect is None else verdict_of(effect, last=last)
+
+
+def _evidence_words(effect: Effect | None, joint_share: float, *, by_hour: bool) -> Iterator[str]:
+    """What the verdict rests on, in parts."""
+    if effect is not None:
+        yield what_it_rests_on(effect, joint_share)
+    if by_hour:
+        yield OF_HOURS
 
 
 def what_it_rests_on(effect: Effect, joint_share: float) -> str:

@@ -30,6 +30,7 @@ class DatedWork(WorkInterval):
     """The same, with the time at which it ended."""
 
     ended_at: datetime
+    of_hour_since: datetime | None = None  # when an hour's first interval began; None: it is one interval
 
 
 def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:

@@ -141,6 +141,14 @@ def open_ledger(place: Path | LedgerServer, path: Path, clock: StillClock, rule:
     return ledger
 
 
+def damage(ledger: Ledger, sql: str) -> int:
+    """Run SQL on the samples of this machine behind the ledger's back; how many rows it changed."""
+    place = ledger.samples.written()
+    assert isinstance(place, FileDatabase)
+    with closing(sqlite3.connect(place.path)) as connection, connection:
+        return connection.execute(sql).rowcount
+
+
 def file_under(ledger: Ledger) -> FileDatabase:
     """The SQLite file under a ledger."""
     assert isinstance(ledger._database, FileDatabase)

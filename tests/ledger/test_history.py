@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.ledger import HistorySettings, Ledger, LedgerCorrupt
-from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper
+from tests.ledger.conftest import damage
 from tests.unit.samples import MADE_AT
 
 DAY = timedelta(days=1)
@@ -113,7 +112,7 @@ def test_folding_conserves_counts_and_seconds(
     ledger: Ledger, samples: list[tuple[int, float, dict[int, int], str]], later: list[int]
 ) -> None:
     """Whatever intervals there were and whenever folding runs, in whatever order of ages."""
-    with ledger._database.write() as transaction:
+    with ledger.samples.written().write() as transaction:
         transaction.delete("history")
     keep = HistorySettings(history_seconds=1000 * 86400.0)
     for before, seconds, counts, database in samples:
@@ -152,15 +151,15 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         HistorySettings(history_seconds=0.0)
 
 
-def test_a_damaged_interval_is_named(ledger: Ledger, clock: StillClock, tamper: Tamper) -> None:
+def test_a_damaged_interval_is_named(ledger: Ledger) -> None:
     """And nothing is folded into garbage."""
     _append(ledger, MADE_AT, {1: 1})
-    tamper("UPDATE history SET body = x'00'")
+    assert damage(ledger, "UPDATE history SET body = x'00'") == 1
     with pytest.raises(LedgerCorrupt, match="history of shop"):
         list(ledger.history.read("shop", *ALL))
     with pytest.raises(LedgerCorrupt):
         ledger.history.fold(MADE_AT + 2 * DAY)
-    assert tamper("UPDATE history SET seconds = seconds") == 1
+    assert damage(ledger, "UPDATE history SET seconds = seconds") == 1
 
 
 def test_readers_see_one_moment(ledger: Ledger) -> None:

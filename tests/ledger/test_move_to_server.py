@@ -18,10 +18,13 @@ import pytest
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import Ledger, LedgerMoved, StepState
+from agent.ledger.file.codec import decode_history
 from agent.ledger.file.schema import metadata
+from agent.ledger.measured.samples import TABLES
 from agent.ledger.store.move import LedgerMove
 from agent.model.states import MoveState
 from agent.terminal.exit_codes import ExitCode
+from connectors.model import DatabaseDemand
 from policies.model.settings import Pin
 from tests.cli.site import Finished, Site
 from tests.ledger.clock import StillClock
@@ -29,6 +32,8 @@ from tests.ledger.conftest import ON_SERVER, approved, stored
 from tests.ledger.servers import LedgerServers
 
 pytestmark = ON_SERVER
+SAMPLES = "shared.anchors.samples"
+EVER = (StillClock().now() - timedelta(days=1), StillClock().now() + timedelta(days=1))
 
 
 @pytest.fixture
@@ -62,9 +67,10 @@ def fill(ledger: Ledger) -> None:
     ledger.state.save_document("shop", "status", {"ü": [1.5, None]})
     ledger.state.share_arrays("shop", "situation", StillClock().now(), {"a": np.arange(5.0)})
     ledger.slots.of("shop", ["x", "y"])
-    for minute in range(3):
+    for minute in (1, 2, 3, 70):
         at = StillClock().now() + timedelta(minutes=minute)
         ledger.history.append("shop", at, 60.1, np.array([0, 1]), np.array([[1.25, 2.5]]))
+        ledger.work.append("shop", at, 60.1, DatabaseDemand(reads=1.25))
 
 
 def shared(site: Site, place: LedgerServer) -> Path:
@@ -78,6 +84,14 @@ def shared(site: Site, place: LedgerServer) -> Path:
 def run(site: Site, place: LedgerServer, *more: str) -> Finished:
     """Move it."""
     return site.run("ledger", "move", "--to", str(shared(site, place)), *more)
+
+
+def hours_of(dba: psycopg.Connection) -> list[tuple[float, float]]:
+    """What the server has of samples: reads of the hours' second unit over 2.5, and their seconds."""
+    query = "SELECT seconds, body, resolution_seconds FROM history ORDER BY ended_at"
+    found = [(seconds, decode_history(bytes(body))) for seconds, body, _ in dba.execute(query).fetchall()]
+    assert dba.execute("SELECT seconds FROM work").fetchall() == [(seconds,) for seconds, _ in found]
+    return [(float(values[0][1]) / 2.5, round(seconds, 6)) for seconds, (_, values) in found]
 
 
 def rows_of(connection: Any, table: str) -> list[tuple[object, ...]]:
@@ -104,9 +118,13 @@ def test_everything_is_there_under_its_number(site: Site, server: LedgerServer, 
         assert stored(ledger, 3) == 2
         (row, *_) = ledger.moves.rows(proposal_id=1)
         ledger.moves.require_trust(row)
+        assert len(list(ledger.history.read("shop", *EVER))) == 4
+    with closing(sqlite3.connect(site.folder / SAMPLES)) as file:
+        after = {name: rows_of(file, name) for name in TABLES}
     with servers.session(server.dbname) as dba:
         dba.execute("SET search_path = hotplace")
-        after = {name: rows_of(dba, name) for name in metadata.tables}
+        assert hours_of(dba) == [(3, 180.3)]
+        after |= {name: rows_of(dba, name) for name in set(metadata.tables) - {*TABLES}}
     for name in set(metadata.tables) - {"audit", "audit_head", "pins", "proposals", "moves"}:  # written to since
         assert after[name] == before[name], name
     assert set(before["audit"]) <= set(after["audit"])
@@ -183,11 +201,15 @@ def test_ended_between_the_two_sides(
         Ledger.open(server, StillClock(), anchors=site.folder / "shared.anchors")
     elsewhere = server.model_copy(update={"schema_name": "another"})
     assert run(site, elsewhere).code == ExitCode.LEDGER_UNUSABLE
-    with servers.session(server.dbname) as dba:
-        before = rows_of(dba, "hotplace.history")
-        dba.execute("UPDATE hotplace.history SET ended_at = ended_at + 1 WHERE id = 2")  # its partition's key
+    with servers.session(server.dbname) as dba, closing(sqlite3.connect(site.folder / SAMPLES)) as file:
+        dba.execute("SET search_path = hotplace")
+        before = rows_of(file, "history")
+        with file:
+            file.execute("UPDATE history SET seconds = 1 WHERE id = 2")
+            file.execute("DELETE FROM history WHERE id = 1")
         assert run(site, server).code == 0
-        assert rows_of(dba, "hotplace.history") == before
+        assert rows_of(file, "history") == before
+        assert hours_of(dba) == [(3, 180.3)], "once"
     with Ledger.open(server, StillClock(), anchors=site.folder / "shared.anchors") as ledger:
         assert ledger.audit.verify().ok
 

@@ -14,7 +14,7 @@ from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved
 from tests.ledger.servers import AGENT, LedgerServers
-from tests.ledger.test_spool import append, numbers
+from tests.ledger.test_samples import append, sent
 
 pytestmark = ON_SERVER
 WAITS = 1.0  # seconds, for a lock
@@ -54,12 +54,15 @@ def test_no_connection_is_left(agent: Ledger, server: LedgerServer, servers: Led
             append(agent, 2)
             with pytest.raises(AWAY):
                 agent.moves.step_intent(move, 1, sql)
-            assert agent.samples.waiting("shop") == 1
+            assert agent.samples.waiting("shop", is_away=True) == 2
         finally:
             dba.execute(f"ALTER ROLE {AGENT} CONNECTION LIMIT -1".encode())
     time.sleep(1.1)  # a server that has just refused is left alone for a second
     append(agent, 3)
-    assert (agent.samples.waiting("shop"), numbers(agent)) == (0, [1, 2, 3])
+    assert agent.samples.waiting("shop", is_away=False) == 0
+    with servers.session(server.dbname) as dba:
+        dba.execute("SET search_path = hotplace")
+        assert sent(dba) == [(1.0, 1.0), (2.0, 2.0)]
     agent.moves.step_intent(move, 1, sql)
     assert len(agent.moves.steps(move)) == 1
 

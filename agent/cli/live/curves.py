@@ -10,11 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 import numpy as np
 
 from agent.ledger import Ledger
-from agent.ledger.rows import HistoryRow
+from agent.ledger.rows import HistoryRow, IntervalId
 from policies.demand.workload import DatedWork
 
 CELLS = 10
@@ -22,6 +23,7 @@ LONGEST = timedelta(days=1)
 READ_PER_CELL = 3  # intervals of units, unpacked
 WAITED_FOR = 0  # row of the history's values: reads that a session waits for (agent.sampling.sampler.HISTORY_SIGNALS)
 UNKNOWN = (math.nan,) * CELLS
+Number = TypeVar("Number")
 
 
 @dataclass(slots=True)
@@ -30,10 +32,10 @@ class Curves:
 
     ledger: Ledger
     database: str
-    _read: dict[int, HistoryRow] = field(default_factory=dict)
+    _read: dict[IntervalId, HistoryRow] = field(default_factory=dict)
     _work: list[DatedWork] = field(default_factory=list)
     _slots: dict[str, int] = field(default_factory=dict)
-    _cells: Sequence[Sequence[int]] = ()  # numbers of the intervals that each cell reads
+    _cells: Sequence[Sequence[IntervalId]] = ()  # numbers of the intervals that each cell reads
 
     def look(self, now: datetime) -> timedelta:
         """Take in what was stored since the last look; how far back all cells together reach."""
@@ -44,7 +46,7 @@ class Curves:
         self._work += self.ledger.work.since(self.database, max(last, since))
         first = min([now, *(end for _, end in ends[:1]), *(each.ended_at for each in self._work[:1])])
         span = now - first
-        cells: list[list[int]] = [[] for _ in range(CELLS)]
+        cells: list[list[IntervalId]] = [[] for _ in range(CELLS)]
         for number, end in ends:
             cells[cell_of(end, now, span)].append(number)
         self._cells = [spread(numbers, READ_PER_CELL) for numbers in cells]
@@ -82,7 +84,7 @@ class Curves:
     def _of_slot(self, slot: int) -> tuple[float, ...]:
         return tuple(self._rate(slot, numbers) for numbers in self._cells)
 
-    def _rate(self, slot: int, numbers: Sequence[int]) -> float:
+    def _rate(self, slot: int, numbers: Sequence[IntervalId]) -> float:
         rows = [self._read[number] for number in numbers if number in self._read]
         seconds = sum(row.seconds for row in rows)
         return sum(_reads(row, slot) for row in rows) / seconds if seconds else math.nan
@@ -95,7 +97,7 @@ def cell_of(at: datetime, now: datetime, span: timedelta) -> int:
     return min(CELLS - 1, max(0, CELLS - 1 - int((now - at) / span * CELLS)))
 
 
-def spread(numbers: Sequence[int], most: int) -> list[int]:
+def spread(numbers: Sequence[Number], most: int) -> list[Number]:
     """So many of some numbers at most, evenly from the first to the last."""
     if len(numbers) <= most:
         return list(numbers)

@@ -75,6 +75,7 @@ def move(
     if not moved.tables:
         session.out.line("it was moved there before; nothing was left to do")
     session.out.line(f"the audit chain fits on both sides: {moved.audit_rows} rows, head {moved.head}")
+    session.out.line("samples stay on this machine, next to the anchors; the server has their hours")
     session.out.line(f"{session.config.ledger.path} can be read and no longer written")
     session.out.line(f"next: let each hotplace use {to}, then: hotplace --config {to} ledger grants > grants.sql")
     session.out.document({
@@ -89,7 +90,7 @@ def _move(session: Session, target: LedgerConfig) -> MovedLedger:
     from agent.ledger.ledger import default_actor
     from agent.ledger.server.database import ServerDatabase
     from agent.ledger.store.move import LedgerMove
-    from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database
+    from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database, own_samples
 
     source = session.config.ledger
     assert target.postgresql is not None, "asked before"
@@ -101,7 +102,8 @@ def _move(session: Session, target: LedgerConfig) -> MovedLedger:
             AuditChain(database, session.clock, default_actor(), before),
             AuditChain(server, session.clock, default_actor(), after),
         )
-        return LedgerMove(database, server, chains, lambda table: _tell(session, table)).run([before, after])
+        with closing(own_samples(after)) as own:
+            return LedgerMove(database, server, own, chains, lambda table: _tell(session, table)).run([before, after])
 
 
 def _tell(session: Session, table: MovedTable) -> None:

@@ -240,7 +240,7 @@ work = Table(
     Column("database", Text, nullable=False),
     Column("ended_at", Moment, nullable=False),
     Column("seconds", Float, nullable=False),
-    Column("body", Text, nullable=False),  # agent.ledger.measured.work.rates_text
+    Column("body", Text, nullable=False),  # agent.ledger.measured.rates
     Index("ix_work_database", "database", "ended_at"),
 )
 

@@ -1,7 +1,8 @@
 """What single statements did between two readings, for two days: ids and figures, never their texts.
 
 Kept by the interval, since an outcome compares the time before the moves with the time after, and moves may begin any
-time.
+time. They stay on the machine that has sampled them: by the hour there are too few in two days to tell one statement
+from another.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sqlalchemy import delete, select
 
 from agent.ledger.file.codec import decode_arrays, encode_arrays
 from agent.ledger.file.schema import statements
-from agent.ledger.measured.spool import Samples
+from agent.ledger.measured.samples import Samples
 from agent.ledger.store.database import Database
 from agent.model.statements import StatementInterval
 
@@ -24,8 +25,7 @@ MOST_INTERVALS = 2000  # of a database: four days of the usual settle time
 class StatementHistory:
     """The statements of all databases. Samples, not decisions: not part of the audit chain."""
 
-    def __init__(self, database: Database, samples: Samples) -> None:
-        self._database = database
+    def __init__(self, samples: Samples) -> None:
         self._samples = samples
 
     def append(self, database: str, interval: StatementInterval) -> int:
@@ -52,24 +52,26 @@ class StatementHistory:
         """
         within = statements.c.started_at >= since, statements.c.ended_at <= until
         query = select(statements).where(statements.c.database == database, *within)
-        with self._database.read_by_core() as connection:
+        place = self._samples.places()[0]  # of one machine only
+        with place.read_by_core() as connection:
             rows = connection.execute(query.order_by(statements.c.ended_at, statements.c.id)).all()
-        return [self._decode(row.started_at, row.ended_at, row.body) for row in rows]
+        return [_unpacked(place, row.started_at, row.ended_at, row.body) for row in rows]
 
     def drop(self, before: datetime) -> int:
         """Drop intervals that ended before then, and of each database those beyond ``MOST_INTERVALS``; how many."""
         kept = statements.alias("newer")
         newer = select(kept.c.id).where(kept.c.database == statements.c.database)
         oldest = newer.order_by(kept.c.ended_at.desc()).offset(MOST_INTERVALS - 1).limit(1).scalar_subquery()
-        with self._database.write(durable=False) as transaction:
+        with self._samples.written().write(durable=False) as transaction:
             gone = transaction.core.execute(delete(statements).where(statements.c.ended_at < before)).rowcount
             gone += transaction.core.execute(delete(statements).where(statements.c.id < oldest)).rowcount
         return int(gone)
 
-    def _decode(self, started_at: datetime, ended_at: datetime, body: bytes) -> StatementInterval:
-        try:
-            found = decode_arrays(body)
-            ids = tuple(str(each) for each in found.pop("ids"))
-            return StatementInterval(started_at=started_at, ended_at=ended_at, ids=ids, **found)
-        except (ValueError, KeyError, TypeError) as error:
-            raise self._database.corrupt(f"statements until {ended_at}: {error}") from error
+
+def _unpacked(place: Database, started_at: datetime, ended_at: datetime, body: bytes) -> StatementInterval:
+    try:
+        found = decode_arrays(body)
+        ids = tuple(str(each) for each in found.pop("ids"))
+        return StatementInterval(started_at=started_at, ended_at=ended_at, ids=ids, **found)
+    except (ValueError, KeyError, TypeError) as error:
+        raise place.corrupt(f"statements until {ended_at}: {error}") from error

@@ -1,30 +1,31 @@
 """What each database did between two samples: the rates that outcomes compare, interval by interval, for a week.
 
 Stored apart from the history of units: those rows are folded into coarser ones, but an outcome needs exact intervals.
+A ledger on a server has means of hours, for as long as history is kept.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from collections.abc import Iterator
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import Row, delete, select
 
+from agent.ledger.file.instants import instant
 from agent.ledger.file.schema import work
-from agent.ledger.measured.spool import Samples
+from agent.ledger.measured.rates import rates_of_text, rates_text
+from agent.ledger.measured.roll_ups import STARTED_AT
+from agent.ledger.measured.samples import Samples, finest
 from agent.ledger.store.database import Database
 from connectors.model import DatabaseDemand
 from policies.demand.workload import DatedWork
-
-_RATES = frozenset(field.name for field in fields(DatabaseDemand))
 
 
 class WorkHistory:
     """The work of all databases. Samples, not decisions: not part of the audit chain."""
 
-    def __init__(self, database: Database, samples: Samples) -> None:
-        self._database = database
+    def __init__(self, samples: Samples) -> None:
         self._samples = samples
 
     def append(self, database: str, ended_at: datetime, seconds: float, demand: DatabaseDemand) -> None:
@@ -49,27 +50,40 @@ class WorkHistory:
         return self.between(database, since, None)
 
     def between(self, database: str, since: datetime, until: datetime | None) -> list[DatedWork]:
-        """Intervals that have ended within (since, until], the oldest first; None: until now."""
-        query = select(work.c.ended_at, work.c.seconds, work.c.body)
-        query = query.where(work.c.database == database, work.c.ended_at > since)
-        if until is not None:
-            query = query.where(work.c.ended_at <= until)
-        with self._database.read_by_core() as connection:
-            rows = connection.execute(query.order_by(work.c.ended_at, work.c.id)).all()
-        return [DatedWork(ended_at=row.ended_at, seconds=row.seconds, demand=rates_of_text(row.body)) for row in rows]
+        """Intervals that have ended within (since, until], the oldest first; None: until now.
+
+        Of a time that this machine has not sampled, hours of a server that lie wholly within.
+        """
+        *own, ledger = self._samples.places()
+        if not self._samples.is_divided:
+            return list(_rows(ledger, database, since, until))
+        fine = [row for place in own for row in _rows(place, database, since, until)]
+        hours = (row for row in _rows(ledger, database, since, until) if _began(row) >= since)
+        return list(finest(fine, hours, {row.ended_at for row in fine}))
 
     def drop(self, before: datetime) -> int:
-        """Drop intervals that ended before then; how many."""
-        with self._database.write(durable=False) as transaction:
+        """Drop intervals of this machine that ended before then; how many."""
+        with self._samples.written().write(durable=False) as transaction:
             return int(transaction.core.execute(delete(work).where(work.c.ended_at < before)).rowcount)
 
 
-def rates_text(demand: DatabaseDemand) -> str:
-    """The rates that are known, as JSON, which knows no NaN."""
-    known = {name: value for name, value in asdict(demand).items() if value == value}
-    return json.dumps(known, allow_nan=False)
+def _rows(place: Database, database: str, since: datetime, until: datetime | None) -> Iterator[DatedWork]:
+    query = select(work.c.ended_at, work.c.seconds, work.c.body)
+    query = query.where(work.c.database == database, work.c.ended_at > since)
+    if until is not None:
+        query = query.where(work.c.ended_at <= until)
+    with place.read_by_core() as connection:
+        rows = connection.execute(query.order_by(work.c.ended_at, work.c.id)).all()
+    return map(_dated, rows)
 
 
-def rates_of_text(text: str) -> DatabaseDemand:
-    """Inverse of ``rates_text``; rates that this version does not know are left out."""
-    return DatabaseDemand(**{name: value for name, value in json.loads(text).items() if name in _RATES})
+def _dated(row: Row[tuple[datetime, float, str]]) -> DatedWork:
+    began = json.loads(row.body).get(STARTED_AT)
+    return DatedWork(
+        ended_at=row.ended_at, seconds=row.seconds, demand=rates_of_text(row.body),
+        of_hour_since=None if began is None else instant(began),
+    )  # fmt: skip
+
+
+def _began(row: DatedWork) -> datetime:
+    return row.of_hour_since or row.ended_at

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from agent.ledger.file.transaction import Transaction
     from agent.ledger.server.database import ServerDatabase
 
-PARTITIONED = frozenset({"history"})  # tables whose rows the server finds by their number in several partitions
-
 
 def divide_history(transaction: Transaction, schema: str) -> None:
     """Give the history of new or migrated tables its partitions; where it has them, only what keeps them.

@@ -1,5 +1,7 @@
 """Moving a ledger from a file to a server: every row under its number, compared by hashes, resumable at any point.
 
+Samples go to the file that the agent keeps next to a ledger on a server, and their hours to the server.
+
 The file is under its write lock all the while, so an agent that runs on it waits, and is refused once it is closed.
 What was written to the server stays when the move is broken off: the next run compares it by rows and writes the rest.
 The server's tables carry a revision that no hotplace opens until the file is closed; so at no time are both in use.
@@ -27,10 +29,14 @@ from agent.ledger.file.reading import Condition, Reading, Row, in_parts, where
 from agent.ledger.file.revisions import ARRIVING, HEAD, VERSION_TABLE
 from agent.ledger.file.schema import metadata
 from agent.ledger.file.transaction import Transaction
+from agent.ledger.measured.roll_ups import last_hour_before, send_hours
+from agent.ledger.measured.sample_file import SampleFile
+from agent.ledger.measured.samples import TABLES
 from agent.ledger.rows import AuditReport
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.server.opening import LOCK_OPENING, read_version, require_schema
-from agent.ledger.server.partitions import PARTITIONED, divide_history
+from agent.ledger.server.partitions import divide_history
+from agent.ledger.store.database import Database
 
 _ANCHORS = "Restore the ledger that they speak of; or, if they are of another one, name another file as ledger.anchors."
 AT_ONCE = 100  # rows in one transaction: proposals have texts of megabytes
@@ -61,7 +67,7 @@ class LedgerMove:
     """One run of a move."""
 
     def __init__(
-        self, source: FileDatabase, target: ServerDatabase, chains: tuple[AuditChain, AuditChain],
+        self, source: FileDatabase, target: ServerDatabase, own: SampleFile, chains: tuple[AuditChain, AuditChain],
         tell: Callable[[MovedTable], None],
     ) -> None:  # fmt: skip
         """Prepare.
@@ -69,10 +75,11 @@ class LedgerMove:
         Args:
             source: up to date.
             target: a database that holds no ledger, or what an earlier run left.
+            own: the samples of this machine next to the target.
             chains: of both.
             tell: given each table once it is the same on both sides.
         """
-        self._source, self._target, self._tell = source, target, tell
+        self._source, self._target, self._own, self._tell = source, target, own, tell
         self._chain_before, self._chain_after = chains
         server = target.server
         self.where_to = f"{server.host}:{server.port}/{server.dbname} (schema {server.schema_name})"
@@ -95,6 +102,7 @@ class LedgerMove:
             self._require_ours(held, anchors)
             self._prepare_target(held)
             tables = tuple(self._copy(held, table) for table in metadata.sorted_tables)
+            self._send_hours(held)
             self._set_sequences(held)
             if self._require_whole(self._chain_after).head != before.head:
                 raise LedgerCorrupt(f"the chain on {self._target.name} ends in another hash than that of the file")
@@ -155,51 +163,30 @@ class LedgerMove:
 
     def _copy(self, held: Transaction, table: Table) -> MovedTable:
         """Make a table the same on the server, and see that it is."""
-        self._drop_strangers(held, table)
+        to = self._own.made() if table.name in TABLES else self._target
+        _drop_strangers(held, to, table)
         written, rows, total = 0, 0, hashlib.sha256()
         for some in in_parts(held.rows(f"SELECT * FROM {table.name}", then=_order(table)), AT_ONCE):  # noqa: S608  # ours
             expected = _hashes(table, some)
-            written += self._write(table, some, expected)
+            written += _write(to, table, some, expected)
             rows += len(some)
             total.update("".join(expected.values()).encode())
-        with self._target.read() as reading:
+        with to.read() as reading:
             found = int(reading.scalar(f"SELECT count(*) FROM {table.name}"))  # noqa: S608  # our own
         if found != rows:
-            raise LedgerCorrupt(f"{table.name} has {found} rows on {self._target.name}, but {rows} in the file")
+            raise LedgerCorrupt(f"{table.name} has {found} rows on {to.name}, but {rows} in the file")
         moved = MovedTable(name=table.name, rows=rows, written=written, sha256=total.hexdigest())
         self._tell(moved)
         return moved
 
-    def _write(self, table: Table, rows: list[Row], expected: Hashes) -> int:
-        """Write those of some rows that the server lacks or has otherwise; how many."""
-        with self._target.write() as transaction:
-            there = self._there(transaction, table, expected)
-            lacking = [row._asdict() for row in rows if there.get(_key(table, row)) != expected[_key(table, row)]]
-            if not lacking:
-                return 0
-            if table.name in PARTITIONED:  # its key on the server has a further column: none of these is in the way
-                for row in lacking:
-                    transaction.delete(table.name, id=row["id"])
-                transaction.insert_all(table.name, lacking)
-            else:
-                transaction.put(table.name, lacking)
-            # Compared as the server gives them back, and not as they were sent.
-            if self._there(transaction, table, expected) != expected:
-                raise LedgerCorrupt(f"rows of {table.name} come back from {self._target.name} otherwise than written")
-        return len(lacking)
-
-    def _there(self, reading: Reading, table: Table, keys: Hashes) -> Hashes:
-        found = reading.rows(f"SELECT * FROM {table.name}", _with_keys(table, keys))  # noqa: S608  # our own
-        return _hashes(table, list(found))
-
-    def _drop_strangers(self, held: Transaction, table: Table) -> None:
-        """Remove what an earlier run wrote and the file no longer has: another row may need its place."""
-        names = ", ".join(f'"{name}"' for name in _key_names(table))
-        query = f"SELECT {names} FROM {table.name}"  # noqa: S608  # our own
-        with self._target.write() as transaction:
-            there = {tuple(row) for row in transaction.rows(query)}
-            for key in there - ({tuple(row) for row in held.rows(query)} if there else set()):
-                transaction.delete(table.name, **dict(zip(_key_names(table), key, strict=True)))
+    def _send_hours(self, held: Reading) -> None:
+        """Give the server the hours of all samples that are over."""
+        every = "(SELECT database, ended_at FROM history UNION ALL SELECT database, ended_at FROM work) AS every"
+        ends = held.rows(f"SELECT database, max(ended_at) AS ended_at FROM {every}", then="GROUP BY database")  # noqa: S608  # our own
+        for row in list(ends):
+            until = last_hour_before(row.ended_at)
+            # No agent acts while the file is under its lock, and none opens what arrives.
+            send_hours(self._own.made(), self._target, row.database, until, lambda *_: None)
 
     # -- after ---------------------------------------------------------------------------------------------------
 
@@ -252,3 +239,32 @@ def _plain_values(table: Table, row: Row) -> Iterator[Any]:
     for column in table.columns:
         value = getattr(row, column.name)
         yield microseconds(value) if isinstance(value, datetime) else value
+
+
+def _write(to: Database, table: Table, rows: list[Row], expected: Hashes) -> int:
+    """Write those of some rows that are lacking there or are otherwise; how many."""
+    with to.write() as transaction:
+        there = _there(transaction, table, expected)
+        lacking = [row._asdict() for row in rows if there.get(_key(table, row)) != expected[_key(table, row)]]
+        if not lacking:
+            return 0
+        transaction.put(table.name, lacking)
+        # Compared as they are given back, and not as they were sent.
+        if _there(transaction, table, expected) != expected:
+            raise LedgerCorrupt(f"rows of {table.name} come back from {to.name} otherwise than written")
+    return len(lacking)
+
+
+def _there(reading: Reading, table: Table, keys: Hashes) -> Hashes:
+    found = reading.rows(f"SELECT * FROM {table.name}", _with_keys(table, keys))  # noqa: S608  # our own
+    return _hashes(table, list(found))
+
+
+def _drop_strangers(held: Transaction, to: Database, table: Table) -> None:
+    """Remove what an earlier run wrote and the file no longer has: another row may need its place."""
+    names = ", ".join(f'"{name}"' for name in _key_names(table))
+    query = f"SELECT {names} FROM {table.name}"  # noqa: S608  # our own
+    with to.write() as transaction:
+        there = {tuple(row) for row in transaction.rows(query)}
+        for key in there - ({tuple(row) for row in held.rows(query)} if there else set()):
+            transaction.delete(table.name, **dict(zip(_key_names(table), key, strict=True)))

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.errors import LedgerMissing
-from agent.ledger.store.database import LONGEST_SECONDS, Database, Expiry, GivenBack, Upkeep
+from agent.ledger.store.database import Database, Expiry, Upkeep
 from connectors.base import Clock, DriverMissing
 from connectors.installing import install_command
 
 if TYPE_CHECKING:
     from agent.config.ledger import LedgerServer
+    from agent.ledger.measured.sample_file import SampleFile
 
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
 
@@ -40,35 +41,37 @@ def open_database(
 
 
 def upkeep_of(database: Database, clock: Clock) -> Upkeep:
-    """What gives back the room that a ledger no longer needs."""
+    """What gives back the room that samples no longer need.
+
+    Args:
+        database: where samples are written.
+        clock: measures how long it takes.
+    """
     from agent.ledger.file.database import FileDatabase
     from agent.ledger.file.upkeep import Upkeep as FileUpkeep
 
-    return FileUpkeep(database, clock) if isinstance(database, FileDatabase) else _ServerUpkeep()
+    assert isinstance(database, FileDatabase), "samples are written to a file of this machine"
+    return FileUpkeep(database, clock)
 
 
-def expiry_of(database: Database) -> Expiry:
-    """What ends history: row by row on a file, by whole partitions on a server."""
+def own_samples(anchors: AnchorFile) -> SampleFile:
+    """The samples of this machine next to a ledger on a server."""
+    from agent.ledger.measured.sample_file import SampleFile
+
+    return SampleFile(anchors.path.with_name(f"{anchors.path.name}.samples"))
+
+
+def expiry_of(database: Database) -> Expiry | None:
+    """What ends history on a server, by whole partitions; None: the ledger is a file."""
     from agent.ledger.file.database import FileDatabase
 
     if isinstance(database, FileDatabase):
-        from agent.ledger.file.expiry import RowExpiry
-
-        return RowExpiry(database)
+        return None
     from agent.ledger.server.database import ServerDatabase
     from agent.ledger.server.partitions import PartitionExpiry
 
     assert isinstance(database, ServerDatabase), "there are two kinds"
     return PartitionExpiry(database)
-
-
-class _ServerUpkeep:
-    """A server uses room again by its autovacuum."""
-
-    def give_back(self, longest_seconds: float = LONGEST_SECONDS) -> GivenBack:
-        """Nothing to give back."""
-        del longest_seconds
-        return GivenBack(bytes=0, free_bytes=0, sentence="")
 
 
 def _open_file(path: Path, anchors: AnchorFile, *, create: bool, busy_seconds: float) -> tuple[Database, str | None]:
