@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Row, delete, select
 
@@ -77,7 +78,7 @@ def _rows(place: Database, database: str, since: datetime, until: datetime | Non
     return map(_dated, rows)
 
 
-def _dated(row: Row[tuple[datetime, float, str]]) -> DatedWork:
+def _dated(row: Row[Any]) -> DatedWork:
     began = json.loads(row.body).get(STARTED_AT)
     return DatedWork(
         ended_at=row.ended_at, seconds=row.seconds, demand=rates_of_text(row.body),

@@ -11,7 +11,7 @@ import pytest
 
 from agent.cli.live.curves import CELLS, READ_PER_CELL, Curves, cell_of, spread
 from agent.ledger import Ledger
-from agent.ledger.rows import HistoryRow
+from agent.ledger.rows import HistoryRow, IntervalId
 from connectors.model import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT
@@ -48,10 +48,10 @@ def test_a_day_is_not_unpacked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for minute in range(120):
             end = MADE_AT - timedelta(minutes=120 - minute)
             ledger.history.append("shop", end, 60.0, slots, np.array([[60.0], [0.0], [0.0]]))
-        read: list[int] = []
+        read: list[IntervalId] = []
         interval = ledger.history.interval
 
-        def counted(number: int) -> HistoryRow | None:
+        def counted(number: IntervalId) -> HistoryRow | None:
             read.append(number)
             return interval(number)
 
