@@ -6,11 +6,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import AWAY, Ledger, LedgerBusy
 from agent.model.states import MoveState
+from tests.labs.postgresql import wait_until
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved
 from tests.ledger.servers import AGENT, LedgerServers
@@ -18,6 +20,15 @@ from tests.ledger.test_samples import append, sent
 
 pytestmark = ON_SERVER
 WAITS = 1.0  # seconds, for a lock
+ROWS_OF_YEARS = 5000  # of the audit chain
+_YEARS = """
+SET session_replication_role = replica; SET search_path = {schema};
+INSERT INTO audit
+SELECT n, n, 'agent', 'move.running', 'move ' || 1000000 + n, repeat('x', 200), repeat('0', 64), repeat('0', 64)
+  FROM generate_series(1, {rows}) AS n;
+INSERT INTO audit_head VALUES (1, {rows}, repeat('0', 64));
+ANALYZE audit
+"""
 
 
 @pytest.fixture
@@ -65,6 +76,28 @@ def test_no_connection_is_left(agent: Ledger, server: LedgerServer, servers: Led
         assert sent(dba) == [(1.0, 1.0), (2.0, 2.0)]
     agent.moves.step_intent(move, 1, sql)
     assert len(agent.moves.steps(move)) == 1
+
+
+def test_a_long_chain_is_not_walked(agent: Ledger, server: LedgerServer, servers: LedgerServers) -> None:
+    """Decisions and intents look at the rows of their own move and at the end, not at those of years: others wait."""
+    with servers.session(server.dbname) as dba:
+        dba.execute(_YEARS.format(schema=server.schema_name, rows=ROWS_OF_YEARS).encode())
+        before = rows_read(dba)
+        move, sql = running(agent)
+        agent.moves.step_intent(move, 1, sql)
+        assert agent.rules.rows() == []
+        agent.close()  # a session reports what it has read when it ends
+        sessions = "SELECT count(*) FROM pg_stat_activity WHERE usename = %s"
+        wait_until(lambda: dba.execute(sessions, [AGENT]).fetchone() == (0,), "the end of its sessions")
+        assert rows_read(dba) - before < ROWS_OF_YEARS
+
+
+def rows_read(dba: psycopg.Connection) -> int:
+    """Rows of the audit chain that were read, by the server's counters."""
+    dba.execute("SELECT pg_stat_clear_snapshot()")
+    row = dba.execute("SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'audit'").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def test_a_lock_that_is_held(agent: Ledger, server: LedgerServer, servers: LedgerServers) -> None:

@@ -12,7 +12,7 @@ from agent.ledger.file.reading import Reading, Row, where
 
 GENESIS = "0" * 64
 CREATED, MIGRATED, MOVED = "ledger.created", "ledger.migrated", "ledger.moved"
-STORED, APPROVED, MOVES_EXPIRED = "proposal.stored", "proposal.approved", "moves.expired"
+STORED, APPROVED = "proposal.stored", "proposal.approved"
 AUDIT, AUDIT_HEAD = "SELECT * FROM audit", "SELECT * FROM audit_head"
 
 

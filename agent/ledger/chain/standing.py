@@ -102,15 +102,19 @@ class Standing:
 
 def read_standing(reading: Reading, before: int | None = None) -> dict[int, Standing]:
     """Every rule by its number, as the chain told it before a row; None: as it is now."""
+    # Rules are counted from 1. Without one, and before it, no row of the chain has to be looked at.
+    first = _first_row(reading, 1)
+    if first is None:
+        return {}
     # The texts narrow the search, what is parsed decides: most approvals and outcomes have to do with no rule.
     about = where(
         "(substr(event, 1, 5) = 'rule.' OR (event = ? AND instr(facts, ?) > 0) OR (event = ? AND instr(facts, ?) > 0))",
         APPROVED, f'"{UNDER}"', MEASURED, '"hurt',
     )  # fmt: skip
-    earlier = [] if before is None else [where("id < ?", before)]
+    within = [where("id >= ?", first), *([] if before is None else [where("id < ?", before)])]
     rules: dict[int, Standing] = {}
     of_proposal: dict[int, int] = {}
-    for row in reading.rows(AUDIT, about, *earlier, then="ORDER BY id", in_pieces=True):
+    for row in reading.rows(AUDIT, about, *within, then="ORDER BY id", in_pieces=True):
         _apply(rules, of_proposal, row, json.loads(row.facts))
     return rules
 
@@ -156,7 +160,12 @@ def first_row_of_rule(reading: Reading, proposal: int) -> int | None:
     found = rule_of_approval(reading, proposal)
     if found is None:
         return None
-    subject = where("subject = ?", subject_of("rule", found[1][UNDER]))
+    return _first_row(reading, found[1][UNDER])
+
+
+def _first_row(reading: Reading, rule: int) -> int | None:
+    """Number of the first audit row about a rule; None where there is none."""
+    subject = where("subject = ?", subject_of("rule", rule))
     first: int | None = reading.scalar("SELECT id FROM audit", subject, then="ORDER BY id LIMIT 1")
     return first
 

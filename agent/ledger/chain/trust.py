@@ -8,13 +8,13 @@ asks for that agreement, within the transaction that journals it.
 from __future__ import annotations
 
 from agent.ledger.chain.anchors import AnchorFile, anchor_fault
-from agent.ledger.chain.links import APPROVED, AUDIT, MOVES_EXPIRED, STORED, LinkWalk, subject_of
+from agent.ledger.chain.links import APPROVED, AUDIT, STORED, LinkWalk, subject_of
 from agent.ledger.chain.move_states import MoveStates
 from agent.ledger.chain.signed import ApprovalRule, signature_fault
 from agent.ledger.chain.standing import first_row_of_rule, rule_of_approval, standing_fault
 from agent.ledger.chain.ways_back import way_back_fault
 from agent.ledger.errors import Untrusted
-from agent.ledger.file.reading import Reading, where
+from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.rows import MoveRow
 from agent.ledger.stored import load_moves
 
@@ -75,7 +75,7 @@ def _move_fault(reading: Reading, move: MoveRow) -> str:
     """Why the chain does not hold a move as the tables do; "" where it does."""
     states = MoveStates()
     proposal = subject_of("proposal", move.proposal_id)
-    its_own = where("(subject IN (?, ?) OR event = ?)", proposal, subject_of("move", move.id), MOVES_EXPIRED)
+    its_own = one_of("subject", (proposal, subject_of("move", move.id)))
     for row in reading.rows(AUDIT, its_own, then="ORDER BY id"):
         states.apply(row)
     for event in (STORED, APPROVED):

@@ -160,7 +160,7 @@ audit = Table(
     Column("at", Moment, nullable=False, index=True),
     Column("actor", Text, nullable=False),
     Column("event", Text, nullable=False),
-    Column("subject", Text, nullable=False),
+    Column("subject", Text, nullable=False, index=True),
     Column("facts", Text, nullable=False),
     Column("previous", Text, nullable=False),
     Column("hash", Text, nullable=False),
