@@ -14,6 +14,7 @@ from connectors.model import F64, I64, Bools
 from policies.placement.granularity_choice import ALONE, GranularityProblem, choose_granularity, solve_dual
 from policies.solver.offers import Offers
 from policies.solver.placement import place
+from tests.examples import examples
 from tests.property.test_placement import GAINS, USES, best
 
 
@@ -41,7 +42,7 @@ def every_way(of: GranularityProblem) -> list[Bools]:
     return [np.array(each, dtype=np.bool_) for each in product((False, True), repeat=len(of.grouped))]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(ways())
 def test_few_groups_are_decided_best(of: GranularityProblem) -> None:
     """No combination beats the answer, which is never both ways at once, fits, and says that it is proven."""
@@ -55,7 +56,7 @@ def test_few_groups_are_decided_best(of: GranularityProblem) -> None:
     assert optimum - 1e-6 <= answer.placement.bound <= optimum * (1 + 6e-5) + 1e-6
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(ways())
 def test_the_shared_dual_is_above_every_answer(of: GranularityProblem) -> None:
     """Its bound holds for each combination, and is no higher than the worst of their own bounds needs it to be."""
@@ -66,7 +67,7 @@ def test_the_shared_dual_is_above_every_answer(of: GranularityProblem) -> None:
     assert choose_granularity(of).whole[settled].all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(ways(), st.integers(1, 40))
 def test_more_room_never_brings_less(of: GranularityProblem, more: int) -> None:
     """With more of everything the answer gains as much or more."""
