@@ -119,9 +119,7 @@ class Db2Connector:
         """See ``split``: by hand, since every row is copied."""
         return split.by_hand(self._table_of(bundle), bundle, border, to_space)
 
-    def template(
-        self, kind: TemplateKind, table: str, to_space: str, seconds: int
-    ) -> StatementTemplate | ByHand | NoRoute:
+    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Data partitions of tables with ranges of dates or timestamps."""
         if kind is TemplateKind.AGED_PARTITION:
             return self._aged().template(table, to_space, seconds)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tests.fault_simulation.records import Record, figures, keep, load, record_seed
+from tests.fault_simulation.fleet.script import draw_fleet
+from tests.fault_simulation.records import Record, figures, keep, load, record_fleet, record_seed
 from tests.fault_simulation.runs import run
 from tests.fault_simulation.script import draw
 
@@ -18,11 +19,12 @@ def main() -> int:
     """Run what was asked; 1 where a promise was broken."""
     asked = _arguments()
     if asked.seed is not None:
-        return _one(asked.seed, asked.keep)
+        return _one(asked.seed, asked.keep, fleet=asked.fleet)
     seeds = range(asked.first, asked.first + asked.seeds)
     known = load(asked.records) if asked.records else {}
     records = [known[seed] for seed in seeds if seed in known]
-    for record in _run([seed for seed in seeds if seed not in known], asked.jobs):
+    left = [seed for seed in seeds if seed not in known]
+    for record in _run(left, asked.jobs, record_fleet if asked.fleet else record_seed):
         records.append(record)
         if asked.records:
             keep(asked.records, record)
@@ -39,6 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=100, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--seed", type=int, help="tell the story of this one")
+    parser.add_argument("--fleet", action="store_true", help="several agents over one ledger on PostgreSQL")
     parser.add_argument("--keep", help="with --seed: the numbers of the events that happen, or none")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--records", type=Path, help="a file that keeps what was found; seeds in it are not run again")
@@ -46,20 +49,20 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(seeds: list[int], jobs: int) -> Iterable[Record]:
+def _run(seeds: list[int], jobs: int, record: Callable[[int], Record]) -> Iterable[Record]:
     if jobs == 1:
-        yield from map(record_seed, seeds)
+        yield from map(record, seeds)
         return
     with ProcessPoolExecutor(jobs, max_tasks_per_child=200) as pool:
-        yield from pool.map(record_seed, seeds, chunksize=4)
+        yield from pool.map(record, seeds, chunksize=4)
 
 
-def _one(seed: int, events: str | None) -> int:
-    script = draw(seed)
+def _one(seed: int, events: str | None, *, fleet: bool) -> int:
+    script = draw_fleet(seed) if fleet else draw(seed)
     if events is not None:
         script = script.keep([] if events == "none" else [int(number) for number in events.split(",")])
     report = run(script)
-    print(script.site, *report.story, *report.violations, sep="\n")
+    print(script.fleet or script.site, *report.story, *report.violations, sep="\n")
     return int(bool(report.violations))
 
 

@@ -15,7 +15,7 @@ from agent.service.daemon import Daemon, _Asked
 from agent.service.watch import Watch
 from connectors.base import HotplaceError
 from tests.fault_simulation.disk import Disk
-from tests.fault_simulation.process import Process
+from tests.fault_simulation.process import Machine, Process
 from tests.fault_simulation.server import Server
 from tests.virtual_clock import VirtualClock
 
@@ -74,11 +74,15 @@ class VirtualScheduler:
 class AgentProgram:
     """One daemon with its ledger on its own disk, and the service manager that starts it again."""
 
+    standby = False
+
     def __init__(
         self, name: str, folder: Path, server: Server, clock: VirtualClock, disk: Disk,
         fault: Callable[[str, BaseException], None],
     ) -> None:  # fmt: skip
         self.name = name
+        self.book = name  # whose numbers of proposals and moves it uses: agents of one ledger have one
+        self.machine = Machine()
         self.config_path = folder / "hotplace.yaml"
         self.server = server
         self.clock = clock
@@ -103,7 +107,7 @@ class AgentProgram:
         """Begin a life."""
         if not self.wanted or self.process is not None:
             return
-        process = Process(f"{self.name} {self.lives}", self.clock, self._fault)
+        process = Process(f"{self.name} {self.lives}", self.clock, self._fault, self.machine)
         self.lives += 1
         self._asked = None
         self.process = process
@@ -116,9 +120,9 @@ class AgentProgram:
     def _start(self, process: Process) -> None:
         config = load(self.config_path)
         rule = ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
-        self.ledger = Ledger.open(config.ledger.path, process.clock, actor=process.name, rule=rule, busy_seconds=0.2)
+        self.ledger = self.disk.open_for(process, config.ledger, rule)
         self.disk.use(self.ledger, process)
-        self.daemon = Daemon(config, self.config_path, self.ledger, process.clock)
+        self.daemon = Daemon(config, self.config_path, self.ledger, process.clock, standby=self.standby)
         self.daemon._start()
 
     def ask(self, what: _Asked) -> None:
@@ -131,7 +135,7 @@ class AgentProgram:
         if process is not None and not process.alive and not process.depth:
             self.end(politely=False)
             return
-        if process is None or daemon is None or not process.alive:
+        if process is None or daemon is None or not process.alive or process.is_frozen:
             return
         try:
             if self._asked is not None:
@@ -163,9 +167,9 @@ class AgentProgram:
         for job in list(scheduler.jobs):
             busy = {each.name for each in scheduler.jobs if each.running}
             lock = self.watch._lock._is_owned() if self.watch is not None else False  # type: ignore[attr-defined]  # RLock has it
-            if job.running or job.next_run_time > self.clock.now() or busy & HOLDS_LOCK or lock:
+            if job.running or job.next_run_time > process.clock.now() or busy & HOLDS_LOCK or lock:
                 continue
-            while job.next_run_time <= self.clock.now():
+            while job.next_run_time <= process.clock.now():
                 job.next_run_time += job.trigger.interval
             job.running = True
             try:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from agent.model.standing_rules import StandingRule
+from tests.fault_simulation.disk import Rows
 from tests.fault_simulation.people import RuleEvent
 
 DAY = 86_400 * 10**6  # microseconds
 LOCKS = {"none": {"nothing"}, "brief": {"nothing", "briefly"}, "any": {"nothing", "briefly", "writes", "all"}}
-APPROVALS = "SELECT id, at, subject, facts FROM audit WHERE event = 'proposal.approved' AND instr(facts, '\"rule\"')"
+APPROVALS = """
+SELECT id, at, subject, facts FROM audit WHERE event = 'proposal.approved' AND instr(facts, '"rule"') > 0
+"""
 HURT = """
 SELECT max(id) FROM audit WHERE event = 'outcome.recorded' AND id < ? AND json_extract(facts, '$.verdict') LIKE 'hurt%'
    AND json_extract(facts, '$.proposal') = ?
@@ -31,7 +33,7 @@ class Automatic:
     earlier: tuple[tuple[int, int], ...]  # proposal and time of each approval under the rule before it
 
     @classmethod
-    def of(cls, ledger: sqlite3.Connection, proposal: int) -> Self | None:
+    def of(cls, ledger: Rows, proposal: int) -> Self | None:
         """The approval of a proposal; None where a person approved it, or it was not approved."""
         found = [(row["id"], row["at"], int(row["subject"].split()[1]), json.loads(row["facts"])["rule"])
                  for row in ledger.execute(APPROVALS).fetchall()]  # fmt: skip
@@ -42,7 +44,7 @@ class Automatic:
         return cls(own[0], own[1], own[3], earlier)
 
     def why_not(
-        self, ledger: sqlite3.Connection, rules: Sequence[RuleEvent], agent: str, body: dict[str, Any],
+        self, ledger: Rows, rules: Sequence[RuleEvent], agent: str, body: dict[str, Any],
         begins: int | None,
     ) -> str:  # fmt: skip
         """Why people have not allowed it; "" where they have.
@@ -50,7 +52,7 @@ class Automatic:
         Args:
             ledger: the agent's.
             rules: what people have opened and closed, in order.
-            agent: the agent's name.
+            agent: the book of the agent.
             body: of the proposal.
             begins: number of the move of which a statement was sent; None: of another one that takes it back.
         """
@@ -75,9 +77,7 @@ class Automatic:
             return "too many in a day"
         return "it had ended" if self.at >= limits.expires_at.timestamp() * 1e6 else ""
 
-    def _closed_before(
-        self, ledger: sqlite3.Connection, ours: Sequence[RuleEvent], body: dict[str, Any], begins: int | None
-    ) -> str:
+    def _closed_before(self, ledger: Rows, ours: Sequence[RuleEvent], body: dict[str, Any], begins: int | None) -> str:
         """Whether the rule had been closed when the first move of the group began."""
         if begins is None:
             return ""

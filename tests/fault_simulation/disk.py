@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from agent.ledger import Ledger, LedgerBusy, LedgerFull
+from agent.config.ledger import LedgerConfig
+from agent.ledger import ApprovalRule, Ledger, LedgerBusy, LedgerFull
+from agent.ledger.chain.signed import PLAIN
 from agent.ledger.errors import LedgerError
 from tests.fault_simulation.process import Process
 from tests.fault_simulation.script import Kind, Trigger
+from tests.virtual_clock import VirtualClock
 
 FULL = 2  # PRAGMA synchronous
 ERRORS: dict[Kind, Callable[[], LedgerError]] = {
@@ -19,6 +23,30 @@ ERRORS: dict[Kind, Callable[[], LedgerError]] = {
     Kind.LEDGER_BUSY: lambda: LedgerBusy("the ledger was locked for too long", advice="Try again."),
     Kind.LEDGER_ERROR: lambda: LedgerError("the ledger could not be written: disk I/O error", advice="See the log."),
 }
+
+
+class Cursor(Protocol):
+    """Rows, whose columns are found by name and by number."""
+
+    def fetchone(self) -> Any:  # a row, or None
+        """The next one."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All that are left."""
+        ...
+
+
+class Rows(Protocol):
+    """The rows of a ledger as they lie there, read by no code of the agent."""
+
+    def execute(self, sql: str, values: Sequence[object] = (), /) -> Cursor:
+        """Ask SQLite's SQL, with ``?`` for each value."""
+        ...
+
+    def close(self) -> None:
+        """End it."""
+        ...
 
 
 class Disk:
@@ -31,6 +59,25 @@ class Disk:
         self.fails_until = 0.0  # on the monotonic clock
         self.strike: Callable[[Trigger, Process], None] = lambda *_: None
         self.keep()
+
+    @property
+    def anchors(self) -> Path:
+        """The file of the anchors."""
+        return self.path.with_name("ledger.db.anchors")
+
+    def open_ledger(self, clock: VirtualClock, *, actor: str, rule: ApprovalRule = PLAIN) -> Ledger:
+        """The ledger as another program opens it."""
+        return Ledger.open(self.path, clock, actor=actor, create=False, busy_seconds=0.2, rule=rule)
+
+    def open_for(self, process: Process, place: LedgerConfig, rule: ApprovalRule) -> Ledger:
+        """The ledger as the agent of this disk opens it."""
+        return Ledger.open(place.path, process.clock, actor=process.name, rule=rule, busy_seconds=0.2)
+
+    def open_rows(self) -> Rows:
+        """What an oracle reads."""
+        connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        connection.row_factory = sqlite3.Row
+        return connection
 
     def use(self, ledger: Ledger, process: Process) -> None:
         """Let every transaction of that ledger go over this disk."""

@@ -66,7 +66,8 @@ def _totals(before: Any, after: Any, **named: Any) -> Any:  # as above
     return _difference(replace(before, counters=nothing_yet), after, **named)
 
 
-def _once(self: Watch) -> None:
+def hold_lease_once(self: Watch) -> None:
+    """In place of ``Watch.hold_lease``: what was held once is held."""
     if self.leasing.of_engine is None:
         _hold_lease(self)
 
@@ -137,7 +138,7 @@ MUTANTS = (
     Mutant("the chain names nobody", oracles.AUDIT, SAFE,
            (("agent.ledger.chain.audit.AuditChain.append", _nameless),)),
     Mutant("a lease is held for ever", oracles.ONE_AGENT, _script(0, (0.5, Kind.LEASE_LOST, COPYING, 3, 0.0)),
-           (("agent.service.watch.Watch.hold_lease", _once),)),
+           (("agent.service.watch.Watch.hold_lease", hold_lease_once),)),
     Mutant("samples cost nothing", oracles.COST, SAFE, (("agent.service.watch.Watch.sample", _free_of_cost),)),
     Mutant("nothing is taken back", oracles.GROUP_RULE, _script(GROUP, (0.5, Kind.SPACE_FULL, BEGIN, 1, 0.0)),
            (("agent.verification.left_worse.GroupWatch.look", none_of(0)),)),

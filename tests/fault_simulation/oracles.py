@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agent.ledger import Ledger, MoveRow
+from agent.ledger import MoveRow
 from agent.ledger.chain.anchors import find_anchors
 from agent.ledger.grouping import groups_of
 from agent.model.proposals import UNDO, WAY_BACK
@@ -29,6 +28,7 @@ from connectors.simulated.server.placement import ONLINE_ROOM, Placement, Runnin
 from connectors.simulated.server.workload import copy_seconds
 from policies.model.plan import MoveReason
 from tests.fault_simulation.automatic import Automatic
+from tests.fault_simulation.disk import Rows
 from tests.fault_simulation.people import Decision
 from tests.fault_simulation.process import Process
 from tests.fault_simulation.server import Sent
@@ -74,6 +74,8 @@ class Arrival:
 
     at: float  # seconds on the monotonic clock
     agent: str
+    book: str
+    skew: float  # of the agent's clock
     proposal: int
     asked: bool  # by a person
     reason: str
@@ -120,10 +122,10 @@ class Oracles:
     def statement(self, sent: Sent) -> None:
         """A statement has reached the server."""
         agent, seen = self._agent(sent.process), self._site.server.lease_seen
-        sent.at = self._site.decided_at()
+        sent.at = self._site.decided_at(agent)
         self._check(ONE_AGENT, id(sent.process) in seen, f"{sent.process.name} sent {sent.sql} without the lease")
         seen.discard(id(sent.process))
-        row = _row(agent, sent.sql)
+        row = self.intent(agent, sent.sql)
         self._site.tell(f"{sent.process.name} sends {sent.sql}{'' if row else ' without an intent'}")
         if row is None:
             self._check(APPROVED, False, f"no intent was on the disk for {sent.sql}")
@@ -133,6 +135,17 @@ class Oracles:
         if isinstance(sent.move, Move):
             self._room(sent)
             self._group_begins(agent, sent)
+
+    def intent(self, agent: AgentProgram, sql: str) -> dict[str, Any] | None:
+        """What the ledger's file says of a statement that was just sent; None: no intent lies there."""
+        with closing(_open(agent)) as ledger:
+            found = ledger.execute(QUERY, (sql,)).fetchone()
+            return None if found is None else dict(found)
+
+    def anchors_fit(self, agent: AgentProgram, faults: list[str]) -> bool:
+        """Whether what an agent has noted of the chain is in it."""
+        del agent
+        return not faults
 
     def _not_approved(self, agent: AgentProgram, sent: Sent, row: dict[str, Any]) -> str:
         """Why no decision of a person covers a statement; "" where one does."""
@@ -148,9 +161,9 @@ class Oracles:
         decision = self._decision(agent, row, move)
         if decision is None:
             return f"nobody approved proposal {row['proposal']}"
-        if (agent.name, row["move"]) in site.people.dropped and (agent.name, row["move"]) not in self._started:
+        if (agent.book, row["move"]) in site.people.dropped and (agent.book, row["move"]) not in self._started:
             return "the move was struck or cancelled before it began"
-        first = self._started.setdefault((agent.name, row["move"]), sent.at)
+        first = self._started.setdefault((agent.book, row["move"]), sent.at)
         if move.get("reason") != WAY_BACK and first == sent.at and sent.at >= decision.expires_at:
             return f"the approval expired at {decision.expires_at}"
         return self._other_object(sent, move)
@@ -179,13 +192,13 @@ class Oracles:
             automatic = Automatic.of(ledger, proposal)
             if own is not None or automatic is None:
                 return own
-            why = automatic.why_not(ledger, self._site.people.rules, agent.name, body, begins)
+            why = automatic.why_not(ledger, self._site.people.rules, agent.book, body, begins)
         self._check(APPROVED, not why, f"proposal {proposal} under standing rule {automatic.rule}: {why}")
         rules = [each.limits for each in self._site.people.rules if each.rule == automatic.rule and each.limits]
         if why or not rules:
             return None
         ends = min(datetime.fromisoformat(body["expires_at"]), rules[-1].expires_at)
-        return Decision(agent.name, proposal, digest, "a rule", rules[-1].expires_at, ends)
+        return Decision(agent.book, proposal, digest, "a rule", rules[-1].expires_at, ends)
 
     def _other_object(self, sent: Sent, move: dict[str, Any]) -> str:
         """Whether the approved name is another object now, and the agent has had the chance to see that."""
@@ -212,9 +225,9 @@ class Oracles:
             return
         seconds = copy_seconds(site.world.placement, running)
         if _texts(agent):
-            left = _seconds_left(site.decided_at(), _texts(agent))
+            left = _seconds_left(site.decided_at(agent), _texts(agent))
             pausable = sent.sql.endswith("ONLINE")
-            first = self._started.get((agent.name, sent.numbers["move"])) == sent.at
+            first = self._started.get((agent.book, sent.numbers["move"])) == sent.at
             if first:
                 self._check(WINDOWS, left > 0, f"{sent.sql} began outside its window")
                 self._check(WINDOWS, pausable or left >= 0.5 * seconds,
@@ -265,7 +278,7 @@ class Oracles:
             row["ordinal"]
             for row in (moves[move["ordinal"]] for move in body["moves"] if move.get("group") == own["group"])
             if row["state"] in DROPPED and row["updated_at"] <= began and not jumped
-            and (agent.name, row["id"]) not in self._site.people.dropped  # by a person, perhaps at this very moment
+            and (agent.book, row["id"]) not in self._site.people.dropped  # by a person, perhaps at this very moment
         ]  # fmt: skip
         self._check(GROUPS, not gone, f"{sent.sql} began though moves {gone} of its group had been dropped")
 
@@ -279,22 +292,23 @@ class Oracles:
         body = json.loads(sent.numbers["body"])
         move = next(each for each in body["moves"] if each["ordinal"] == sent.numbers["of_proposal"])
         for row in rows:
-            self._cause[row] = (agent.name, sent.numbers["move"])
+            self._cause[row] = (agent.book, sent.numbers["move"])
             if move["reason"] == MoveReason.PIN:
                 self._pinned.add(row)
             site.server.last_mover.pop(row, None)
         arrival = Arrival(
-            site.clock.monotonic(), agent.name, sent.numbers["proposal"],
-            bool(body["asked_by"]) or (agent.name, sent.numbers["proposal"]) in site.people.asked
+            site.clock.monotonic(), agent.name, agent.book, agent.machine.skew, sent.numbers["proposal"],
+            bool(body["asked_by"]) or (agent.book, sent.numbers["proposal"]) in site.people.asked
             or move["reason"] == MoveReason.PIN,  # a person has set it
             move["reason"], move["to_tier"], move["size_bytes"], sent.at,
         )  # fmt: skip
         self._cap(agent, arrival)
         earlier = self._arrivals.setdefault(rows[0], [])
-        if earlier and arrival.reason not in {UNDO, WAY_BACK} and not arrival.asked and agent.name == earlier[-1].agent:
+        if earlier and arrival.reason not in {UNDO, WAY_BACK} and not arrival.asked and agent.book == earlier[-1].book:
             rested = arrival.at - earlier[-1].at
             hours = site.script.site.cool_down_hours
-            self._check(COOL_DOWN, rested >= hours * 3600 - 1 or _may_follow(earlier[-1], arrival),
+            least = hours * 3600 - 1 - abs(arrival.skew - earlier[-1].skew)  # by the clocks of both
+            self._check(COOL_DOWN, rested >= least or _may_follow(earlier[-1], arrival),
                         f"{sent.sql} {rested:.0f} s after a move ({earlier[-1].reason})")  # fmt: skip
         earlier.append(arrival)
 
@@ -328,15 +342,15 @@ class Oracles:
 
     def _audit(self, agent: AgentProgram) -> None:
         site = self._site
-        with Ledger.open(agent.disk.path, site.clock, actor="auditor", create=False) as ledger:
+        with agent.disk.open_ledger(site.clock, actor="auditor") as ledger:
             report = ledger.audit.verify()
             self._check(AUDIT, report.ok, f"the chain of {agent.name} does not verify: {report.sentence}")
-            lines = agent.disk.path.with_name("ledger.db.anchors").read_text().splitlines()
+            lines = agent.disk.anchors.read_text().splitlines()
             _, faults = ledger.audit.anchor_faults(find_anchors(lines), "anchors")
-            self._check(AUDIT, not faults, f"the anchors of {agent.name} do not fit: {faults}")
+            self._check(AUDIT, self.anchors_fit(agent, faults), f"the anchors of {agent.name} do not fit: {faults}")
             approved = [row for row in ledger.audit.rows(10**5) if row.event == "proposal.approved"]
         for decision in site.people.decisions:
-            if decision.agent == agent.name:
+            if decision.agent == agent.book:
                 named = [row for row in approved if row.subject == f"proposal {decision.proposal}"
                          and row.facts.get("who") and row.facts.get("origin")
                          and row.facts.get("digest") == decision.digest]  # fmt: skip
@@ -390,8 +404,8 @@ class Oracles:
     # -- at the end -----------------------------------------------------------------------------------------------
 
     def _end(self, agent: AgentProgram) -> None:
-        with Ledger.open(agent.disk.path, self._site.clock, actor="auditor", create=False) as ledger:
-            rows = ledger.moves.rows(database="sim")
+        with agent.disk.open_ledger(self._site.clock, actor="auditor") as ledger:
+            rows = ledger.moves.rows(database=self._site.database)
             steps = ledger.moves.steps_of([row.id for row in rows])
         for row in rows:
             self._site.report.moves[row.state] += 1
@@ -413,7 +427,7 @@ class Oracles:
         foreign = row.fingerprint != self._site.server.fingerprint
         self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign or self._waits_for_room(row),
                     f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
-        caused = [unit for unit in units if unit is not None and self._cause.get(unit) == (agent.name, row.id)]
+        caused = [unit for unit in units if unit is not None and self._cause.get(unit) == (agent.book, row.id)]
         for unit in caused:
             if self._site.server.last_mover.get(unit) != "others":
                 there = placement.spaces[int(placement.units.space[unit])].name
@@ -446,12 +460,12 @@ class Oracles:
         touched = any(unit is None or site.server.changed.get(unit) for unit in units.values())
         numbers = {row.id for row in group}
         ours = [(row, unit) for row in group for key in row.move.route.bundle.unit_keys
-                if (unit := units[key]) is not None and self._cause.get(unit) == (agent.name, row.id)]  # fmt: skip
+                if (unit := units[key]) is not None and self._cause.get(unit) == (agent.book, row.id)]  # fmt: skip
         if touched or not ours or self._pinned & set(units.values()):
             return
         if len(ours) < sum(len(row.move.route.bundle.unit_keys) for row in group if row.state in IN_PLACE):
             return  # a later group has moved some of it again, and answers for what that leaves
-        if any(move in numbers for name, move in site.people.dropped | site.people.undone if name == agent.name):
+        if any(move in numbers for name, move in site.people.dropped | site.people.undone if name == agent.book):
             return  # what a person takes out of a group, knowing what it leaves, is his decision
         if any(_cancelled_by_hand(agent, row) for row in group):
             return  # a person has refused the way back
@@ -491,17 +505,8 @@ def _may_follow(before: Arrival, now: Arrival) -> bool:
     return came_up and now.reason in {MoveReason.MAKE_ROOM, MoveReason.GROWTH}
 
 
-def _open(agent: AgentProgram) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"file:{agent.disk.path}?mode=ro", uri=True)
-    connection.row_factory = sqlite3.Row
-    return connection
-
-
-def _row(agent: AgentProgram, sql: str) -> dict[str, Any] | None:
-    """What the ledger's file says of a statement that was just sent; None: no intent lies there."""
-    with closing(_open(agent)) as ledger:
-        found = ledger.execute(QUERY, (sql,)).fetchone()
-        return None if found is None else dict(found)
+def _open(agent: AgentProgram) -> Rows:
+    return agent.disk.open_rows()
 
 
 def _move_row(agent: AgentProgram, number: int) -> dict[str, Any] | None:
@@ -511,7 +516,7 @@ def _move_row(agent: AgentProgram, number: int) -> dict[str, Any] | None:
 
 
 def _of(decisions: Iterable[Decision], agent: AgentProgram, proposal: int, digest: str) -> Decision | None:
-    wanted = (agent.name, proposal, digest)
+    wanted = (agent.book, proposal, digest)
     return next((each for each in decisions if (each.agent, each.proposal, each.digest) == wanted), None)
 
 

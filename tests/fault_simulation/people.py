@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from agent.keys import Signable, Signature, SignatureInvalid, Signers
 from agent.ledger import Ledger, LedgerError, MoveRow, RequestKind, RuleState
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.fault_simulation.agent_program import AgentProgram
     from tests.fault_simulation.site import FaultySite
 
+_P = ParamSpec("_P")
 REASON_SECONDS = 3600.0  # within which a person approves what he has looked at
 
 
@@ -33,7 +34,7 @@ REASON_SECONDS = 3600.0  # within which a person approves what he has looked at
 class Decision:
     """An approval that a person gave and that was taken."""
 
-    agent: str
+    agent: str  # its book
     proposal: int
     digest: str
     who: str
@@ -45,7 +46,7 @@ class Decision:
 class RuleEvent:
     """A standing rule that people have opened, or closed (``limits`` is None)."""
 
-    agent: str
+    agent: str  # its book
     rule: int
     row: int  # the audit row of it, the last one then: what came later has a higher number
     limits: StandingRule | None = None
@@ -68,6 +69,18 @@ def verify(_: Signers, document: Signable, armored: str) -> Signature:
     return Signature(who, f"SHA256:{who}", armored)
 
 
+def command(act: Callable[Concatenate[Person, _P], None]) -> Callable[Concatenate[Person, _P], None]:
+    """What a person does: a refusal ends it."""
+
+    def obeyed(self: Person, /, *given: _P.args, **named: _P.kwargs) -> None:
+        try:
+            act(self, *given, **named)
+        except HotplaceError as error:
+            self.site.tell(f"a person was told: {error}")
+
+    return obeyed
+
+
 @dataclass(slots=True)
 class Person:
     """Ann, Bob and Eve at their terminals; what they do fails where the ledger says no, and they go on."""
@@ -81,23 +94,23 @@ class Person:
 
     @contextmanager
     def _at_ledger(self, agent: AgentProgram) -> Iterator[Ledger]:
-        """What a command opens; a refusal ends the command."""
+        """What a command opens."""
         try:
             with self.site.ledger(agent) as ledger:
                 yield ledger
-        except HotplaceError as error:
-            self.site.tell(f"a person was told: {error}")
-        agent.disk.keep()
+        finally:
+            agent.disk.keep()
 
     def _agent(self, pick: float) -> AgentProgram:
         agents = [agent for agent in self.site.agents.values() if agent.lives]
         return agents[int(pick * len(agents))] if agents else self.site.main
 
+    @command
     def approve(self, first: float, second: float) -> None:
         """Look at what waits, think, and approve what was seen, if it is still there."""
         agent = self._agent(second)
         with self._at_ledger(agent) as ledger:
-            waiting = ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})
+            waiting = ledger.proposals.rows(database=self.site.database, states={ProposalState.PROPOSED})
             if not waiting:
                 return
             seen = waiting[0]
@@ -106,41 +119,45 @@ class Person:
                 lambda: self._approve(agent, seen.id, seen.digest, seen.proposal.expires_at),
             )
 
+    @command
     def _approve(self, agent: AgentProgram, number: int, digest: str, expires_at: datetime) -> None:
         with self._at_ledger(agent) as ledger:
             signed = ledger.rules.approval.signers is not None
             signature = sign(ledger.proposals.document(number)[0]) if signed else ""
             ledger.proposals.approve(number, who="ann", origin="terminal 1", digest=digest, signature=signature)
             now = self.site.clock.now()
-            self.decisions.append(Decision(agent.name, number, digest, "ann", now, expires_at))
+            self.decisions.append(Decision(agent.book, number, digest, "ann", now, expires_at))
             self.site.tell(f"ann approved proposal {number} of {agent.name}")
 
+    @command
     def reject(self, first: float, second: float) -> None:
         """What waits."""
         del first
         agent = self._agent(second)
         with self._at_ledger(agent) as ledger:
-            for row in ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED})[:1]:
+            for row in ledger.proposals.rows(database=self.site.database, states={ProposalState.PROPOSED})[:1]:
                 ledger.proposals.reject(row.id, who="bob", origin="terminal 2", reason="not now")
 
+    @command
     def strike(self, first: float, second: float) -> None:
         """One move that has not begun."""
         agent = self._agent(second)
         with self._at_ledger(agent) as ledger:
-            if row := _one(ledger, {MoveState.PROPOSED, MoveState.APPROVED}, first):
+            if row := self._one(ledger, {MoveState.PROPOSED, MoveState.APPROVED}, first):
                 gone = ledger.proposals.strike(
                     row.proposal_id, row.move.ordinal, who="bob", origin="terminal 2", reason="keep it"
                 )
-                self.dropped |= {(agent.name, each.id) for each in gone}
+                self.dropped |= {(agent.book, each.id) for each in gone}
 
+    @command
     def _request(self, kind: RequestKind, first: float, second: float) -> None:
         agent = self._agent(second)
         with self._at_ledger(agent) as ledger:
-            row = _one(ledger, UNFINISHED, first) or _one(ledger, ACTIONABLE, first)
+            row = self._one(ledger, UNFINISHED, first) or self._one(ledger, ACTIONABLE, first)
             if row is not None:
                 ledger.requests.submit(row.id, kind, who="eve", origin="terminal 3", reason="an incident")
                 if kind is RequestKind.CANCEL and row.state is MoveState.APPROVED:
-                    self.dropped.add((agent.name, row.id))
+                    self.dropped.add((agent.book, row.id))
 
     def pause(self, first: float, second: float) -> None:
         """Hold a move."""
@@ -154,27 +171,29 @@ class Person:
         """Give it up."""
         self._request(RequestKind.CANCEL, first, second)
 
+    @command
     def undo(self, first: float, second: float) -> None:
         """Take a move back, and approve that."""
         agent = self._agent(second)
         with self._at_ledger(agent) as ledger:
-            row = _one(ledger, UNDOABLE, first)
+            row = self._one(ledger, UNDOABLE, first)
             if row is None or agent.watch is None:
                 return
             connector = SimulatedConnector(self.site.world, clock=self.site.clock)
             number = propose_undo([row], agent.watch.database, connector, ledger, self.site.clock.now(), asked_by="bob")
-            self.asked.add((agent.name, number))
-            self.undone.add((agent.name, row.id))
+            self.asked.add((agent.book, number))
+            self.undone.add((agent.book, row.id))
             stored = ledger.proposals.row(number)
             self._approve(agent, number, stored.digest, stored.proposal.expires_at)
 
+    @command
     def pin(self, first: float, second: float) -> None:
         """Keep something off the fast tier for some hours."""
         agent = self._agent(second)
         with self._at_ledger(agent) as ledger:
             units = self.site.world.placement.units
             key = units.keys[int(first * len(units))]
-            ledger.pins.pin("sim", key, Pin.NEVER, who="ann", reason="audit", until=None)
+            ledger.pins.pin(self.site.database, key, Pin.NEVER, who="ann", reason="audit", until=None)
 
     def ask(self, first: float, second: float) -> None:
         """`hotplace run --once`: nobody waits for the next turn."""
@@ -225,6 +244,7 @@ class Person:
 
         self.site.clock.call_later(600.0 + 7200.0 * max(first, second), leave)
 
+    @command
     def open_rule(self, first: float, second: float) -> None:
         """Propose a standing rule where there is none, and sign the one that there is."""
         del first, second
@@ -234,7 +254,7 @@ class Person:
                 return
             if not ledger.rules.rows():
                 rule = StandingRule(
-                    database="sim", fingerprint=self.site.server.fingerprint, mode="hsm", units=("*",),
+                    database=self.site.database, fingerprint=self.site.server.fingerprint, mode="hsm", units=("*",),
                     most_bytes=limits.most_bytes, locks=LockClass(limits.locks), most_stall_seconds=3600.0,
                     least_gain_per_hour=limits.least_gain_per_hour, most_a_day=limits.most_a_day,
                     expires_at=self.site.clock.now() + timedelta(hours=limits.hours),
@@ -245,8 +265,9 @@ class Person:
                 document = ledger.rules.document(row.number)
                 ledger.rules.open(row.number, origin="terminal 1", signature=sign(document))
                 last = ledger.audit.rows(1, event="rule.opened")[0].id
-                self.rules.append(RuleEvent(agent.name, row.number, last, row.rule))
+                self.rules.append(RuleEvent(agent.book, row.number, last, row.rule))
 
+    @command
     def close_rule(self, first: float, second: float) -> None:
         """Nothing of its own accord any more."""
         del first, second
@@ -255,17 +276,18 @@ class Person:
             for row in ledger.rules.rows():
                 ledger.rules.close(row.number, who="eve", origin="terminal 3", reason="an incident")
                 last = ledger.audit.rows(1, event="rule.closed")[0].id
-                self.rules.append(RuleEvent(agent.name, row.number, last))
+                self.rules.append(RuleEvent(agent.book, row.number, last))
 
     # -- at the end ------------------------------------------------------------------------------------------------
 
+    @command
     def answer_everything(self, agent: AgentProgram) -> None:
         """What is held goes on, what waits for a decision is refused."""
         with self._at_ledger(agent) as ledger:
-            for number, request in ledger.requests.in_force("sim").items():
+            for number, request in ledger.requests.in_force(self.site.database).items():
                 if request.kind is RequestKind.PAUSE and ledger.moves.row(number).state in ACTIONABLE:
                     ledger.requests.submit(number, RequestKind.RESUME, who="eve", origin="terminal 3", reason="over")
-            for row in ledger.proposals.rows(database="sim", states={ProposalState.PROPOSED}):
+            for row in ledger.proposals.rows(database=self.site.database, states={ProposalState.PROPOSED}):
                 ledger.proposals.reject(row.id, who="bob", origin="terminal 2", reason="no more today")
 
     def open_moves(self, agent: AgentProgram, *, halfway_too: bool = False) -> int:
@@ -273,15 +295,14 @@ class Person:
         open_states = ACTIONABLE | {MoveState.PLACED, MoveState.UNDO_PROPOSED}
         try:
             with self.site.ledger(agent) as ledger:
-                groups = halfway(ledger, "sim") if halfway_too else []
-                return len(ledger.moves.rows(database="sim", states=open_states)) + len(groups)
+                groups = halfway(ledger, self.site.database) if halfway_too else []
+                return len(ledger.moves.rows(database=self.site.database, states=open_states)) + len(groups)
         except LedgerError:
             return 1
 
-
-def _one(ledger: Ledger, states: frozenset[MoveState] | set[MoveState], pick: float) -> MoveRow | None:
-    rows = ledger.moves.rows(database="sim", states=states)
-    return rows[int(pick * len(rows))] if rows else None
+    def _one(self, ledger: Ledger, states: frozenset[MoveState] | set[MoveState], pick: float) -> MoveRow | None:
+        rows = ledger.moves.rows(database=self.site.database, states=states)
+        return rows[int(pick * len(rows))] if rows else None
 
 
 PEOPLE_DO: dict[Kind, Callable[[Person, float, float], None]] = {

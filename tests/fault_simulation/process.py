@@ -5,7 +5,8 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from connectors.base import HotplaceError
 from tests.virtual_clock import VirtualClock
@@ -15,11 +16,24 @@ class Killed(BaseException):
     """The process is gone: nothing after this line runs that anybody could see, no handler either."""
 
 
+@dataclass(slots=True)
+class Machine:
+    """Of a program, with its network. Until when, on the monotonic clock, something is not as it should be."""
+
+    skew: float = 0.0  # seconds that its clock is ahead
+    frozen_until: float = 0.0  # nothing of the program runs
+    no_ledger_until: float = 0.0  # the ledger's server cannot be reached from it
+    no_database_until: float = 0.0  # the database cannot
+
+
 class Process:
     """One life of a program. Its calls go through ``check``, which lets nothing through once it is dead."""
 
-    def __init__(self, name: str, clock: VirtualClock, fault: Callable[[str, BaseException], None]) -> None:
+    def __init__(
+        self, name: str, clock: VirtualClock, fault: Callable[[str, BaseException], None], machine: Machine
+    ) -> None:
         self.name = name
+        self.machine = machine
         self.alive = True
         self.depth = 0  # calls of it on the stack: it is called again from within its own sleep
         self.clock = ProcessClock(self, clock)
@@ -30,9 +44,14 @@ class Process:
         if not self.alive:
             raise Killed
 
+    @property
+    def is_frozen(self) -> bool:
+        """Whether nothing of it runs just now."""
+        return self.clock.monotonic() < self.machine.frozen_until
+
     def run(self, work: Callable[[], object]) -> None:
         """Let it do something. An error that no program may end with is a fault of the agent."""
-        if not self.alive:
+        if not self.alive or self.is_frozen:
             return
         self.depth += 1
         try:
@@ -58,7 +77,7 @@ class ProcessClock:
 
     def now(self) -> datetime:
         """Wall-clock time, aware, UTC."""
-        return self._clock.now()
+        return self._clock.now() + timedelta(seconds=self.process.machine.skew)
 
     def monotonic(self) -> float:
         """Seconds that never jump."""
@@ -68,7 +87,13 @@ class ProcessClock:
         """Let time pass; others act meanwhile, and may end this process."""
         self.process.check()
         self._clock.sleep(seconds)
+        self.thaw()
         self.process.check()
+
+    def thaw(self) -> None:
+        """Wait until nothing freezes the process."""
+        while (left := self.process.machine.frozen_until - self._clock.monotonic()) > 0:
+            self._clock.sleep(left)
 
     @contextmanager
     def repeat_in_background(self, every_seconds: float, action: Callable[[], None]) -> Iterator[None]:

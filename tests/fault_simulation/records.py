@@ -28,13 +28,18 @@ class Record:
     repeat: str = ""  # where a promise was broken: the command, with no more events than it takes
 
 
-def record_seed(seed: int) -> Record:
+def record_seed(seed: int, *, fleet: bool = False) -> Record:
     """Run it; where it breaks a promise, find what it takes."""
-    report = run_seed(seed)
+    report = run_seed(seed, fleet=fleet)
     if not report.violations:
         return _record(report)
     numbers, smallest = shrunk(report)
-    return _record(report, smallest, repeat_command(seed, numbers))
+    return _record(report, smallest, repeat_command(seed, numbers, fleet=fleet))
+
+
+def record_fleet(seed: int) -> Record:
+    """The same of a seed of a fleet."""
+    return record_seed(seed, fleet=True)
 
 
 def _record(report: Report, smallest: Report | None = None, repeat: str = "") -> Record:

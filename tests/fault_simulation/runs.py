@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.fault_simulation.fleet.script import draw_fleet
 from tests.fault_simulation.oracles import Oracles
 from tests.fault_simulation.script import Script, draw
 from tests.fault_simulation.shrinking import shrink
@@ -22,7 +23,7 @@ def run(script: Script) -> Report:
     started = time.process_time()
     gc.disable()  # what a run leaves behind goes at its end, all at once
     try:
-        report = run_script(script, folder, Oracles)
+        report = _run(script, folder)
     finally:
         gc.enable()
         shutil.rmtree(folder, ignore_errors=True)
@@ -30,9 +31,19 @@ def run(script: Script) -> Report:
     return report
 
 
-def run_seed(seed: int) -> Report:
+def _run(script: Script, folder: Path) -> Report:
+    if script.fleet is None:
+        return run_script(script, folder, Oracles)
+    # Only here: a site alone needs no server.
+    from tests.fault_simulation.fleet.oracles import FleetOracles
+    from tests.fault_simulation.fleet.site import run_fleet_script
+
+    return run_fleet_script(script, folder, FleetOracles)
+
+
+def run_seed(seed: int, *, fleet: bool = False) -> Report:
     """The run of a seed."""
-    return run(draw(seed))
+    return run(draw_fleet(seed) if fleet else draw(seed))
 
 
 def shrunk(report: Report) -> tuple[list[int], Report]:
@@ -50,7 +61,8 @@ def shrunk(report: Report) -> tuple[list[int], Report]:
     return shrink(list(range(len(script.events))), fails), last
 
 
-def repeat_command(seed: int, numbers: list[int] | None = None) -> str:
+def repeat_command(seed: int, numbers: list[int] | None = None, *, fleet: bool = False) -> str:
     """What repeats a run."""
+    of = "--fleet " if fleet else ""
     keep = "" if numbers is None else f" --keep {','.join(map(str, numbers)) or 'none'}"
-    return f'make fault-simulation ARGS="--seed {seed}{keep}"'
+    return f'make fault-simulation ARGS="{of}--seed {seed}{keep}"'

@@ -72,6 +72,18 @@ class Kind(StrEnum):
     RIVAL = "rival agent"
     OPEN_RULE = "standing rule signed"
     CLOSE_RULE = "standing rule closed"
+    # where several agents share a ledger on a server: tests.fault_simulation.fleet
+    FROZEN = "agent frozen"
+    NO_LEDGER = "cut off from the ledger"
+    NO_DATABASE = "cut off from the database"
+    LEDGER_RESTART = "ledger restarted"
+    LEDGER_FAILOVER = "ledger failed over"
+    LEDGER_CONNECTIONS = "ledger out of connections"
+    LEDGER_DISK = "disk of the ledger full"
+    LEDGER_ANSWER = "answer of the ledger lost"
+    LEDGER_CLOCK = "clock of the ledger set"
+    APPROVE_LIST = "approve a list"
+    STOP_LIST = "stop a list"
 
 
 LEDGER = (Trigger.LEDGER_BEGIN, Trigger.LEDGER_COMMIT)
@@ -146,6 +158,7 @@ class Event:
     trigger: Trigger
     passes: int  # calls of the trigger that are let pass
     pick: tuple[float, float]
+    site: int = 0  # of a fleet
 
     def __str__(self) -> str:
         where = "" if self.trigger is Trigger.TIME else f" at {self.trigger} {self.passes + 1}"
@@ -181,12 +194,23 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSite:
+    """Several databases with one ledger, and for each of them an agent and a standby."""
+
+    sites: tuple[Site, ...]
+    skews: tuple[tuple[float, float], ...]  # of each database: seconds that the clocks of its two agents are ahead
+    ledger_skew: float  # of the ledger's server
+    lease_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """Everything that is drawn."""
 
     seed: int
     site: Site
     events: tuple[Event, ...]
+    fleet: FleetSite | None = None
 
     def keep(self, numbers: Collection[int]) -> Script:
         """With those events only."""
@@ -196,8 +220,8 @@ class Script:
 def draw(seed: int) -> Script:
     """The script of a seed."""
     random = Random(seed)  # a simulation, no secret
-    site = _site(random)
-    events = [*_approvals(random, site), *(_event(random, site) for _ in range(random.randint(3, 16)))]
+    site = draw_site(random)
+    events = [*draw_approvals(random, site), *(_event(random, site) for _ in range(random.randint(3, 16)))]
     # By numbers of its own: every other thing that a seed draws stays what it was before there were rules.
     own = Random(f"standing rule of {seed}")  # a simulation, no secret
     if own.random() < AUTO_SHARE:
@@ -206,7 +230,8 @@ def draw(seed: int) -> Script:
     return Script(seed=seed, site=site, events=tuple(sorted(events, key=lambda event: event.at)))
 
 
-def _site(random: Random) -> Site:
+def draw_site(random: Random) -> Site:
+    """How a site is set up."""
     return Site(
         world_seed=random.randrange(10**6),
         hours=random.choice((2.0, 3.0, 3.0, 4.0)),
@@ -221,7 +246,7 @@ def _site(random: Random) -> Site:
     )
 
 
-def _approvals(random: Random, site: Site) -> list[Event]:
+def draw_approvals(random: Random, site: Site) -> list[Event]:
     """People look now and then at what waits and approve it; most of what follows needs something to go wrong in."""
     due, found = 0.7 * HOUR, []
     while due < site.hours * HOUR:

@@ -30,6 +30,8 @@ from tests.fault_simulation.process import Killed, Process, ProcessClock
 from tests.fault_simulation.script import Trigger
 from tests.virtual_clock import VirtualClock
 
+NOTICES_A_DEAD_CLIENT = 120.0  # seconds until a server ends the session of a client that no packet comes from
+
 
 @dataclass(slots=True)
 class Sent:
@@ -58,6 +60,7 @@ class Server:
     def __init__(self, world: World, clock: VirtualClock) -> None:
         self.world = world
         self.clock = clock
+        self.connector = FaultyConnector
         self.starts = 0  # a session of an earlier start is broken
         self.up = True
         self.fingerprint = world.fingerprint
@@ -108,7 +111,12 @@ class Server:
         """
         process.check()
         fate = self.strike(trigger, process)
+        process.clock.thaw()
         process.check()
+        if process.clock.monotonic() < process.machine.no_database_until:
+            arrived = trigger in {Trigger.COPYING, Trigger.STATEMENT_DONE}
+            error = OutcomeUnknown if arrived else CannotConnect
+            raise error("the network is down", advice="Ask again.")
         if fate is not None:
             process.clock.sleep(fate.silent_seconds)
             raise fate.error()
@@ -192,6 +200,20 @@ class FaultyConnector(SimulatedConnector):
         return self._server.lease
 
 
+class ConnectorOfFleet(FaultyConnector):
+    """One that can end what an agent before it could still send, as PostgreSQL's does."""
+
+    def end_holder(self, holder: str) -> None:
+        """End the session that holds the lease under that name, and idle sessions that move."""
+        self._asked(lambda: None)
+        server = self._server
+        if server.lease is not None and holder not in server.lease.holder:
+            return
+        server.lease = None
+        for session in list(server.sessions):
+            session.end_if_idle()
+
+
 class FaultyLease:
     """Ends with its session, as an advisory lock does."""
 
@@ -203,13 +225,23 @@ class FaultyLease:
 
     def is_held(self) -> bool:
         """Whether the session that holds it is still there."""
-        held = self._server.lease is self and self._starts == self._server.starts
+        held = self._server.lease is self and self._starts == self._server.starts and self._is_reached
         if held:
             self._server.lease_seen.add(id(self.process))
         return held
 
     def release(self) -> None:
-        """Give it up; harmless when it is lost already."""
+        """Give it up; harmless when it is lost already. Over a dead network the server finds out in its own time."""
+        if not self._is_reached:
+            self._server.clock.call_later(NOTICES_A_DEAD_CLIENT, self._end)
+            return
+        self._end()
+
+    @property
+    def _is_reached(self) -> bool:
+        return self._server.clock.monotonic() >= self.process.machine.no_database_until
+
+    def _end(self) -> None:
         if self._server.lease is self:
             self._server.lease = None
 
@@ -223,6 +255,8 @@ class FaultySession(Session):
         self.process = process
         self._starts = server.starts
         self._sent: Sent | None = None
+        self._at_work = False
+        self._ended = False  # by whoever has taken the lease over
         server.sessions.add(self)
 
     def run(self, sql: str, timeout_seconds: float = 0.0) -> None:
@@ -233,18 +267,21 @@ class FaultySession(Session):
             return
         server = self._server
         server.call(Trigger.STATEMENT_BEGIN, self.process)
-        if self._starts != server.starts or not server.up:
+        if self._starts != server.starts or not server.up or self._ended:
             raise CannotConnect("the session has ended", advice="Open another one.")
         if server.revoked:
             raise PrivilegeMissing(f"this login may not move {statement.key}", advice="Grant it.")
         self._sent = Sent(self._clock.now(), self.process, sql, statement)
         server.on_statement(self._sent)
+        self._at_work = True
         try:
             super().run(sql, timeout_seconds)
         except ObjectGone as gone:
             if self._starts != server.starts:
                 raise OutcomeUnknown("the server went away", advice="Ask inspect().") from gone
             raise
+        finally:
+            self._at_work = False
         self._sent.done = True
         if isinstance(statement, Control):
             server.on_done(self._sent, [])
@@ -310,6 +347,12 @@ class FaultySession(Session):
             other.run(step.pause_sql)
         return True
 
+    def end_if_idle(self) -> None:
+        """As a server does on the word of an administrator; a statement that runs goes on."""
+        if not self._at_work:
+            self._ended = True
+            self._server.sessions.discard(self)
+
     def close(self) -> None:
         """End the session."""
         self._server.sessions.discard(self)
@@ -328,4 +371,4 @@ def error_of(kind: str) -> Callable[[], HotplaceError]:
 def connect_to(server: Server, clock: Clock) -> FaultyConnector:
     """What the registry's ``connect`` gives on this site."""
     assert isinstance(clock, ProcessClock)
-    return FaultyConnector(server, clock)
+    return server.connector(server, clock)

@@ -6,12 +6,13 @@ import logging
 import shutil
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from agent.keys import Signers
@@ -72,11 +73,16 @@ class Report:
 class FaultySite:
     """Everything of one run. Use ``run_script``."""
 
-    def __init__(self, script: Script, folder: Path) -> None:
+    database = "sim"
+    place_of_ledger = "path: ledger.db"  # in the configuration
+
+    def __init__(
+        self, script: Script, folder: Path, clock: VirtualClock | None = None, report: Report | None = None
+    ) -> None:
         self.script = script
         self.folder = folder
-        self.report = Report(script)
-        self.clock = VirtualClock()
+        self.report = report or Report(script)
+        self.clock = clock or VirtualClock()
         settings = SimulatedSettings(scenario="oltp", seed=script.site.world_seed)
         self.world = World(settings, self.clock, worlds.shop(script.site.world_seed))
         self.server = Server(self.world, self.clock)
@@ -112,14 +118,15 @@ class FaultySite:
     def write_config(self, agent: AgentProgram) -> None:
         """The configuration as people want it now."""
         text = worlds.config(
-            self.script.site, windows=self.windows, window_bytes=self.window_bytes, dry_run=self.dry_run
-        )
+            self.script.site, windows=self.windows, window_bytes=self.window_bytes, dry_run=self.dry_run,
+            database=self.database, ledger=self.place_of_ledger,
+        )  # fmt: skip
         agent.config_path.write_text(text + ("    polciy: {}\n" if self.mistaken else ""), encoding="utf-8")
 
-    def decided_at(self) -> datetime:
+    def decided_at(self, agent: AgentProgram) -> datetime:
         """The wall clock as an agent saw it that decided a second ago: it may have jumped just since."""
         lately = sum(seconds for at, seconds in self.jumps if at >= self.clock.monotonic() - 1.0)
-        return self.clock.now() - timedelta(seconds=lately)
+        return self.clock.now() + timedelta(seconds=agent.machine.skew - lately)
 
     def violated(self, oracle: str, sentence: str) -> None:
         """Note that an oracle was not obeyed."""
@@ -170,6 +177,9 @@ class FaultySite:
             return None
         self.report.struck[event.kind] += 1
         self.tell(str(event))
+        return self._let(event, process)
+
+    def _let(self, event: Event, process: Process | None) -> Fate | None:
         kind, (first, second) = event.kind, event.pick
         self.server.goes_on = second < 0.5
         agent = self._agent_of(process)
@@ -205,38 +215,51 @@ class FaultySite:
         for agent in self.agents.values():
             agent.turn()
 
-    def live(self) -> None:
-        """All hours of the script, then as many without faults as it takes to end everything that was begun."""
+    def begin(self) -> None:
+        """The first turn, and every event at its time."""
         self.clock.call_later(TURN_SECONDS, self._turns)
         self.main.start()
         for event in self.script.events:
             self.clock.call_later(event.at, partial(self._arm, event))
+
+    def live(self) -> None:
+        """All hours of the script, then as many without faults as it takes to end everything that was begun."""
+        self.begin()
         for _ in range(int(self.script.site.hours)):
             self.clock.sleep(HOUR)
-            self._look()
+            self.look()
         self._end_well()
         self.report.hours = self.clock.monotonic() / HOUR
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Let those who watch look."""
         for watcher in self.watchers:
             watcher()
 
     def _end_well(self) -> None:
         """Nothing fails any more; people answer what is open, and each agent finishes what it has begun."""
+        self.calm_down()
+        used = [name for name in (SECOND, MAIN) if self.agents[name].lives]
+        for name in used:
+            self._finish(name)
+
+    def calm_down(self) -> None:
+        """Nothing fails any more."""
         self.calm, self.armed, self.server.up, self.server.revoked = True, [], True, False
         self.windows, self.window_bytes, self.dry_run, self.mistaken = (), None, False, False
         for agent in self.agents.values():
             agent.disk.failing = None
             self.write_config(agent)
         self.people.close_rule(0.0, 0.0)
-        used = [name for name in (SECOND, MAIN) if self.agents[name].lives]
-        for name in used:
-            self._finish(name)
 
-    def _finish(self, name: str) -> None:
+    def leave(self, name: str) -> None:
+        """All agents end; that one is started again."""
         for each, agent in self.agents.items():
             agent.wanted = each == name
             agent.ask(_Asked.STOP)
+
+    def _finish(self, name: str) -> None:
+        self.leave(name)
         agent = self.agents[name]
         self.clock.sleep(2 * RESTART)
         agent.start()
@@ -244,22 +267,31 @@ class FaultySite:
         while (gone := self.clock.monotonic() - started) < LAST_HOURS * HOUR:
             self.people.answer_everything(agent)
             self.clock.sleep(10 * MINUTE)
-            looked = gone > 2 * self.script.site.sample_seconds  # by then groups that ended halfway were looked for
-            if agent.process is not None and not self.people.open_moves(agent, halfway_too=not looked):
+            if self.is_done(agent, gone):
                 break
         self.clock.sleep(2 * MINUTE)
+
+    def is_done(self, agent: AgentProgram, seconds: float) -> bool:
+        """Whether everything has come to an end, so many seconds after nothing failed any more."""
+        looked = seconds > 2 * self.script.site.sample_seconds  # by then groups that ended halfway were looked for
+        return agent.process is not None and not self.people.open_moves(agent, halfway_too=not looked)
 
     def ledger(self, agent: AgentProgram) -> Ledger:
         """The ledger of an agent as another program opens it."""
         rule = PLAIN if self.script.site.auto is None else ApprovalRule(Signers(Path("signers")), automatic=True)
-        return Ledger.open(agent.disk.path, self.clock, actor="a person", create=False, busy_seconds=0.2, rule=rule)
+        return agent.disk.open_ledger(self.clock, actor="a person", rule=rule)
 
 
 @contextmanager
-def virtual_time(site: FaultySite) -> Iterator[None]:
-    """Let the real daemon run on the site: its scheduler, its connections, and no call that only costs time."""
+def virtual_time(server_of: Callable[[Process], Server], more: Mapping[str, Any]) -> Iterator[None]:
+    """Let real daemons run on sites: their schedulers, their connections, and no call that only costs time.
+
+    Args:
+        server_of: the server that a process connects to.
+        more: that is to be replaced, by its name.
+    """
     replaced = {
-        "connectors.simulated.connector.connect": lambda _, clock: connect_to(site.server, clock),
+        "connectors.simulated.connector.connect": lambda _, clock: connect_to(server_of(clock.process), clock),
         "agent.service.timetable.BackgroundScheduler": VirtualScheduler,
         "agent.service.daemon.load": worlds.load_once,
         "tests.fault_simulation.agent_program.load": worlds.load_once,
@@ -274,6 +306,7 @@ def virtual_time(site: FaultySite) -> Iterator[None]:
         # The same answers sooner: many short lives over few ledgers, no memory to save.
         "policies.solver.placement.prices": kept(prices),
         "agent.ledger.file.database.CACHED_STATEMENTS": 100,
+        **more,
     }
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
@@ -290,10 +323,10 @@ def run_script(script: Script, folder: Path, prepare: Callable[[FaultySite], obj
     """One run. ``prepare`` lets the oracles watch it."""
     site = FaultySite(script, folder)
     prepare(site)
-    with virtual_time(site):
+    with virtual_time(lambda _: site.server, {}):
         try:
             site.live()
-            site._look()
+            site.look()
         finally:
             for agent in site.agents.values():
                 agent.wanted = False

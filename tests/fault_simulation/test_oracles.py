@@ -11,11 +11,12 @@ import pytest
 
 from tests.bench.fault_simulation import rows
 from tests.fault_simulation import records
+from tests.fault_simulation.fleet.script import FLEET_KINDS
 from tests.fault_simulation.mutants import MUTANTS, Mutant
 from tests.fault_simulation.oracles import ORACLES
 from tests.fault_simulation.records import Record, figures, record_seed
 from tests.fault_simulation.runs import repeat_command, run
-from tests.fault_simulation.script import Kind, Script, Trigger, draw
+from tests.fault_simulation.script import KINDS, Kind, Script, Trigger, draw
 from tests.fault_simulation.shrinking import shrink
 
 
@@ -70,7 +71,8 @@ def test_what_is_no_fault_is_none(seed: int, events: tuple[int, ...]) -> None:
 def test_every_kind_of_fault_is_drawn() -> None:
     """At every call at which one may strike."""
     events = [event for seed in range(400) for event in draw(seed).events]
-    assert {event.kind for event in events} == set(Kind)
+    assert {event.kind for event in events} == KINDS.keys()
+    assert set(Kind) == KINDS.keys() | FLEET_KINDS.keys() | {Kind.APPROVE_LIST}
     assert {event.trigger for event in events} == set(Trigger)
 
 

@@ -52,7 +52,9 @@ def shop(seed: int) -> Scenario:
     )  # fmt: skip
 
 
-def config(site: Site, *, windows: tuple[str, ...], window_bytes: int | None, dry_run: bool) -> str:
+def config(
+    site: Site, *, windows: tuple[str, ...], window_bytes: int | None, dry_run: bool, database: str, ledger: str
+) -> str:
     """The text of the configuration."""
     level = "propose" if site.auto is None else "auto\napproval: signed\nallowed_signers: signers"
     daily = ", ".join(f"'mon-sun {window}'" for window in windows)
@@ -60,10 +62,10 @@ def config(site: Site, *, windows: tuple[str, ...], window_bytes: int | None, dr
     return f"""\
 level: {level}
 dry_run: {str(dry_run).lower()}
-ledger: {{path: ledger.db}}
+ledger: {{{ledger}}}
 metrics: {{enabled: false}}
 databases:
-  - name: sim
+  - name: {database}
     engine: simulated
     connection: {{scenario: oltp}}
     sample_every: {site.sample_seconds:.0f}s
@@ -93,7 +95,10 @@ def _load_text(text: str) -> Config:
 def load_once(path: Path) -> Config:
     """What ``agent.config.load`` gives; texts are read once, since sites have few."""
     config = _load_text(path.read_text(encoding="utf-8"))
-    ledger = config.ledger.model_copy(update={"path": path.with_name("ledger.db")})
+    local = {"path": path.with_name("ledger.db")}
+    if config.ledger.postgresql is not None:
+        local = {"anchors": path.with_name("ledger.db.anchors")}
+    ledger = config.ledger.model_copy(update=local)
     return config.model_copy(update={"ledger": ledger})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from tests.labs.tds.backend import ServerError
 
@@ -33,15 +32,14 @@ class Piece:
         return self.kind in ("word", "sign") and self.text.upper() in words
 
 
-@lru_cache(maxsize=512)  # clients send the same statements again and again
-def pieces_of(sql: str) -> tuple[Piece, ...]:
+def pieces_of(sql: str) -> list[Piece]:
     """Every token but blanks and comments."""
     found = []
     for match in _PIECES.finditer(sql):
         kind = str(match.lastgroup)
         if kind != "blank":
             found.append(Piece(kind, _unquoted(kind, match[0]), match.start(), match.end()))
-    return tuple(found)
+    return found
 
 
 def _unquoted(kind: str, text: str) -> str:
