@@ -30,9 +30,7 @@ _NUMBERS = count(1)
 _AUDIT_ROWS = """
 INSERT INTO hotplace.audit SELECT 1000000 + n, 0, '', '', '', '', '', '' FROM generate_series(1, 2000000) AS n
 """
-_WORK_ROWS = """
-INSERT INTO hotplace.work (database, ended_at, seconds, body) SELECT '', 0, 0, '' FROM generate_series(1, 2000000)
-"""
+_DOCUMENTS = "INSERT INTO hotplace.documents SELECT '', n::text, 0, '' FROM generate_series(1, 2000000) AS n"
 
 
 @pytest.fixture(scope="module")
@@ -137,9 +135,9 @@ def small(fleet: Fleet) -> Iterator[Path]:
 
 @contextmanager
 def no_room(fleet: Fleet, folder: Path) -> Iterator[None]:
-    """Inside, no row fits any more where decisions and samples go: pages that had room are filled and left dead."""
+    """Inside, no row fits any more where decisions and documents go: pages that had room are filled and left dead."""
     with fill_disk(folder):
-        for rows in (_AUDIT_ROWS, _WORK_ROWS):
+        for rows in (_AUDIT_ROWS, _DOCUMENTS):
             with pytest.raises(psycopg.errors.DiskFull):
                 fleet.in_ledger(rows)
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -11,6 +11,7 @@ import pytest
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import AWAY, Ledger, LedgerBusy
+from agent.ledger.state_names import STATUS
 from agent.model.states import MoveState
 from tests.labs.postgresql import wait_until
 from tests.ledger.clock import StillClock
@@ -19,7 +20,7 @@ from tests.ledger.servers import AGENT, LedgerServers
 from tests.ledger.test_samples import append, sent
 
 pytestmark = ON_SERVER
-WAITS = 1.0  # seconds, for a lock
+WAITS = 0.5  # seconds, for a lock
 ROWS_OF_YEARS = 5000  # of the audit chain
 _YEARS = """
 SET session_replication_role = replica; SET search_path = {schema};
@@ -112,3 +113,30 @@ def test_a_lock_that_is_held(agent: Ledger, server: LedgerServer, servers: Ledge
         assert agent.moves.steps(move) == [], "readers wait for nothing"
     agent.moves.step_intent(move, 1, sql)
     assert len(agent.moves.steps(move)) == 1
+
+
+def test_a_table_that_is_rewritten(agent: Ledger, server: LedgerServer, servers: LedgerServers) -> None:
+    """VACUUM FULL of hours: samples are kept here and reach the server later, the lease is neither lost nor used."""
+    move, sql = running(agent)
+    append(agent, 1)
+    with servers.session(server.dbname) as dba, dba.transaction():
+        for table in ("work", "leases"):  # the lock that VACUUM FULL, CLUSTER and many ALTER TABLE hold to their end
+            dba.execute(f"LOCK TABLE {server.schema_name}.{table} IN ACCESS EXCLUSIVE MODE".encode())
+        refused: tuple[Callable[[], object], ...] = (
+            lambda: agent.leases.renew("shop"),
+            lambda: agent.moves.step_intent(move, 1, sql),
+            lambda: agent.state.save_document("shop", STATUS, {}),
+        )
+        for call in refused:
+            began = time.monotonic()
+            with pytest.raises(LedgerBusy, match="was locked by another session for too long"):
+                call()
+            assert WAITS <= time.monotonic() - began < 10 * WAITS
+        append(agent, 2)
+        assert agent.samples.waiting("shop", is_away=True) == 2
+        assert agent.moves.steps(move) == [], "nothing was written, so nothing is sent"
+    agent.leases.renew("shop")
+    append(agent, 3)
+    assert agent.samples.waiting("shop", is_away=False) == 0
+    agent.moves.step_intent(move, 1, sql)
+    assert (len(agent.moves.steps(move)), agent.leases.token("shop")) == (1, 1)
