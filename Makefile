@@ -70,10 +70,11 @@ mutants: components ## small mistakes in the agent's source, each against the te
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
 # What makes sure takes hours: a thousand seeds that no other run has, every mistake, real faults, thousands of connections.
-soak: components ## the long proofs, hours: seeds, mutants, faults in the laboratory, split tables, the fleet's demo, 5,000 slow connections
+soak: components ## the long proofs, hours: seeds, all examples, mutants, faults in the laboratory, split tables, the fleet's demo, 5,000 slow connections
 	@$(BIN)/python -m tests.fault_simulation --first $${SOAK_FIRST:-100000} --seeds $${SOAK_SEEDS:-1000} --jobs 2
 	@HOTPLACE_SLOW_CONNECTIONS=5000 $(BIN)/python -m pytest -q tests/e2e/test_slow_connections.py
 	@HOTPLACE_SPLIT_EXAMPLES=$${SOAK_SEEDS:-1000} $(BIN)/python -m pytest -q tests/labs/test_split_property.py
+	@HOTPLACE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m hypothesis
 	@HOTPLACE_LAB_VERDICTS=1 $(BIN)/python -m pytest -q tests/lab/test_verdicts.py
 	@HOTPLACE_DEMO_FLEET=1 $(BIN)/python -m pytest -q tests/e2e/test_demo_fleet.py
 	@$(BIN)/python -m tests.bench.lab faults

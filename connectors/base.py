@@ -340,9 +340,12 @@ class TakesOut(Protocol):
 class FillsTemplates(Protocol):
     """Optional in a connector: making the next partitions of a table and moving aged ones, by signed templates."""
 
-    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+    def template(
+        self, kind: TemplateKind, table: str, to_space: str, seconds: int
+    ) -> StatementTemplate | ByHand | NoRoute:
         """The template of such statements for a table as it is now, or why there is none. Changes nothing.
 
+        ``ByHand``: no rule can hold the statements, and a person has to run them.
         ``seconds``: from now, how far ahead partitions are made; or how long ago the last row of an aged one came.
         """
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -9,17 +10,31 @@ from contextlib import ExitStack
 import hypothesis
 import pytest
 
+from tests.examples import examples
 from tests.labs.postgresql import Cluster, installations, running_cluster
 
 MAJORS = tuple(installations())
 
-hypothesis.settings.register_profile("hotplace", deadline=None)  # how fast is measured, not asserted
+# How fast is measured, not asserted.
+hypothesis.settings.register_profile("hotplace", deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("hotplace")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts us in the background ignores Ctrl-C for us and for every program that the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+gc.disable()  # while ten thousand tests are collected, nothing is garbage
 NO_SERVER = "no PostgreSQL server here: make setup or apt install postgresql"
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: no search for garbage in the tests looks at it again."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let go of it as programs do."""
+    gc.unfreeze()
 
 
 def _majors() -> list[object]:

@@ -14,6 +14,7 @@ from agent.ledger import Ledger
 from agent.ledger.rows import RuleRow, RuleState
 from agent.ledger.state_names import UNSERVED_RULES
 from connectors.base import Connector, FillsTemplates
+from connectors.containers import ByHand
 from connectors.rolling.filling import seconds_of
 from connectors.route import NoRoute
 from connectors.templates import StatementTemplate
@@ -58,4 +59,6 @@ def _refusal(connector: Connector, template: StatementTemplate) -> str:
     if not isinstance(connector, FillsTemplates):
         return ""
     answer = connector.template(template.kind, template.table, template.space, seconds_of(template))
+    if isinstance(answer, ByHand):
+        return answer.because
     return answer.sentence if isinstance(answer, NoRoute) and answer.code != _NOTHING_LEFT else ""

@@ -119,7 +119,9 @@ class Db2Connector:
         """See ``split``: by hand, since every row is copied."""
         return split.by_hand(self._table_of(bundle), bundle, border, to_space)
 
-    def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+    def template(
+        self, kind: TemplateKind, table: str, to_space: str, seconds: int
+    ) -> StatementTemplate | ByHand | NoRoute:
         """Data partitions of tables with ranges of dates or timestamps."""
         if kind is TemplateKind.AGED_PARTITION:
             return self._aged().template(table, to_space, seconds)

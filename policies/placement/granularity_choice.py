@@ -16,17 +16,17 @@ from itertools import product
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.solver.ellipsoid import Ellipsoid
-from policies.solver.offers import SLACK, STAY, Offers, best_options
+from policies.solver.cutting import minimise
+from policies.solver.offers import STAY, Offers, best_options
 from policies.solver.placement import Placement, place
+from policies.solver.prices import price_limits
+from policies.solver.scarcity import reduce_to_scarce
 
 ALONE = -1  # the group of an item that has none
 _CLOSE = 2e-5  # relative gap below which another trial is not worth its time
 _FEW = 6  # open groups whose combinations are all tried
 _ITEMS_TRIED = 300_000  # items in all trials together, within ...
 _TRIES = 8, 24  # ... this least and greatest number of trials
-_CUTS = 400  # most cuts, times the number of resources
-_TOLERANCE = 1e-9  # relative, of the bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,26 +38,26 @@ class GranularityProblem:
 
     single: Offers
     grouped: Offers  # one item a group
-    group: I64  # (n,) item of ``wide`` that holds each of ``narrow`` too, or ALONE
+    group: I64  # (n,) item of ``grouped`` that holds each of ``single`` too, or ALONE
 
     def __len__(self) -> int:
         return len(self.single) + len(self.grouped)
 
-    def offers(self, whole: Bools) -> tuple[Offers, I64, I64]:
-        """The ordinary problem with those groups as a whole and all else separate; and which items of both it holds."""
-        alone = np.flatnonzero((self.group == ALONE) | ~np.append(whole, False)[self.group])  # ALONE reads the last
-        together = np.flatnonzero(whole)
-        return (
-            Offers(
-                gain=np.concatenate((self.single.gain[:, alone], self.grouped.gain[:, together]), axis=1),
-                consumption=np.concatenate(
-                    (self.single.consumption[:, :, alone], self.grouped.consumption[:, :, together]), axis=2
-                ),
-                capacity=self.single.capacity,
-            ),
-            alone,
-            together,
+    def joint(self) -> Offers:
+        """All items, the separate ones first; of a group and its members only one side may be chosen."""
+        return Offers(
+            gain=np.concatenate((self.single.gain, self.grouped.gain), axis=1),
+            consumption=np.concatenate((self.single.consumption, self.grouped.consumption), axis=2),
+            capacity=self.single.capacity,
         )
+
+    def offers(self, whole: Bools) -> Offers:
+        """The ordinary problem with those groups as a whole and all else separate."""
+        return self.joint().only(self.are_offered(whole))
+
+    def are_offered(self, whole: Bools) -> Bools:
+        """Which of all items that problem holds. Shape ``(n + g,)``."""
+        return np.append(~np.append(whole, False)[self.group], whole)  # ALONE reads the last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class GranularityChoice:
     """The granularity of every group, and what it is worth."""
 
     whole: Bools  # (g,)
-    placement: Placement  # of ``Ways.offers(whole)``; its bound is one on the answers of both kinds
+    placement: Placement  # of ``GranularityProblem.offers(whole)``; its bound is one on the answers of both kinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class _Trials:
         """Solve for one granularity, unless that was done before. Its bound."""
         name = whole.tobytes()
         if name not in self.bounds:
-            answer = place(self.problem.offers(whole)[0])
+            answer = place(self.problem.offers(whole))
             self.bounds[name] = answer.bound
             if self.best is None or answer.gain > self.best.placement.gain:
                 self.best = GranularityChoice(whole=whole.copy(), placement=answer)
@@ -166,74 +166,31 @@ def _flip(trials: _Trials, open_: I64) -> None:
 
 
 def solve_dual(problem: GranularityProblem) -> Dual:
-    """Minimise the bound on answers of both granularities by the ellipsoid method (``solver.ellipsoid``).
+    """Minimise the bound on answers of both granularities by the ellipsoid method (``solver.cutting``).
 
     A resource that is overdrawn from the start counts as just used up, which keeps the bound valid: more capacity is
     never worth less.
     """
-    problem = _scarce(problem)
-    capacity = problem.single.capacity
-    scale = _scale(problem, capacity)
-    best = _evaluate_dual(problem, capacity, np.zeros(len(capacity)))[0]
-    ellipsoid = Ellipsoid.around(len(capacity))
-    # Prices of 0 are tried first: where nothing is scarce they are optimal, and they lie on the corner of the first
-    # ellipsoid, which its cuts approach but never reach.
-    ellipsoid.lowest_value = best.bound
+    scarce, _, _ = reduce_to_scarce(replace(problem.joint(), capacity=np.maximum(problem.single.capacity, 0.0)))
 
-    def look(price: F64) -> tuple[float, F64]:
-        nonlocal best
-        found, slope = _evaluate_dual(problem, capacity, price * scale)
-        best = found if found.bound < best.bound else best
-        return found.bound, slope * scale
+    def evaluate(price: F64) -> tuple[float, F64]:
+        found, slope = _evaluate_dual(scarce, problem.group, price)
+        return found.bound, slope
 
-    for _ in range(_CUTS * len(capacity)):
-        if not ellipsoid.cut(look, _TOLERANCE):
-            break
-    return best
+    # Prices of 0 as well: where nothing is scarce they are optimal, and they lie on the corner of the first ellipsoid,
+    # which its cuts approach but never reach.
+    prices = np.zeros(len(scarce.capacity)), *(price for _, price in minimise(evaluate, price_limits(scarce))[:1])
+    return min((_evaluate_dual(scarce, problem.group, price)[0] for price in prices), key=lambda dual: dual.bound)
 
 
-def _scarce(problem: GranularityProblem) -> GranularityProblem:
-    """The same without resources that cannot run out, and without options that stay infeasible whatever is released."""
-    capacity = np.maximum(problem.single.capacity, 0.0)
-    sides = [
-        replace(each, consumption=np.where(np.isfinite(each.gain), each.consumption, 0.0))
-        for each in (problem.single, problem.grouped)
-    ]
-    rows = sum((each.max_consumption() for each in sides), 0 * capacity) > capacity
-    left = sum((each.max_release() for each in sides), capacity + SLACK)[rows, np.newaxis, np.newaxis]
-    single, grouped = (
-        Offers(
-            gain=np.where(np.all(each.consumption[rows] <= left, axis=0), each.gain, -np.inf),
-            consumption=each.consumption[rows],
-            capacity=capacity[rows],
-        )
-        for each in sides
-    )
-    return GranularityProblem(single=single, grouped=grouped, group=problem.group)
-
-
-def _evaluate_dual(problem: GranularityProblem, capacity: F64, price: F64) -> tuple[Dual, F64]:
+def _evaluate_dual(joint: Offers, group: I64, price: F64) -> tuple[Dual, F64]:
     """The dual at some prices, and a subgradient."""
-    groups = len(problem.grouped)
-    (alone, own), (together, whole) = (
-        best_options(each.reduced_gain(price)) for each in (problem.single, problem.grouped)
-    )
-    members = np.bincount(problem.group + 1, weights=own, minlength=groups + 1)
-    advantage = whole - members[1:]
+    choice, worth = best_options(joint.reduced_gain(price))
+    single = len(group)
+    members = np.bincount(group + 1, weights=worth[:single], minlength=len(joint) - single + 1)
+    advantage = worth[single:] - members[1:]
     taken = advantage > 0
-    by_itself = np.where((problem.group == ALONE) | ~np.append(taken, False)[problem.group], alone, STAY)
-    total_consumption = problem.single.total_consumption(by_itself) + problem.grouped.total_consumption(
-        np.where(taken, together, STAY)
-    )
-    bound = float(price @ capacity + members.sum() + advantage[taken].sum())
-    return Dual(bound=bound, advantage=advantage), capacity - total_consumption
-
-
-def _scale(problem: GranularityProblem, capacity: F64) -> F64:
-    """Upper bound of the optimal prices: all capacity cannot be worth more than the largest gain less the smallest."""
-    sides = problem.single, problem.grouped
-    stake, given = (
-        sum(offers.gain_range() for offers in sides),
-        sum((offers.max_release() for offers in sides), capacity),
-    )
-    return np.asarray(max(stake, 1e-300) / np.maximum(given, 1e-12), dtype=np.float64)
+    choice[:single][np.append(taken, False)[group]] = STAY  # ALONE reads the last
+    choice[single:][~taken] = STAY
+    bound = float(price @ joint.capacity + members.sum() + advantage[taken].sum())
+    return Dual(bound=bound, advantage=advantage), joint.capacity - joint.total_consumption(choice)

@@ -7,7 +7,7 @@ Subgradient descent needs tuned steps and has no such proof; bisection works for
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,6 +20,31 @@ CLOSE = 1e-9  # relative tolerance of the bound
 _ROUNDS = 400  # most cuts, times the number of resources
 
 
+def minimise(evaluate: Callable[[F64], tuple[float, F64]], scale: F64, close: float = CLOSE) -> list[tuple[float, F64]]:
+    """Values and the prices that they were found at, the lowest value first; none if there is no resource.
+
+    Args:
+        evaluate: a dual and one of its subgradients at some prices.
+        scale: upper bound of the optimal price of each resource.
+        close: relative tolerance of the value.
+    """
+    ellipsoid, tried = Ellipsoid.around(len(scale)), list[tuple[float, F64]]()
+
+    def look(price: F64) -> tuple[float, F64]:
+        # Scaled so that every optimal price lies between 0 and 1: the first ellipsoid is the ball around that cube,
+        # whatever unit gains are in. A ball around unscaled prices would be as large as the highest of them in every
+        # direction.
+        value, slope = evaluate(price * scale)
+        tried.append((value, price * scale))
+        return value, slope * scale
+
+    for _ in range(_ROUNDS * len(scale)):
+        if not ellipsoid.cut(look, close):
+            break
+    # By the value alone: of two equal values Python would go on to compare the price arrays, which raises.
+    return sorted(tried, key=lambda pair: pair[0])
+
+
 def minimise_dual(offers: Offers, scale: F64, worth: float = 0.0, close: float = CLOSE) -> F64:
     """Prices tried while minimising the dual, the best first, shape ``(tries, k)``.
 
@@ -29,25 +54,10 @@ def minimise_dual(offers: Offers, scale: F64, worth: float = 0.0, close: float =
         worth: gain of all other items.
         close: relative tolerance of the bound.
     """
-    resources = len(scale)
-    # Scaled so that every optimal price lies between 0 and 1: the first ellipsoid is the ball around that cube,
-    # whatever unit gains are in. A ball around unscaled prices would be as large as the highest of them in every
-    # direction.
-    scaled = replace(
-        offers, consumption=offers.consumption * scale[:, np.newaxis, np.newaxis], capacity=offers.capacity * scale
-    )
-    evaluator, ellipsoid = DualEvaluator(scaled), Ellipsoid.around(resources)
-    tried: list[tuple[float, F64]] = []
+    evaluator = DualEvaluator(offers)
 
-    def look(price: F64) -> tuple[float, F64]:
-        values, slopes = evaluator.evaluate(price[np.newaxis], scaled.capacity[:, np.newaxis])
-        value = float(values[0]) + worth
-        tried.append((value, price * scale))
-        return value, slopes[0]
+    def evaluate(price: F64) -> tuple[float, F64]:
+        values, slopes = evaluator.evaluate(price[np.newaxis], offers.capacity[:, np.newaxis])
+        return float(values[0]) + worth, slopes[0]
 
-    for _ in range(_ROUNDS * resources):
-        if not ellipsoid.cut(look, close):
-            break
-    # By the value alone: of two equal values Python would go on to compare the price arrays, which raises.
-    tried.sort(key=lambda pair: pair[0])
-    return np.array([price for _, price in tried])
+    return np.array([price for _, price in minimise(evaluate, scale, close)])

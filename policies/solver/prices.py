@@ -35,7 +35,7 @@ class Prices:
 
 def prices(offers: Offers) -> Prices:
     """Solve the dual of a problem with at least one resource, reduced by ``scarcity.reduce_to_scarce``."""
-    scale = _largest(offers)
+    scale = price_limits(offers)
     if len(offers) > MANY:
         tried, reduced = sift_prices(offers, scale)
     else:
@@ -46,7 +46,7 @@ def prices(offers: Offers) -> Prices:
     return Prices(bound=bound, price=price, tried=tried, reduced=reduced)
 
 
-def _largest(offers: Offers) -> F64:
+def price_limits(offers: Offers) -> F64:
     """Upper bound of the optimal prices, shape ``(k,)``.
 
     All capacity together, releases included, cannot be worth more than the largest possible gain less the smallest.

@@ -14,6 +14,7 @@ from connectors.oracle.reports.figures import is_foreign, number, seconds
 from connectors.oracle.reports.observation import observe_report
 from connectors.oracle.reports.report import parse_report
 from tests.assess.written_reports import LAYOUTS, Listed, Space, Told, write
+from tests.examples import examples
 
 NAMES = st.text(string.ascii_uppercase, min_size=1, max_size=1).flatmap(
     lambda first: st.text(string.ascii_uppercase + string.digits + "_$", max_size=8).map(lambda rest: first + rest)
@@ -44,7 +45,7 @@ TOLD = st.builds(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(told=TOLD)
 def test_what_is_written_is_read(layout: str, told: Told) -> None:
     """Times, tablespaces, events and segments come back; an overflown cell is unknown or its rate, never 0."""
@@ -70,7 +71,7 @@ def test_what_is_written_is_read(layout: str, told: Told) -> None:
             assert sorted(found.lists["requests"].values.values()) == sorted(float(s.calls) for s in told.segments)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(told=TOLD, layout=st.sampled_from(LAYOUTS), cut=st.floats(0, 1), rubbish=st.text(max_size=30))
 def test_a_damaged_report_is_refused_or_read(told: Told, layout: str, cut: float, rubbish: str) -> None:
     """Wherever a report is cut or spoilt, it is judged, or refused with its name: never anything else."""
@@ -88,7 +89,7 @@ def test_a_damaged_report_is_refused_or_read(told: Told, layout: str, cut: float
     assert all(str(error).startswith("spoilt.txt") and error.advice for error in refusals)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(max_size=400))
 def test_garbage_is_refused(text: str) -> None:
     """What begins like a report and goes on as anything is refused, with a sentence."""

@@ -29,6 +29,7 @@ from agent.model.states import ACTIONABLE, OPEN_PROPOSALS, UNDOABLE, ProposalSta
 from agent.sampling.gone_units import note_gone_units
 from tests.cli.emulated import program_at_terminal
 from tests.cli.site import Site
+from tests.examples import examples
 
 EVIL = 'shop.e v\\i$(touch owned)`touch owned`\'"; touch owned; "=(touch owned)*?[a]{b,c}~#&|<>é'
 HIDDEN = "shop.escape\x1b[31m\nrm"
@@ -184,7 +185,7 @@ def test_what_is_completed_where(words: Sequence[str], kind: Kind | None) -> Non
         st.characters(exclude_categories=["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"]) | st.just(" "), min_size=1
     )
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_bash_reads_back_what_was_escaped(name: str) -> None:
     """Whatever the name is, the word on the command line is that name and nothing is run or expanded."""
     for quote in ("", '"', "'"):

@@ -11,12 +11,14 @@ import pytest
 
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
+from agent.terminal.exit_codes import ExitCode
 from connectors.base import ConnectorError
+from connectors.containers import ByHand
 from connectors.model import Home, NoRoute
 from connectors.templates import TemplateKind
 from tests.contract.asking import run
 from tests.db2.conftest import Connect
-from tests.labs.calendar_site import DAY, Site, a_template, act, day
+from tests.labs.calendar_site import DAY, LIMITS, Site, a_template, act, day
 from tests.labs.db2.client import Db2, running_db2, wait_until
 from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST
 from tests.labs.db2.text import DATABASE
@@ -77,6 +79,8 @@ def groups(connector: Any) -> list[str]:
 def why(connector: Any, table: str = KEY, space: str = SLOW) -> str:
     """Why there is no template; "" where there is one."""
     found = connector.template(AGED, table, space, DAY)
+    if isinstance(found, ByHand):
+        return found.because
     return found.sentence if isinstance(found, NoRoute) else ""
 
 
@@ -112,7 +116,7 @@ def test_what_cannot_be_served(db2: Db2, connect: Connect, connector: Any) -> No
     assert "set move_by: table_space" in why(by_table)
     assert by_table.routes_due(template, datetime.now(UTC)) == ()
     db2.lab.create_table("APP", "OTHER", "OTHER_PK", space_of(0), 10)
-    assert f"shares table space {space_of(0)}, all of which would move" in why(connector)
+    assert "P0 shares table space TS_FAST, all of which would move" in why(connector), "the oldest that does"
     db2.lab.drop_table("APP", "OTHER")
     db2.lab.create_table("APP", "OTHER", "OTHER_PK", space_of(-3), 10)
     (left,) = connector.routes_due(template, datetime.now(UTC))
@@ -129,6 +133,31 @@ def test_containers_of_its_own(db2: Db2, connector: Any) -> None:
         expected = "only automatic storage" if "TS_FILES" in spaces else f"shares table space {TS_FAST}"
         assert expected in why(connector)
     db2.lab.drop_space("TS_FILES")
+
+
+def test_what_shares_its_table_space_is_written_out_for_a_person(db2: Db2, tmp_path: Path, connector: Any) -> None:
+    """DETACH, move, ATTACH, with the bounds of the catalog; printed instead of a rule; an open one says it, too."""
+    site = a_site(db2, tmp_path)
+    with site.agent() as (watch, ledger, jobs):
+        site.sign(watch, ledger, a_template(connector, AGED, KEY, SLOW, 30), 1)
+        db2.lab.create_table("APP", "OTHER", "OTHER_PK", space_of(0), 10)
+        assert act(watch, jobs) == []
+    assert "shares table space TS_FAST" in site.hotplace("rules", "show", "1", "--json").document["unserved"]
+    printed = site.hotplace("rules", "roll", KEY, "--aged", "1d", "--to", SLOW, *LIMITS)
+    db2.lab.drop_table("APP", "OTHER")
+    assert printed.code == ExitCode.REFUSED
+    assert "shares table space TS_FAST, all of which would move" in printed.err
+    wanted = (
+        'ALTER TABLE "APP"."odd Log" DETACH PARTITION "P0" INTO "APP"."odd Log_P0"',
+        "WHERE STATUS <> '' AND TABSCHEMA = 'APP' AND TABNAME = 'odd Log'",
+        "CALL SYSPROC.ADMIN_MOVE_TABLE('APP','odd Log_P0','TS_SLOW','TS_SLOW','TS_SLOW','','','','','','MOVE')",
+        f"ATTACH PARTITION \"P0\" STARTING ('{day(-4)}') INCLUSIVE ENDING ('{day(-3)}') EXCLUSIVE FROM \"APP\".",
+        'SET INTEGRITY FOR "APP"."odd Log" ALLOW WRITE ACCESS IMMEDIATE CHECKED',
+    )
+    places = [printed.out.replace("\n", " ").find(each) for each in wanted]
+    assert -1 not in places, printed.out
+    assert places == sorted(places)
+    assert len(site.hotplace("rules", "list", "--json").document["rules"]) == 1
 
 
 def a_site(db2: Db2, folder: Path) -> Site:

@@ -24,6 +24,7 @@ from agent.ledger.file.codec import (
     narrow,
 )
 from connectors.model import I64
+from tests.examples import examples
 
 TYPES: list[np.dtype[Any]] = [np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float64)]
 PLAIN = st.one_of(
@@ -118,7 +119,7 @@ def test_impossible_values_are_refused(values: Any) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=8), hnp.arrays(PLAIN, hnp.array_shapes(min_dims=0, min_side=0)), max_size=4))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_arrays_come_back_exactly(arrays: dict[str, NDArray[Any]]) -> None:
     """Any plain type, byte order, shape and name; in their order; writable."""
     back = decode_arrays(encode_arrays(arrays))

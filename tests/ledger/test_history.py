@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.ledger import HistorySettings, Ledger, LedgerCorrupt
+from tests.examples import examples
 from tests.ledger.conftest import damage
 from tests.unit.samples import MADE_AT
 
@@ -107,7 +108,7 @@ def test_history_that_nobody_folded_for_long_catches_up(ledger: Ledger) -> None:
     ),
     st.lists(st.integers(0, 20 * 86400), min_size=1, max_size=3),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_folding_conserves_counts_and_seconds(
     ledger: Ledger, samples: list[tuple[int, float, dict[int, int], str]], later: list[int]
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import agent
 from agent.ledger import Ledger, LedgerCorrupt, state_names
+from tests.examples import examples
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper
 
@@ -54,7 +55,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_document_comes_back(ledger: Ledger, clock: StillClock, document: object) -> None:
     """Any JSON value, with the time it was saved."""
     ledger.state.save_document("shop", "status", document)
@@ -91,7 +92,7 @@ KEYS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 
 @given(st.lists(st.lists(KEYS, max_size=8), max_size=5))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_different_keys_have_different_slots(ledger: Ledger, batches: list[list[str]]) -> None:
     """Whatever they are called and in whatever batches they come."""
     for keys in batches:

@@ -12,6 +12,7 @@ from policies.model import chunks
 from policies.model.chunks import AT_ONCE
 from policies.placement.balancer import make_plan
 from tests.bench.policy_instances import TAILS, instance
+from tests.examples import examples
 from tests.property.strategies import Case, cases
 
 
@@ -23,7 +24,7 @@ def test_parts_cover_every_row_once(rows: int) -> None:
     assert all(part.indices(rows)[0] < rows for part in chunks.row_chunks(rows))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases(), st.integers(1, 5))
 def test_few_rows_at_a_time_are_worth_the_same(case: Case, at_once: int) -> None:
     """Sums in another order differ in their last digits; verdicts that guards give do not differ at all."""

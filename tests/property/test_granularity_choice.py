@@ -14,6 +14,7 @@ from connectors.model import F64, I64, Bools
 from policies.placement.granularity_choice import ALONE, GranularityProblem, choose_granularity, solve_dual
 from policies.solver.offers import Offers
 from policies.solver.placement import place
+from tests.examples import examples
 from tests.property.test_placement import GAINS, USES, best
 
 
@@ -41,32 +42,33 @@ def every_way(of: GranularityProblem) -> list[Bools]:
     return [np.array(each, dtype=np.bool_) for each in product((False, True), repeat=len(of.grouped))]
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(ways())
 def test_few_groups_are_decided_best(of: GranularityProblem) -> None:
     """No combination beats the answer, which is never both ways at once, fits, and says that it is proven."""
     answer = choose_granularity(of)
-    offers, alone, together = of.offers(answer.whole)
+    offers, offered = of.offers(answer.whole), of.are_offered(answer.whole)
+    alone, together = np.flatnonzero(offered[: len(of.group)]), np.flatnonzero(offered[len(of.group) :])
     assert offers.fits(answer.placement.choice)
     assert not np.isin(of.group[alone], together).any()
     assert answer.placement.gain == pytest.approx(offers.total_gain(answer.placement.choice))
-    optimum = max(best(of.offers(each)[0]) for each in every_way(of))
+    optimum = max(best(of.offers(each)) for each in every_way(of))
     assert answer.placement.gain == pytest.approx(optimum, rel=3e-5)
     assert optimum - 1e-6 <= answer.placement.bound <= optimum * (1 + 6e-5) + 1e-6
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(ways())
 def test_the_shared_dual_is_above_every_answer(of: GranularityProblem) -> None:
     """Its bound holds for each combination, and is no higher than the worst of their own bounds needs it to be."""
     found = solve_dual(of)
-    answers = [place(of.offers(each)[0]) for each in every_way(of)]
+    answers = [place(of.offers(each)) for each in every_way(of)]
     assert found.bound >= max(answer.gain for answer in answers) - 1e-6
     settled = found.advantage > found.bound - choose_granularity(of).placement.gain + 1e-6
     assert choose_granularity(of).whole[settled].all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(ways(), st.integers(1, 40))
 def test_more_room_never_brings_less(of: GranularityProblem, more: int) -> None:
     """With more of everything the answer gains as much or more."""
@@ -100,11 +102,11 @@ def test_many_groups_keep_every_limit(seed: int, items: int, groups: int) -> Non
     """Within the room, within a thousandth of the bound, and better than one way for all of them."""
     of = site(seed, items, groups)
     answer = choose_granularity(of)
-    offers, _, _ = of.offers(answer.whole)
+    offers = of.offers(answer.whole)
     assert offers.fits(answer.placement.choice)
     assert 0.999 * answer.placement.bound <= answer.placement.gain <= answer.placement.bound
     for all_one_way in (np.zeros(groups, dtype=np.bool_), np.ones(groups, dtype=np.bool_)):
-        assert answer.placement.gain > place(of.offers(all_one_way)[0]).gain
+        assert answer.placement.gain > place(of.offers(all_one_way)).gain
 
 
 def test_few_moves_are_spent_nearly_as_well_as_they_can_be() -> None:

@@ -23,6 +23,7 @@ from policies.model.plan import MoveReason, Situation
 from policies.placement.balancer import make_plan
 from policies.storage.capacity import room_bytes
 from policies.storage.transit import expected_bytes, without_room
+from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.simulation.site import Site
 from tests.simulation.test_groups import COLD, HOT, a_group, between_moves, crowded, grow, rows
@@ -45,7 +46,7 @@ def crowded_cases(draw: st.DrawFn) -> tuple[Case, Situation]:
     return case, replace(case.situation(), growth=growth, transient=names)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(crowded_cases())
 def test_a_plan_leaves_room_for_growth_and_for_the_way(crowded_case: tuple[Case, Situation]) -> None:
     """Every planned move finds its copy, its growth and its way's room at its turn; a group is all in one piece."""
@@ -98,7 +99,7 @@ def groups(draw: st.DrawFn) -> tuple[list[ProposedMove], list[Facts]]:
     return moves, facts
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(groups())
 def test_what_may_begin_fits_to_its_end(group: tuple[list[ProposedMove], list[Facts]]) -> None:
     """Played second by second at the pace seen so far, no space is ever over its room, copies and ways included."""
@@ -127,7 +128,7 @@ def test_what_may_begin_fits_to_its_end(group: tuple[list[ProposedMove], list[Fa
         home[at] = move.to_space
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(groups())
 def test_a_group_is_never_easier_than_its_moves(group: tuple[list[ProposedMove], list[Facts]]) -> None:
     """Where it may begin, its first move may alone."""
@@ -137,7 +138,7 @@ def test_a_group_is_never_easier_than_its_moves(group: tuple[list[ProposedMove],
         assert precheck_group(planned[:1], facts[:1]) == Allowed()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(SPARE, SOME, SOME, SOME)
 def test_all_of_a_group_is_placed_or_nothing_moves(spare: int, hot: int, cold: int, transient: int) -> None:
     """On the simulated engine it grows and its way takes room: once begun all fits, and skipped it moves nothing."""
@@ -172,7 +173,7 @@ FAULTS = {
 }
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=examples(8))
 @given(st.dictionaries(st.integers(1, 6), st.sampled_from(sorted(FAULTS)), max_size=4), st.sampled_from([0, 1, 2, 3]))
 def test_no_group_ends_worse_than_it_began(faults: dict[int, str], cancelled: int) -> None:
     """Statements fail in every way, there and on the way back, a person cancels: all is there, or all is back."""

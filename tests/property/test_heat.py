@@ -12,6 +12,7 @@ from policies.demand.counter_deltas import Gap, difference
 from policies.demand.heat import HeatState, empty_heat, update, view
 from policies.model.confidence import spread
 from policies.model.plan import PolicySettings
+from tests.examples import examples
 from tests.unit.policies.situations import sample
 
 SETTINGS = PolicySettings()
@@ -57,7 +58,7 @@ def sync(state: HeatState) -> F64:
     return np.asarray(view(state, KNOWN).rates[Signal.SYNC_READ])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(events)
 def test_a_steady_rate_stays_that_rate_whatever_happens_to_counters_and_clocks(happened: list[tuple[str, int]]) -> None:
     """Four units work at steady rates. However counters restart and samples get lost, heat is those rates.
@@ -89,7 +90,7 @@ def test_a_steady_rate_stays_that_rate_whatever_happens_to_counters_and_clocks(h
         np.testing.assert_allclose(sync(state), rates, rtol=1e-4, err_msg=what)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.lists(st.tuples(st.floats(0.1, 3e5), st.floats(0, 1e6)), min_size=1, max_size=20))
 def test_heat_lies_between_the_least_and_the_most_seen(steps: list[tuple[float, float]]) -> None:
     """A decayed mean never leaves the range of what it is the mean of; confidence never leaves 0 to 1."""

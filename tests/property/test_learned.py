@@ -30,6 +30,7 @@ from connectors.model import I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Dem
 from policies.benefit import device
 from policies.demand import growth, heat, horizons, renamed_units, seasons
 from policies.model.plan import PolicySettings
+from tests.examples import examples
 from tests.ledger.clock import StillClock
 from tests.unit.policies.situations import HDD, MIB, NOON, SSD
 
@@ -142,7 +143,7 @@ def reloaded(learned: Learned, folder: Path) -> Learned:
         return replace(load_learned(ledger, "shop"), devices=load_devices(ledger, "shop", SPEEDS))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(steps, st.integers(0, 14))
 def test_a_restart_in_between_changes_nothing(done: list[Step], restart: int) -> None:
     """Heat, seasons, horizons and tier speeds are the same bit by bit, learned in one go or over a restart."""
@@ -158,7 +159,7 @@ def test_a_restart_in_between_changes_nothing(done: list[Step], restart: int) ->
     assert_equal(columns_of(restarted), columns_of(at_once))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(steps)
 def test_units_that_restarted_learn_nothing_from_the_interval(done: list[Step]) -> None:
     """A slot without evidence keeps every sum, whatever the others did."""
@@ -178,7 +179,7 @@ def test_units_that_restarted_learn_nothing_from_the_interval(done: list[Step]) 
             np.testing.assert_array_equal(watched[1][slot], watched[0][slot])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(steps)
 def test_hours_that_are_not_measured_teach_work_and_speeds_only(done: list[Step]) -> None:
     """Heat, seasons and horizons stay; what the whole database did counts at any hour, but not its sessions."""

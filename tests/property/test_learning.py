@@ -32,6 +32,7 @@ from policies.demand.seasons import SeasonState, empty_seasons, learnt
 from policies.demand.variance import index_of
 from policies.model.plan import HeatView, Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan
+from tests.examples import examples
 from tests.unit.policies.situations import MIB, NOON, Site, Unit, sample
 
 UNITS = 8
@@ -146,7 +147,7 @@ def watched(
     return Watched(early=early, rises=rises, last=last)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(*SITES, st.booleans(), *RUNS)
 def test_under_constant_load_nobody_goes_up_twice(
     rates: list[float], sizes: list[int], fast: list[bool], known: bool, cool_down: int, seed: int
@@ -157,7 +158,7 @@ def test_under_constant_load_nobody_goes_up_twice(
     assert seen.last < 600, f"still moving after {seen.last} hours"
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=examples(15))
 @given(*SITES, rates_of_units, *RUNS)
 @example(  # what warms up was to make room for what had been hot before, and came back as soon as that was known
     rates=[10.0, 10.0, 10.0, 0.0, 60.0, 2.0, 10.0, 10.0],
@@ -198,7 +199,7 @@ def verdicts(known: Known) -> Plan:
     return make_plan(situation(known, [8] * UNITS, [False] * UNITS, np.full(UNITS, -1e9), 0.0), SETTINGS)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     st.lists(
         st.tuples(st.sampled_from(["reset all", "reset one", "late", "clock back", "lost"]), st.integers(0, UNITS - 1)),

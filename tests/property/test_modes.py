@@ -14,6 +14,7 @@ from policies.explanation.verdicts import explain
 from policies.model.plan import Pin, Plan, TierSpeed
 from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
 from policies.modes.preference import NONE, PinState, pin_view
+from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.property.test_plans import moved, relocations
 from tests.unit.policies.referee import carried_out, limits
@@ -37,7 +38,7 @@ def plan_of(case: Case, mode: Mode, seconds: float = float("inf")) -> Plan:
     return plan_mode(case.situation(), case.settings, mode, time_limit_seconds=seconds)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(cases(), MODES)
 def test_every_prefix_fits_and_guards_hold(case: Case, mode: Mode) -> None:
     """No move overfills its target with both copies; cool-downs, pins, single routes and the limit of moves hold."""
@@ -57,7 +58,7 @@ def test_every_prefix_fits_and_guards_hold(case: Case, mode: Mode) -> None:
     assert all(explain(situation, plan, row, case.settings).endswith(".") for row in range(len(case.units)))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(cases(), MODES, st.randoms(use_true_random=False))
 def test_the_order_of_units_changes_nothing(case: Case, mode: Mode, random: Random) -> None:
     """The same units listed in another order get the same plan, move by move, and leave the same behind."""
@@ -69,7 +70,7 @@ def test_the_order_of_units_changes_nothing(case: Case, mode: Mode, random: Rand
     assert [(left.key, left.why) for left in plan.left_behind] == [(left.key, left.why) for left in again.left_behind]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases(), MODES, st.floats(0.0, 5.0))
 def test_a_time_limit_is_kept(case: Case, mode: Mode, seconds: float) -> None:
     """Copies take no longer than the limit. Mode hsm makes the best of it, other modes cut the same plan."""
@@ -79,7 +80,7 @@ def test_a_time_limit_is_kept(case: Case, mode: Mode, seconds: float) -> None:
         assert relocations(case, cut) == relocations(case, whole)[: len(cut.moves)]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(cases())
 def test_one_way_only(case: Case) -> None:
     """Subtype hdd takes nothing down, subtype ssd brings nothing up."""
@@ -90,7 +91,7 @@ def test_one_way_only(case: Case) -> None:
     assert all(rank[move.from_tier] == 0 < rank[move.to_tier] for move in down.moves)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(cases(), st.sampled_from(["fast", "slow", "fast2", "middle"]))
 def test_drain_leaves_nothing_behind_that_could_go(case: Case, space: str) -> None:
     """Every bundle of the space moves or is named; none that is named still fits anywhere it may go."""
@@ -139,7 +140,7 @@ def prefixes(case: Case, plan: Plan) -> Iterator[Case]:
 
 
 @EVEN
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(case=cases())
 def test_the_maximum_never_rises(case: Case, mode: Mode) -> None:
     """After no prefix is the fullest space of any tier fuller than before it, and nothing changes tier."""
@@ -153,7 +154,7 @@ def test_the_maximum_never_rises(case: Case, mode: Mode) -> None:
             highest[tier] = now
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases(at_most=10), st.sampled_from(NEW_MODES))
 def test_constant_load_comes_to_rest(case: Case, mode: Mode) -> None:
     """Plans of a mode made and carried out again and again under the same load end."""
@@ -165,7 +166,7 @@ def test_constant_load_comes_to_rest(case: Case, mode: Mode) -> None:
     pytest.fail("the load is constant and units still move")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(cases())
 def test_every_pin_has_a_state_that_is_true(case: Case) -> None:
     """Satisfied and planned are what the catalog and the plan say; every other state has a sentence."""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from connectors.model import F64
 from policies.placement.balancer import make_plan
 from tests.bench.policy_instances import TAILS, Instance, instance
+from tests.examples import examples
 
 MISSED = 1e-3  # of what is possible: a search may find that much less
 
@@ -24,7 +25,7 @@ def with_more(of: Instance, more: F64) -> Instance:
     return replace(of, situation=replace(of.situation, spaces=spaces), capacity=of.capacity + more)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(
     st.integers(15, 1500),
     st.sampled_from(sorted(TAILS)),

@@ -19,6 +19,7 @@ from policies.benefit.foreground_wait import wait_per_hour
 from policies.benefit.sessions import session_share
 from policies.demand.heat import at_pace, view
 from policies.model.plan import PolicySettings, Servers, TierSpeed
+from tests.examples import examples
 from tests.property.test_learned import SPACES, units_of
 from tests.unit.policies.situations import HDD, NOON, SSD, Site
 from tests.workloads.exact_network import ExactStation, solve
@@ -93,7 +94,7 @@ def shares(learned: Learned) -> F64:
     return np.asarray(both / both.sum(axis=1, keepdims=True))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(works, min_size=2, max_size=3),
     st.lists(placements, min_size=3, max_size=3),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from policies.solver.offers import SLACK, STAY, Offers
 from policies.solver.placement import bound, place
 from policies.solver.search import search
+from tests.examples import examples
 
 GAINS = st.integers(-50, 100).map(float) | st.just(-np.inf)
 USES = st.integers(-20, 30).map(float)
@@ -40,7 +41,7 @@ def best(of: Offers) -> float:
     return found
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(asked())
 def test_few_items_are_decided_best(of: Offers) -> None:
     """The answer fits, nothing beats it, and it says so."""
@@ -52,7 +53,7 @@ def test_few_items_are_decided_best(of: Offers) -> None:
     assert bound(of).gain >= answer.gain - 1e-6
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(asked(), st.floats(0.0, 1.0))
 def test_a_search_that_has_enough_still_proves_a_bound(of: Offers, share: float) -> None:
     """Asked for a share of the optimum, a search brings at least that, and its bound is no lower than the optimum."""
@@ -73,7 +74,7 @@ ALIKE = Offers(  # two resources that are used alike: the ellipsoid that holds t
 )
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @example(of=ALIKE, which=0, more=1)
 @given(asked(), st.integers(0, 2), st.integers(1, 40))
 def test_more_of_anything_never_brings_less(of: Offers, which: int, more: int) -> None:
@@ -85,7 +86,7 @@ def test_more_of_anything_never_brings_less(of: Offers, which: int, more: int) -
     assert bound(larger).gain >= bound(of).gain - 1e-6
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(asked(), st.sampled_from([2.0**-10, 2.0, 2.0**20]))
 def test_the_unit_of_a_resource_changes_nothing(of: Offers, factor: float) -> None:
     """Uses and room in another unit give the same choice."""
@@ -93,7 +94,7 @@ def test_the_unit_of_a_resource_changes_nothing(of: Offers, factor: float) -> No
     assert place(of).choice.tolist() == place(other).choice.tolist()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @example(seed=5779, items=1384, options=2, resources=1)  # over by rounding
 @given(st.integers(0, 2**32 - 1), st.integers(20, 1500), st.integers(1, 2), st.integers(1, 4))
 def test_many_items_keep_every_limit(seed: int, items: int, options: int, resources: int) -> None:

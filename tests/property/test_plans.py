@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from policies.explanation.verdicts import explain
 from policies.model.plan import MoveReason, Pin, Plan, Situation, Verdict
 from policies.placement.balancer import WIDE_GAP, make_plan
+from tests.examples import examples
 from tests.property.strategies import TWO, Case, bare_cases, cases
 from tests.unit.policies.referee import after, best_wait, best_wait_either_way, carried_out, present, wait_of
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
@@ -40,7 +41,7 @@ def _held(units: tuple[Unit, ...], space: str) -> int:
     return sum(unit.size for unit in units if unit.space == space)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(cases())
 def test_every_prefix_fits_and_helps(case: Case) -> None:
     """No move overfills its target with both copies there, and after each group sessions wait less than before it."""
@@ -59,7 +60,7 @@ def test_every_prefix_fits_and_helps(case: Case) -> None:
     assert len(plan.moves) <= case.settings.maximum_moves
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(cases())
 def test_guards_hold(case: Case) -> None:
     """Nothing that cools down or has no route moves, pins hold, and what is hardly known moves only by its pin."""
@@ -80,7 +81,7 @@ def test_guards_hold(case: Case) -> None:
             assert all(unit.space != "unmanaged" for unit in members)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases(), st.randoms(use_true_random=False))
 def test_the_order_of_units_changes_nothing(case: Case, random: Random) -> None:
     """The same units listed in another order get the same plan, move by move, and the same verdicts."""
@@ -94,7 +95,7 @@ def test_the_order_of_units_changes_nothing(case: Case, random: Random) -> None:
     assert verdicts == {unit.key: int(code) for unit, code in zip(other.units, again.verdict, strict=True)}
 
 
-@settings(deadline=None, max_examples=75)
+@settings(deadline=None, max_examples=examples(75))
 @given(cases(), st.sampled_from([2, 64, 1024]))
 def test_the_unit_of_size_changes_nothing(case: Case, factor: int) -> None:
     """All sizes, rooms and the copy rate times the same number give the same plan."""
@@ -107,7 +108,7 @@ def test_the_unit_of_size_changes_nothing(case: Case, factor: int) -> None:
     assert relocations(case, plan) == relocations(large, make_plan(large.situation(), large.settings))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(bare_cases(), st.lists(st.sampled_from(["", "w1", "w2"]), min_size=10, max_size=10))
 def test_two_ways_are_never_worse_than_one(case: Case, ways: list[str]) -> None:
     """A unit moves once, and the plan saves as much as with single units only, or with whole groups only."""
@@ -152,7 +153,7 @@ def _either_way(random: np.random.Generator) -> Situation:
     return Site(room=room, tiers=TWO, no_route=dict.fromkeys(blocked, "it is locked")).situation(units)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases())
 def test_never_worse_than_staying_and_never_better_than_the_bound(case: Case) -> None:
     """Without pins the value is not negative, and the bound is never below the value."""
@@ -163,7 +164,7 @@ def test_never_worse_than_staying_and_never_better_than_the_bound(case: Case) ->
     assert 0 <= plan.gap_ratio <= 1
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases())
 def test_every_unit_has_a_verdict_and_a_sentence(case: Case) -> None:
     """Verdicts agree with the moves, and each can be explained."""
@@ -176,7 +177,7 @@ def test_every_unit_has_a_verdict_and_a_sentence(case: Case) -> None:
         assert explain(situation, plan, row, case.settings).endswith(".")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(cases(at_most=10))
 def test_constant_load_comes_to_rest(case: Case) -> None:
     """Plans made and carried out again and again under the same load end, and waits never rise but by pins."""
@@ -194,7 +195,7 @@ def test_constant_load_comes_to_rest(case: Case) -> None:
     pytest.fail("the load is constant and units still move")
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(bare_cases())
 def test_small_plans_are_optimal(case: Case) -> None:
     """With two tiers and nothing but capacity to respect, no placement of ten units waits less, and the gap says so."""
@@ -206,7 +207,7 @@ def test_small_plans_are_optimal(case: Case) -> None:
     assert plan.gap_ratio <= WIDE_GAP or not plan.moves
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(bare_cases(at_most=14), st.integers(0, 100))
 def test_more_room_never_saves_less(case: Case, more: int) -> None:
     """Up to as many units as are decided exactly, a larger fast tier never lowers the value.
@@ -220,7 +221,7 @@ def test_more_room_never_saves_less(case: Case, more: int) -> None:
     assert roomier.bound_per_hour >= plan.bound_per_hour * (1 - WIDE_GAP) - TINY
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(st.integers(0, 2**32 - 1), st.integers(20, 400), st.sampled_from([5, 50, 10**6]))
 def test_many_units_keep_the_promises_too(seed: int, count: int, limit: int) -> None:
     """Beyond exact sizes plans still fit, help and stay below the bound, with and without a limit of moves."""

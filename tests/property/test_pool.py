@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.sizing.pool import PoolTooSmall, SizeCurve, share_pool
+from tests.examples import examples
 
 
 @st.composite
@@ -21,7 +22,7 @@ def curves(draw: st.DrawFn) -> SizeCurve:
     return SizeCurve("", sizes.astype(np.int64), np.cumsum([0.0, *(float(gain) for _, gain in steps)]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(curves(), min_size=1, max_size=5), st.integers(0, 150))
 def test_no_other_choice_saves_more(listed: list[SizeCurve], budget: int) -> None:
     """As good as the best of all choices that fit, tried one by one; below a bound that none exceeds."""

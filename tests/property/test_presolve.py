@@ -17,6 +17,7 @@ from policies.placement import presolve
 from policies.placement.balancer import make_plan
 from policies.placement.presolve import make_presolved_plan
 from tests.bench.policy import situation as large_situation
+from tests.examples import examples
 from tests.property.strategies import Case, cases
 
 INEXACT = {
@@ -50,7 +51,7 @@ def both(situation: Situation, rules: PolicySettings, *, demote: bool = True) ->
     return narrow, make_plan(situation, rules, demote=demote)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(cases(), st.sets(st.integers(0, 13)), st.booleans())
 def test_what_is_left_out_changes_nothing(case: Case, hits_only: set[int], demote: bool) -> None:
     """With pins, cool-downs, bundles, spaces without a tier, three tiers: moves, figures and verdicts are the same."""
@@ -64,7 +65,7 @@ def test_what_is_left_out_changes_nothing(case: Case, hits_only: set[int], demot
     assert_same(*both(situation, case.settings, demote=demote))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(cases(), st.booleans())
 def test_what_stays_beside_still_strains_its_tier_and_is_spared_its_queue(case: Case, demote: bool) -> None:
     """Limits of the slowest tier, queues and doubts count what is not weighed: it is told to the plan in sums."""

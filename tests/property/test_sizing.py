@@ -15,6 +15,7 @@ from policies.benefit.foreground_wait import wait_per_hour
 from policies.model.plan import Pin
 from policies.placement.balancer import make_plan
 from policies.sizing.curve import Sizing, sizing
+from tests.examples import examples
 from tests.property.strategies import Case, bare_cases, cases
 
 TINY = 1e-3  # seconds per hour: waits are counted in whole microseconds per hour
@@ -43,7 +44,7 @@ def curve(case: Case) -> Sizing:
     return sizing(case.situation(), case.settings)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(loaded_cases())
 def test_more_room_never_saves_less(case: Case) -> None:
     """Both curves rise with the size, the reachable one never above the other, nor filled past its size."""
@@ -61,7 +62,7 @@ def test_more_room_never_saves_less(case: Case) -> None:
     assert z.at(100).saved_per_hour == pytest.approx(z.all_fast_per_hour)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(loaded_cases())
 def test_the_upper_curve_is_concave(case: Case) -> None:
     """Beyond what is pinned each further byte saves no more than the one before, and the price says how much."""
@@ -74,7 +75,7 @@ def test_the_upper_curve_is_concave(case: Case) -> None:
         assert slope >= after.shadow_price * (1 - 1e-6) - TINY / gib
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(loaded_cases())
 def test_no_tier_saves_more_than_is_waited(case: Case) -> None:
     """From everything on the slow tier: no less than at today's latencies, and never beyond the wait that there is."""
@@ -87,7 +88,7 @@ def test_no_tier_saves_more_than_is_waited(case: Case) -> None:
         assert max(point.saved_per_hour, point.most_per_hour) <= ceiling * 1.02 + TINY
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(bare_cases())
 def test_no_choice_of_objects_beats_it(case: Case) -> None:
     """With few objects the reachable curve is the optimum found by trying every choice; the bound is above it."""
@@ -105,7 +106,7 @@ def test_no_choice_of_objects_beats_it(case: Case) -> None:
         assert point.bound_per_hour >= best - TINY
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(bare_cases())
 def test_a_plan_saves_what_the_curve_says(case: Case) -> None:
     """From everything on the slow tier, the plan for the present size saves what the curve has there."""
@@ -115,7 +116,7 @@ def test_a_plan_saves_what_the_curve_says(case: Case) -> None:
     assert plan.bound_per_hour <= z.present.bound_per_hour + TINY
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(loaded_cases(), st.randoms(use_true_random=False))
 def test_the_order_of_units_changes_nothing(case: Case, random: Random) -> None:
     """However the engine lists its units, the curve is the same."""
@@ -126,7 +127,7 @@ def test_the_order_of_units_changes_nothing(case: Case, random: Random) -> None:
     assert [p.size_bytes for p in one.points] == [p.size_bytes for p in other.points]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(cases(), st.sampled_from([2, 16, 1024]))
 def test_larger_bytes_change_no_share(case: Case, factor: int) -> None:
     """Everything so many times larger: the same shares and knee, and a price per GiB that much lower."""
@@ -140,7 +141,7 @@ def test_larger_bytes_change_no_share(case: Case, factor: int) -> None:
     assert other.knee.shadow_price * factor == pytest.approx(one.knee.shadow_price)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(cases(), st.sampled_from([2.0, 8.0, 256.0]))
 def test_more_load_changes_no_share(case: Case, factor: float) -> None:
     """Every rate so many times higher: waits in proportion, the same shares."""
@@ -157,7 +158,7 @@ def test_more_load_changes_no_share(case: Case, factor: float) -> None:
         )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(loaded_cases())
 def test_pins_hold_at_every_size(case: Case) -> None:
     """Wherever there is room for all that must be fast it is there, and what must never be adds nothing."""

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 
 from policies.modes.dispatch import Mode, Usage
 from policies.modes.spaces_after import Carried, spaces_after
+from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.property.test_modes import MODES, carried, plan_of
 from tests.property.test_plans import moved
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(cases(), MODES)
 def test_bytes_and_reads_only_change_their_place(case: Case, mode: Mode) -> None:
     """Their sums over all spaces are what they were, and nothing is ever less than nothing."""
@@ -25,7 +26,7 @@ def test_bytes_and_reads_only_change_their_place(case: Case, mode: Mode) -> None
     assert not (found.after.fill_ratio > 1).any()
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases(), MODES)
 def test_without_moves_nothing_changes(case: Case, mode: Mode) -> None:
     """Every figure of an empty plan is the same to the bit, unknown ones included."""
@@ -33,7 +34,7 @@ def test_without_moves_nothing_changes(case: Case, mode: Mode) -> None:
     assert all(np.array_equal(*pair, equal_nan=True) for pair in _columns(found.before, found.after))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(cases(), MODES)
 def test_after_is_what_will_be_before(case: Case, mode: Mode) -> None:
     """Carry the moves out, look again: what was foretold is what is there."""
@@ -43,7 +44,7 @@ def test_after_is_what_will_be_before(case: Case, mode: Mode) -> None:
     assert all(np.allclose(*pair, rtol=1e-12, equal_nan=True) for pair in _columns(foretold, found))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(cases(), MODES)
 def test_read_time_is_what_usage_evens_out(case: Case, mode: Mode) -> None:
     """By tier and space it is the load that the referee of the mode adds up."""

@@ -19,6 +19,7 @@ from agent.model.proposals import Proposal, proposal_from_text, proposal_json
 from agent.model.stored_dataclasses import StoredDataclass
 from connectors.model import Step
 from connectors.move_effects import Transfer
+from tests.examples import examples
 from tests.unit.samples import a_move, a_proposal
 
 ADAPTER = TypeAdapter(Proposal)
@@ -68,7 +69,7 @@ def built(of: type[Any]) -> st.SearchStrategy[Any]:
     return st.builds(of, **chosen)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(built(Proposal))
 def test_texts_are_those_of_the_library(proposal: Proposal) -> None:
     """Any proposal: the same JSON values as ever, so that digests stay; and read back it is the same."""

@@ -12,6 +12,7 @@ from connectors.model import F64, I64
 from policies.model.plan import MoveReason, Situation, TierLimits
 from policies.placement.balancer import make_plan
 from policies.storage.limits import drive_io, written_per_day
+from tests.examples import examples
 from tests.property.strategies import TWO, Case, cases
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
@@ -35,7 +36,7 @@ def busy(draw: st.DrawFn) -> Case:
     return Case(Site(room={"fast": 10**9, "slow": 10**15}, tiers=TWO), tuple(units), BARE)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(busy() | busy() | cases(), st.lists(st.tuples(LOAD, LOAD, st.sampled_from([0, 8])), min_size=3, max_size=3))
 def test_no_prefix_passes_a_limit(case: Case, shares: list[tuple[float | None, float | None, int]]) -> None:
     """Whoever comes finds a tier that bears him then, whoever is still to leave. Only pins strain it, as was asked."""

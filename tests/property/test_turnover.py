@@ -19,6 +19,7 @@ from policies.placement.balancer import make_plan
 from policies.placement.placement_state import Group
 from policies.placement.turnover import fastest_bytes, within_turnover
 from policies.storage.limits import WEEK, turned_over
+from tests.examples import examples
 from tests.property.strategies import RATES, TWO, Case, cases, units_in
 from tests.unit.policies.referee import carried_out, present, wait_of
 from tests.unit.policies.situations import MIB, Site
@@ -60,7 +61,7 @@ def planned(case: Case, used: float) -> tuple[Situation, Plan]:
     return situation, make_plan(situation, case.settings)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(dear())
 def test_every_prefix_fits_and_helps(given_: tuple[Case, float]) -> None:
     """Whatever was passed over, no move overfills its target, and after each group sessions wait less."""
@@ -78,7 +79,7 @@ def test_every_prefix_fits_and_helps(given_: tuple[Case, float]) -> None:
     assert not gave_way, "something gave way for nothing"
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(dear())
 def test_never_less_than_up_to_the_first_that_does_not_pay(given_: tuple[Case, float]) -> None:
     """What a plan would be if it ended there is where this one begins, and what follows only adds to it."""
@@ -99,7 +100,7 @@ def test_never_less_than_up_to_the_first_that_does_not_pay(given_: tuple[Case, f
         assert all(there for there, pin in zip(stays, pins, strict=True) if pin)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(dear(), st.randoms(use_true_random=False))
 def test_the_order_of_units_changes_nothing(given_: tuple[Case, float], random: Random) -> None:
     """The same units listed in another order are passed over or moved alike."""
@@ -111,7 +112,7 @@ def test_the_order_of_units_changes_nothing(given_: tuple[Case, float], random: 
     assert one == other
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(dear())
 def test_what_gives_way_keeps_to_the_budget_but_for_one_group(given_: tuple[Case, float]) -> None:
     """Without the last group that makes room, less than what was left of the budget gives way."""
@@ -130,7 +131,7 @@ def test_what_gives_way_keeps_to_the_budget_but_for_one_group(given_: tuple[Case
 MOVES = st.lists(st.tuples(st.floats(0, 60 * WEEK), st.floats(0, 0.5)), max_size=12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(MOVES, st.floats(0.01, 2), st.randoms(use_true_random=False))
 def test_a_bucket_drains(moves: list[tuple[float, float]], per_week: float, random: Random) -> None:
     """It holds no more than what went in, in whatever order that is listed, and a week drains a week's budget."""
@@ -144,7 +145,7 @@ def test_a_bucket_drains(moves: list[tuple[float, float]], per_week: float, rand
     assert abs(turned_over([*moves, (0.0, 0.25)], per_week) - level - 0.25) < 1e-9
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(MOVES, st.floats(0.01, 2), st.integers(1, 60))
 def test_no_stretch_of_weeks_turns_over_more_than_it_drains(
     moves: list[tuple[float, float]], per_week: float, weeks: int

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.calendar import DAY_MINUTES, DAYS, Calendar, ExcludedDays, WeeklyWindow, parse_window
+from tests.examples import examples
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu",
@@ -101,7 +102,7 @@ def test_closing_and_opening_are_where_it_changes(calendar: Calendar, at: dateti
         assert calendar.contains(opens)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(calendars, instants, st.integers(0, 20 * DAY_MINUTES), st.floats(0, 1))
 def test_openings_are_disjoint_and_add_up(calendar: Calendar, since: datetime, minutes: int, share: float) -> None:
     """They are in order, apart from each other, agree with contains(), and cutting the time anywhere loses nothing."""

@@ -16,6 +16,7 @@ from connectors.recording.events import Asked, End, Event, Mark, Moment, Work
 from connectors.recording.reading import BadRecording, Reader
 from connectors.recording.values import from_json, to_json
 from connectors.recording.writing import Writer
+from tests.examples import examples
 
 HEAD = {"hotplace": "1", "names": "plain"}
 
@@ -81,7 +82,7 @@ def test_an_answer_that_has_hardly_changed_takes_hardly_any_room(tmp_path: Path)
     assert max(others) < 200
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cut=st.floats(0, 1, exclude_max=True))
 def test_a_file_that_is_cut_off_gives_what_is_whole(cut: float, tmp_path_factory: pytest.TempPathFactory) -> None:
     """All events before the cut are read as they were, and the message says where it ends."""
@@ -93,7 +94,7 @@ def test_a_file_that_is_cut_off_gives_what_is_whole(cut: float, tmp_path_factory
     )  # of gzip's own end, the last empty block before it included
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(where=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 def test_an_altered_file_gives_no_other_event(where: float, bit: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """One bit is another: every event that is read is one that was written, and the message says where it ends."""

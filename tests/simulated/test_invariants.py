@@ -12,6 +12,7 @@ from connectors.base import ConnectorError
 from connectors.model import UnitKind
 from connectors.simulated.server.language import Move, parse, qualify, quote
 from connectors.simulated.server.units import UnitSpec
+from tests.examples import examples
 from tests.simulated.worlds import make
 
 NAMES = ["orders", "orders_pkey", "archive_2019", "documents", "events", "history", "no such table", "products_pkey"]
@@ -89,7 +90,7 @@ class _Run:
         return int(self.world.placement.used_bytes().sum())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 1000), actions=st.lists(ACTIONS, max_size=12))
 def test_capacity_holds_and_bytes_are_conserved(seed: int, actions: list[tuple[Any, ...]]) -> None:
     """No space is ever beyond its capacity, and moves neither make nor lose a byte."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from connectors.model import I64
 from connectors.sqlserver.reading.page_order import EXTENT, PageOrder
+from tests.examples import examples
 
 EXTENTS = 400
 
@@ -44,7 +45,7 @@ def test_what_was_not_seen_is_put_where_it_is_likely(files: int, apart: int, mos
     assert numbers.max() < len(page)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5000)), min_size=1, unique=True), st.integers(0, 900))
 def test_every_page_has_a_number_of_its_own(pages: list[tuple[int, int]], extents: int) -> None:
     """Within the unit, in the order of the file, and a page keeps its place in its extent."""

@@ -21,6 +21,7 @@ from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.planning.unserved import unserved_of
 from agent.terminal.columns import Column
 from connectors.base import FillsTemplates
+from connectors.containers import ByHand
 from connectors.route import NoRoute
 from connectors.splitting import ClosesParts
 from connectors.templates import StatementTemplate, TemplateKind
@@ -28,6 +29,7 @@ from policies.calendar import parse_window
 
 if TYPE_CHECKING:  # it brings arrays, which listing rules does not need
     from agent.service.watch import Watch
+    from agent.terminal.output import Output
 
 COLUMNS = (
     Column("id", number=True), Column("state"), Column("units", name=True), Column("bytes", leaves=3),
@@ -145,7 +147,7 @@ def roll(
     seconds = int(parse_option(parse_seconds, text, option))
 
     def with_template(watch: Watch) -> dict[str, Any]:
-        template = _template(watch, kind, table, to, seconds)
+        template = _template(session.out, watch, kind, table, to, seconds)
         return {
             "fingerprint": watch.identity.fingerprint, "template": template, "mode": purpose_of_template(template),
         }  # fmt: skip
@@ -163,11 +165,13 @@ def roll(
     )  # fmt: skip
 
 
-def _template(watch: Watch, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate:
+def _template(
+    out: Output, watch: Watch, kind: TemplateKind, table: str, to_space: str, seconds: int
+) -> StatementTemplate:
     """What the connector makes.
 
     Raises:
-        Refused: it makes none, for a reason of its own.
+        Refused: it makes none, for a reason of its own; where a person may run statements, they are printed.
         ConnectorError: the engine did not answer.
     """
     connector = watch.connector
@@ -176,6 +180,11 @@ def _template(watch: Watch, kind: TemplateKind, table: str, to_space: str, secon
     if kind is TemplateKind.CLOSED_PART and not isinstance(connector, ClosesParts):
         raise Refused(f"for {watch.database.engine} hotplace closes no parts")
     answer = connector.template(kind, table, to_space, seconds)
+    if isinstance(answer, ByHand):
+        from agent.cli.planning.plan import print_by_hand  # it brings arrays, which listing rules does not need
+
+        print_by_hand(out, f"{kind} of {table}, by hand", answer)
+        raise Refused(answer.because)
     if isinstance(answer, NoRoute):
         raise Refused(answer.sentence)
     return answer

@@ -16,13 +16,16 @@ from datetime import datetime
 
 import numpy as np
 
+from connectors.containers import ByHand
 from connectors.db2.reading.catalog import Homes
 from connectors.db2.reading.names import identifier
 from connectors.db2.reading.storage import Storage, TableSpace
 from connectors.db2.reading.tables import packages_of
 from connectors.db2.reading.time_ranges import home_of, range_of, read_partitions, table_named
+from connectors.db2.routes.aging_by_hand import by_hand
 from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.session.sessions import ReadSession
+from connectors.db2.routes.target_placement import landing_in
+from connectors.db2.session.sessions import ReadSession, Row
 from connectors.db2.settings import Db2Settings
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind, UnitTable
 from connectors.rolling import filling
@@ -48,6 +51,7 @@ class _Aging:
     partition: Range
     home: TableSpace
     bundle: Bundle | None  # None: the table space holds something else, too
+    row: Row  # of ``sql/partition_ranges.sql``
 
 
 class AgedPartitions:
@@ -63,8 +67,10 @@ class AgedPartitions:
         self._server = server
         self._read = read
 
-    def template(self, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
+    def template(self, table: str, to_space: str, seconds: int) -> StatementTemplate | ByHand | NoRoute:
         """See ``FillsTemplates.template``: by the youngest partition elsewhere, since those that follow age there.
+
+        By hand where that one shares its table space: the statements for the oldest that does.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -77,6 +83,9 @@ class AgedPartitions:
         example = next((each for each in reversed(found) if each.partition.space != to_space), None)
         if example is None:
             return NoRoute(code="already_there", sentence=f"all partitions of {table} are in {to_space}")
+        if example.bundle is None:
+            oldest = next(each for each in found if each.partition.space != to_space and each.bundle is None)
+            return self._by_hand(oldest, storage, table, to_space)
         route = self._way(example, storage, to_space)
         return route if isinstance(route, NoRoute) else _template(route, example, table, seconds)
 
@@ -105,13 +114,18 @@ class AgedPartitions:
         """To another storage group, with its table space."""
         key, home = aged.partition.key, aged.home
         if aged.bundle is None:
-            sentence = f"{key} shares table space {home.name}, all of which would move. {_ALONE}"
-            return NoRoute(code="shared_table_space", sentence=sentence)
+            return NoRoute(code="shared_table_space", sentence=_shares(aged))
         if not home.automatic:
             sentence = f"{home.name} of {key} has containers of its own: only automatic storage has storage groups"
             return NoRoute(code="not_automatic", sentence=sentence)
         packages = packages_of(self._session, home.name)
         return space_route(storage, home, aged.bundle, to_space, self._settings, self._server, packages)
+
+    def _by_hand(self, aged: _Aging, storage: Storage, table: str, to_space: str) -> ByHand | NoRoute:
+        """What a person does about one that shares its table space."""
+        key, target = table_named(table), landing_in(storage, to_space, aged.home, self._settings)
+        assert key is not None, "it has partitions"
+        return target if isinstance(target, NoRoute) else by_hand(key, aged.row, target, _shares(aged))
 
     def _partitions(self, table: str) -> tuple[tuple[_Aging, ...], Storage]:
         """Those of the table that are ranges of times, in order."""
@@ -124,8 +138,12 @@ class AgedPartitions:
             home, partition = home_of(row, storage), None if key is None else range_of(key, row, storage)
             if home is not None and partition is not None:
                 own = replace(partition, space=storage.home_of(home))
-                found.append(_Aging(own, home, _bundle(own, home, catalog.units, row_of, homes)))
+                found.append(_Aging(own, home, _bundle(own, home, catalog.units, row_of, homes), row))
         return tuple(found), storage
+
+
+def _shares(aged: _Aging) -> str:
+    return f"{aged.partition.key} shares table space {aged.home.name}, all of which would move. {_ALONE}"
 
 
 def _bundle(

@@ -12,6 +12,7 @@ from policies.placement.balancer import make_plan
 from policies.solver.offers import Offers
 from policies.solver.placement import place
 from tests.bench.policy_instances import TAILS, instance
+from tests.examples import examples
 
 
 def swap_for_a_giant(residents: int, seed: int) -> Offers:
@@ -55,7 +56,7 @@ def test_a_giant_whose_swap_must_fit_exactly_is_found(tail: str, seed: int, unit
     assert of.value(make_plan(of.situation, of.settings)) >= 0.999 * proven
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10**6), st.integers(6, 12))
 def test_a_giant_is_brought_in_by_who_fits_exactly(seed: int, residents: int) -> None:
     """Of some dozen items the choice is the optimum, and no choice beats the bound."""

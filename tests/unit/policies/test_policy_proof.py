@@ -13,6 +13,7 @@ from tests.bench.policy_cuts import Row, cuts
 from tests.bench.policy_instances import Program
 from tests.bench.policy_proof import proven_bound
 from tests.bench.policy_relaxation import Decided, Relaxation
+from tests.examples import examples
 
 
 def small(seed: int, units: int, options: int) -> Program:
@@ -52,7 +53,7 @@ def best_of_all(asked: Program, options: int) -> float:
     return max(float(asked.gain[taken].sum()) for taken in answers(asked, options))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 2))
 @example(22015, 6, 1)  # what is decided exceeds the room by so little that it must be very dear
 def test_the_proof_is_the_optimum(seed: int, units: int, options: int) -> None:
@@ -69,7 +70,7 @@ def test_without_time_the_relaxation_is_the_bound() -> None:
     assert proven_bound(asked, 0.0, seconds=0.0) >= best_of_all(asked, 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 2))
 def test_no_cut_cuts_away_an_answer(seed: int, units: int, options: int) -> None:
     """Whatever parts of units are cut away, and of cuts again, every whole answer is left, and the parts are not."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.bench.policy_instances import Instance, instance, program, referee
 from tests.bench.policy_proof import proven_bound
+from tests.examples import examples
 
 UNITS = 7
 
@@ -54,7 +55,7 @@ def best_reached(of: Instance) -> float:
     return best
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.0, 1.0))
 def test_no_order_of_moves_reaches_more_than_the_referee_allows(seed: int, full: float) -> None:
     """What the best order of moves brings is within the proof, and the proof within the relaxation."""
@@ -65,7 +66,7 @@ def test_no_order_of_moves_reaches_more_than_the_referee_allows(seed: int, full:
     assert proven <= relaxed * (1 + 1e-6) + 1e-6
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.0, 1.0))
 def test_the_proof_and_highs_agree(seed: int, full: float) -> None:
     """Of three tiers branch and bound ends where HiGHS by itself ends."""

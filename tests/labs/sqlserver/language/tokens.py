@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tests.labs.tds.backend import ServerError
 
@@ -32,14 +33,15 @@ class Piece:
         return self.kind in ("word", "sign") and self.text.upper() in words
 
 
-def pieces_of(sql: str) -> list[Piece]:
+@lru_cache(maxsize=512)  # clients send the same statements again and again
+def pieces_of(sql: str) -> tuple[Piece, ...]:
     """Every token but blanks and comments."""
     found = []
     for match in _PIECES.finditer(sql):
         kind = str(match.lastgroup)
         if kind != "blank":
             found.append(Piece(kind, _unquoted(kind, match[0]), match.start(), match.end()))
-    return found
+    return tuple(found)
 
 
 def _unquoted(kind: str, text: str) -> str:

@@ -29,6 +29,7 @@ class Tables:
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
         self.connection.execute("SET default_collation = 'NOCASE'")
         self._names: OrderedDict[Content, str] = OrderedDict()  # what was used last comes last
+        self._large: list[Content] = []  # of them
         self._numbers = count(1)
 
     def put(self, view: View, rows: list[Row]) -> str:
@@ -42,15 +43,21 @@ class Tables:
             columns = {name: np.array([row[name] for row in rows], dtype=object) for name in names}
             store(self.connection, table, types, columns)
             self._names[content] = table
+            if len(rows) > KEPT_ROWS:
+                self._large.append(content)
         self._names.move_to_end(content)
         return self._names[content]
 
     def tidy(self) -> None:
         """Drop what is large, and what was not used for long."""
-        old = list(self._names)[: max(0, len(self._names) - KEPT_TABLES)]
-        large = [content for content in self._names if len(content[2]) > KEPT_ROWS]
-        for content in {*old, *large}:
-            self.connection.execute(f'DROP TABLE "{self._names.pop(content)}"')
+        for content in self._large:
+            self._drop(self._names.pop(content))
+        self._large.clear()
+        while len(self._names) > KEPT_TABLES:
+            self._drop(self._names.popitem(last=False)[1])
+
+    def _drop(self, table: str) -> None:
+        self.connection.execute(f'DROP TABLE "{table}"')
 
 
 @cache

@@ -14,10 +14,11 @@ from policies.explanation.figures import figures_of
 from policies.explanation.verdicts import explain
 from policies.model.plan import TierLimits
 from policies.modes.dispatch import plan_mode
+from tests.examples import examples
 from tests.property.strategies import Case, cases
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(cases())
 def test_every_verdict_comes_out_again(case: Case) -> None:
     """Through the ledger's own bytes: the same moves, verdicts, sentences and numbers, to the bit."""

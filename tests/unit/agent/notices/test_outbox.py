@@ -23,6 +23,7 @@ from agent.notices.outbox import (
     read_outbox,
     take_in,
 )
+from tests.examples import examples
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 CHAT = NoticeConfig.model_validate({"name": "chat", "command": ["/bin/true"], "every": "60s"})
@@ -102,7 +103,7 @@ def test_a_flood_is_bounded_and_counted() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.sampled_from(["ok", "fails"])), max_size=12))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_a_restart_changes_nothing(steps: list[tuple[str, bool, str]]) -> None:
     """Stored and read back after every step, it does what it would have done: all is sent or waits, nothing twice."""
     outbox, sent, now = Outbox(), [], START

@@ -27,6 +27,7 @@ from agent.plots.charts import (
 )
 from agent.plots.figure import Figure
 from agent.plots.shapes import Intervals, Steps
+from tests.examples import examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 NOON = datetime(2026, 3, 28, 12, tzinfo=UTC)  # clocks in Berlin go forward in the night
@@ -53,7 +54,7 @@ def labels(drawing: ET.Element, axis: str) -> list[str]:
 
 
 @given(most=st.floats(0, 1e12), points=st.lists(st.floats(0, 1), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_height_has_ticks_and_fits(most: float, points: list[float]) -> None:
     """From nothing to very much: some ticks from 0 on, none the same, and the line within the plot."""
     chart = Chart()
@@ -69,7 +70,7 @@ def test_any_height_has_ticks_and_fits(most: float, points: list[float]) -> None
 
 
 @given(hours=st.floats(0.2, 24 * 90), begins=st.integers(0, 86_400))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_period_has_few_ticks(hours: float, begins: int) -> None:
     """Within it, in order, and no more than there is room for."""
     since = NOON + timedelta(seconds=begins)

@@ -10,6 +10,7 @@ from rich.console import Console
 from agent.terminal.columns import Column
 from agent.terminal.fitting import SHORTEST_NAME, fit_columns, shorten_name
 from agent.terminal.tables import build_table
+from tests.examples import examples
 
 COLUMNS = (
     Column("unit", name=True), Column("tier"), Column("size", number=True), Column("sync/s", number=True, leaves=1),
@@ -46,7 +47,7 @@ def test_what_was_asked_for_never_leaves() -> None:
 
 
 @given(st.lists(TEXTS, min_size=6, max_size=6), st.integers(20, 200))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_what_is_kept_fits(cells: list[str], width: int) -> None:
     """Whatever the cells: what may not leave stays, and the rest fits as numbers whole and names in their width."""
     fit = fit_columns(COLUMNS, [cells], width)

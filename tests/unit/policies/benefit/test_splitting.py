@@ -15,6 +15,7 @@ from policies.block_heat.splits import Split, ValueBorder
 from policies.model.plan import Pin, Plan, PolicySettings, Situation
 from policies.placement.balancer import make_plan
 from policies.storage.capacity import room_bytes
+from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.unit.policies.block_heat.test_concentration import RANGES, heat, hot
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
@@ -103,7 +104,7 @@ def test_what_the_plan_moves_as_a_whole_is_not_split() -> None:
     assert answer_of([LARGE], room=1000).splits == ()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(cases(), st.lists(st.floats(1.0, 60.0), min_size=14, max_size=14))
 def test_no_split_saves_more_than_the_unit_or_takes_more_room_than_there_is(case: Case, times: list[float]) -> None:
     """Whatever the situation; figures are ordered, and more room never makes the first split worse."""

@@ -17,6 +17,7 @@ from policies.placement.balancer import make_plan
 from policies.sizing.curve import sizing
 from policies.sizing.forecast import forecast
 from policies.sizing.splits import forecast_with_splits, size_with_splits, with_splits
+from tests.examples import examples
 from tests.property.strategies import Case, bare_cases
 from tests.unit.policies.benefit.test_splitting import INSIDE
 from tests.unit.policies.situations import BARE, GIB, Site, Unit
@@ -58,7 +59,7 @@ def test_throughput_is_forecast_with_the_hot_part_on_the_fast_tier() -> None:
     assert split.gain > 1.5
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(bare_cases(), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_nothing_is_lost_or_made_by_splitting(case: Case, of_bytes: float, of_reads: float) -> None:
     """Bytes and demand add up to those before, each column has a row for each unit, and waits stay as they are."""
