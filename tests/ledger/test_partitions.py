@@ -15,6 +15,7 @@ from agent.ledger import HistorySettings, Ledger
 from agent.ledger.file.instants import EPOCH, microseconds
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.database import Database
+from connectors.model import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, damage, open_ledger
 from tests.ledger.servers import AGENT, LedgerServers
@@ -24,7 +25,7 @@ pytestmark = ON_SERVER
 HOUR, WEEK = timedelta(hours=1), timedelta(weeks=1)
 TWO_WEEKS = HistorySettings()
 WEEKS = """
-SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'hotplace.history'::regclass
+SELECT relname FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = %s::regclass
  ORDER BY 1
 """
 
@@ -53,14 +54,14 @@ def agents(server: LedgerServer, path: Path, clock: StillClock) -> Iterator[tupl
         yield first, second
 
 
-def weeks(dba: psycopg.Connection) -> list[str]:
+def weeks(dba: psycopg.Connection, table: str = "history") -> list[str]:
     """The partitions by name."""
-    return [name for (name,) in dba.execute(WEEKS.encode()).fetchall()]
+    return [name for (name,) in dba.execute(WEEKS.encode(), [f"hotplace.{table}"]).fetchall()]
 
 
-def week_of(at: datetime) -> str:
+def week_of(at: datetime, table: str = "history") -> str:
     """The partition of a time."""
-    return f"history_{EPOCH + (at - EPOCH) // WEEK * WEEK:%Y_%m_%d}"
+    return f"{table}_{EPOCH + (at - EPOCH) // WEEK * WEEK:%Y_%m_%d}"
 
 
 def server_time(ledger: Ledger) -> datetime:
@@ -74,8 +75,10 @@ def store(ledger: Ledger, database: str, *ends: datetime) -> None:
     """Let the server have an hour of a database for each end, of which this machine has no samples any more."""
     for at in ends:
         ledger.history.append(database, at, 60.0, np.array([1]), np.ones((1, 1)))
+        ledger.work.append(database, at, 60.0, DatabaseDemand(reads=1.0))
         ledger.samples.hand_over(database, at + 2 * HOUR)
-        damage(ledger, "DELETE FROM history")
+        for table in ("history", "work"):
+            damage(ledger, f"DELETE FROM {table}")
 
 
 def rows_in(dba: psycopg.Connection, table: str) -> int:
@@ -93,9 +96,11 @@ def test_a_past_week_is_dropped_as_a_whole(agents: tuple[Ledger, Ledger], dba: p
     ledger.history.fold(now - 4 * WEEK, TWO_WEEKS)
     assert {week_of(old), week_of(kept), week_of(now)} <= set(weeks(dba))
     assert (rows_in(dba, week_of(old)), rows_in(dba, "history_other")) == (1, 0)
+    assert rows_in(dba, week_of(old, "work")) == 1
     report = ledger.history.fold(now, TWO_WEEKS)
-    assert (report.dropped, report.bytes_before > 0) == (1, True)
+    assert (report.dropped, report.bytes_before > 0) == (2, True), "one of history, one of work"
     assert week_of(old) not in weeks(dba)
+    assert week_of(old, "work") not in weeks(dba, "work")
     assert len(list(ledger.history.read("shop", now - 9 * WEEK, now))) == 2
 
 
@@ -135,9 +140,9 @@ def test_rows_of_no_week_go_by_their_age(agents: tuple[Ledger, Ledger], dba: psy
     ledger, now = agents[0], server_time(agents[0])
     store(ledger, "shop", now - 200 * WEEK, now + 200 * WEEK)
     before = weeks(dba)
-    assert ledger.history.fold(now, TWO_WEEKS).dropped == 1
+    assert ledger.history.fold(now, TWO_WEEKS).dropped == 2
     assert weeks(dba) == before
-    assert rows_in(dba, "history_other") == 1
+    assert (rows_in(dba, "history_other"), rows_in(dba, "work_other")) == (1, 1)
 
 
 def test_a_reader_keeps_its_weeks(agents: tuple[Ledger, Ledger], dba: psycopg.Connection) -> None:
@@ -150,7 +155,7 @@ def test_a_reader_keeps_its_weeks(agents: tuple[Ledger, Ledger], dba: psycopg.Co
     next(looking)
     assert ledger.history.fold(now, TWO_WEEKS).dropped == 0
     assert len(list(looking)) == 1
-    assert ledger.history.fold(now, TWO_WEEKS).dropped == 2
+    assert ledger.history.fold(now, TWO_WEEKS).dropped == 4
 
 
 @pytest.mark.parametrize("clock_of_agent", [2**62, -(2**62)])
@@ -209,9 +214,12 @@ def test_present_rows_are_moved_into_weeks(servers: LedgerServers, path: Path, c
             """
             at = microseconds(clock.now())
             dba.execute(insert, [at])
-            before = dba.execute("SELECT * FROM history ORDER BY id").fetchall()
+            dba.execute("INSERT INTO work (database, ended_at, seconds, body) VALUES ('shop', %s, 60, '{}')", [at])
+            queries = b"SELECT * FROM history ORDER BY id", b"SELECT * FROM work ORDER BY id"
+            before = [dba.execute(query).fetchall() for query in queries]
             with open_ledger(place, path, clock) as ledger:
-                assert dba.execute("SELECT * FROM history ORDER BY id").fetchall() == before
+                assert [dba.execute(query).fetchall() for query in queries] == before
+                assert dba.execute("SELECT relkind FROM pg_class WHERE oid = 'work'::regclass").fetchone() == ("p",)
                 now = server_time(ledger)
                 assert week_of(now) in weeks(dba)
                 store(ledger, "shop", now)

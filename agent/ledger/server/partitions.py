@@ -1,4 +1,4 @@
-"""History on a server: a partition for each week, made ahead, and dropped as a whole once it is past.
+"""History and work on a server: a partition for each week, made ahead, and dropped as a whole once it is past.
 
 Rows of the week are the units that the server drops: no row is deleted by age, so nothing is left for its autovacuum.
 ``partitions.sql`` says who makes and drops them, and on whose word.
