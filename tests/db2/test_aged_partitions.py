@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
@@ -14,7 +16,8 @@ from agent.model.states import MoveState
 from agent.terminal.exit_codes import ExitCode
 from connectors.base import ConnectorError
 from connectors.containers import ByHand
-from connectors.model import Home, NoRoute
+from connectors.model import NO_PARENT, Home, NoRoute, UnitTable
+from connectors.rolling.ranges import Range
 from connectors.templates import TemplateKind
 from tests.contract.asking import run
 from tests.db2.conftest import Connect
@@ -122,6 +125,30 @@ def test_what_cannot_be_served(db2: Db2, connect: Connect, connector: Any) -> No
     (left,) = connector.routes_due(template, datetime.now(UTC))
     assert left.bundle.key == f"{KEY} partition P2", "what shares its table space stays"
     db2.lab.drop_table("APP", "OTHER")
+
+
+@pytest.mark.parametrize(("home_of_other", "parent_of_other", "whole"), [(5, 10, True), (5, 77, False), (6, 77, True)])
+def test_what_goes_along(home_of_other: int, parent_of_other: int, whole: bool, connector: Any) -> None:
+    """Pieces of indexes and large objects of the partition; nothing goes where something else is there."""
+    from connectors.db2.reading.catalog import Homes
+    from connectors.db2.routes.aging import _bundle
+
+    ids = np.array([10, 20, 30])
+    units = UnitTable(
+        physical_id=ids, key=("A.B partition P1", "index A.I partition P1", "other"), kind=np.zeros(3, dtype=np.int8),
+        size_bytes=np.array([100, 10, 1]), space=np.zeros(3, dtype=np.int32), bundle=ids,
+        parent=np.array([NO_PARENT, 10, parent_of_other]),
+    )  # fmt: skip
+    partition = Range(
+        id=0, schema="A", name="P1", key=units.key[0], low=None, high=datetime.now(UTC), space=FAST, size_bytes=0
+    )
+    home = replace(connector._storage().space_named(TS_FAST), number=5)
+    homes = Homes(ids, np.array([5, 5, home_of_other]))
+    found = _bundle(partition, home, units, {key: row for row, key in enumerate(units.key)}, homes)
+    assert (found is not None) is whole
+    if found is not None:
+        along = 3 if home_of_other == home.number else 2
+        assert (found.unit_keys, found.size_bytes) == (units.key[:along], sum((100, 10, 1)[:along]))
 
 
 def test_containers_of_its_own(db2: Db2, connector: Any) -> None:

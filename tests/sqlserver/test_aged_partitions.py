@@ -131,6 +131,14 @@ def test_a_partition_without_rows_stays(table: Table, connector: SqlserverConnec
     assert route.bundle.key == f"{KEY} partition 3"
 
 
+def test_the_last_one_may_still_get_rows(scheme: PartitionScheme, table: Table, connector: SqlserverConnector) -> None:
+    """It has no end, however long ago it begins: a site that no longer splits keeps its new rows where they are."""
+    scheme.function.boundaries[:] = boundaries(-6, -5, -4, -3, -2)
+    table.base.partitions[-1].rows = 800
+    routes = connector.routes_due(a_template(connector, AGED, KEY, SLOW, 1), datetime.now(UTC))
+    assert [route.bundle.key for route in routes] == [f"{KEY} partition {number}" for number in (2, 3, 4, 5)]
+
+
 def test_what_cannot_be_served(
     lab: Lab, driver: OdbcDriver, tmp_path: Path, table: Table, connector: SqlserverConnector
 ) -> None:
