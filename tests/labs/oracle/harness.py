@@ -321,6 +321,7 @@ OF_FILES: Mapping[Ability, str] = {
     Ability.LOCK: "a data file is moved under everybody's feet: it waits for no lock",
     Ability.FULL: "no view tells the room of a folder",
     Ability.LOB: "a tablespace moves with everything in it, indexes and LOBs too",
+    Ability.WEIRD_NAMES: "statements name files; what they may be called: tests/oracle/test_file_moves",
     Ability.CASES: "cases lie in a tablespace and move alone, and files are what moves here",
 }
 NEW, OLD = "oracle 19 (emulated server)", "oracle 12.1 SE2 RAC (emulated server)"
