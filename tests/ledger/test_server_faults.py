@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -21,6 +22,8 @@ from tests.ledger.test_samples import append, sent
 
 pytestmark = ON_SERVER
 WAITS = 0.5  # seconds, for a lock
+Taken = AbstractContextManager[None]
+_END_SESSIONS = f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = '{AGENT}'"  # our own
 ROWS_OF_YEARS = 5000  # of the audit chain
 _YEARS = """
 SET session_replication_role = replica; SET search_path = {schema};
@@ -54,21 +57,45 @@ def running(ledger: Ledger) -> tuple[int, str]:
     return row.id, row.move.route.steps[0].sql
 
 
-def test_no_connection_is_left(agent: Ledger, server: LedgerServer, servers: LedgerServers) -> None:
-    """Samples wait in the spool and no intent is written, so nothing is sent; then both go on."""
-    move, sql = running(agent)
-    append(agent, 1)
+@contextmanager
+def role_limited(servers: LedgerServers) -> Iterator[None]:
+    """The login may have no session."""
     with servers.session() as dba:
         dba.execute(f"ALTER ROLE {AGENT} CONNECTION LIMIT 0".encode())
         try:
-            end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = %s"
-            dba.execute(end.encode(), [AGENT])
-            append(agent, 2)
-            with pytest.raises(AWAY):
-                agent.moves.step_intent(move, 1, sql)
-            assert agent.samples.waiting("shop", is_away=True) == 2
+            dba.execute(_END_SESSIONS.encode())
+            yield
         finally:
             dba.execute(f"ALTER ROLE {AGENT} CONNECTION LIMIT -1".encode())
+
+
+@contextmanager
+def all_taken(servers: LedgerServers) -> Iterator[None]:
+    """Others have all of max_connections."""
+
+    def take() -> None:
+        while True:
+            others.enter_context(psycopg.connect(host=str(servers.server.folder), user=AGENT, dbname="postgres"))
+
+    with servers.session() as dba, ExitStack() as others:
+        dba.execute(_END_SESSIONS.encode())
+        with pytest.raises(psycopg.OperationalError, match=r"connection slots|too many clients"):
+            take()
+        yield
+
+
+@pytest.mark.parametrize("taken", [role_limited, all_taken])
+def test_no_connection_is_left(
+    agent: Ledger, server: LedgerServer, servers: LedgerServers, taken: Callable[[LedgerServers], Taken]
+) -> None:
+    """Samples wait on this machine and no intent is written, so nothing is sent; then both go on."""
+    move, sql = running(agent)
+    append(agent, 1)
+    with taken(servers):
+        append(agent, 2)
+        with pytest.raises(AWAY):
+            agent.moves.step_intent(move, 1, sql)
+        assert agent.samples.waiting("shop", is_away=True) == 2
     time.sleep(1.1)  # a server that has just refused is left alone for a second
     append(agent, 3)
     assert agent.samples.waiting("shop", is_away=False) == 0
