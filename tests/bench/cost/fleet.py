@@ -27,7 +27,9 @@ from agent.config.ledger import LedgerServer
 from agent.demo.server import private_server
 from agent.ledger import Ledger
 from agent.ledger.state_names import SIZING_CURVE
+from agent.ledger.store.database import Database
 from agent.model.clock import SystemClock
+from connectors.model import DatabaseDemand
 from tests.bench.measurement import Measurement, of_runs
 from tests.labs.postgresql import installations
 from tests.ledger.fleet import heard_of, proposed
@@ -36,6 +38,7 @@ COMMAND = "python -m tests.bench fleet"
 DATABASES, QUICK = (10, 100, 1000), (10, 100)
 RUNS, THREADS, WRITES, DECISIONS = 5, 8, 400, 60
 MOVES, POINTS = 5, 60
+DAY_MINUTES = 24 * 60
 SETTINGS = {"shared_buffers": "128MB", "max_connections": "60"}
 
 
@@ -49,6 +52,8 @@ def measurements(quick: bool = False) -> list[Measurement]:
                 dba.execute("CREATE DATABASE fleet")
             place = LedgerServer(host=str(server.folder), dbname="fleet", user="postgres")
             lines += _measured(place, Path(folder), databases)
+            if databases == min(QUICK if quick else DATABASES):
+                lines += _day(place, Path(folder))
             if databases == max(QUICK if quick else DATABASES):
                 lines += _writes(place, Path(folder), databases)
     return lines
@@ -67,6 +72,33 @@ def _measured(place: LedgerServer, folder: Path, databases: int) -> list[Measure
         of_runs(f"fleet.sizing_seconds.{databases}", sizing, "s", COMMAND, note=about),
         _line(f"fleet.bytes_per_database.{databases}", size, "bytes", f"of the schema; {about}"),
     ]
+
+
+def _day(place: LedgerServer, folder: Path) -> list[Measurement]:
+    """A day of one database: samples of a minute of 1,000 units, of which a fifth is read."""
+    rng = np.random.default_rng(7)
+    with _open(place, folder) as ledger:
+        began = datetime(2026, 3, 1, tzinfo=UTC)
+        for minute in range(1, DAY_MINUTES + 1):
+            at, read = began + timedelta(minutes=minute), np.sort(rng.choice(1000, 200, replace=False))
+            counts = rng.integers(1, 3000, (3, 200)).astype(np.uint32)
+            ledger.history.append("day", at, 60.0, read, counts)
+            ledger.work.append("day", at, 60.0, DatabaseDemand(reads=float(counts.sum()) / 60, read_wait=0.5))
+            ledger.samples.hand_over("day", at)
+        ledger.samples.hand_over("day", at + timedelta(seconds=1))
+        own, there = (_rows_and_bytes(each) for each in ledger.samples.places())
+    about = f"on the server; on the agent's machine {own[0]} rows of {own[1]} bytes, before they are folded"
+    return [
+        _line("fleet.rows_per_database_day", there[0], "rows", f"of history and work {about}"),
+        _line("fleet.history_bytes_per_database_day", there[1], "bytes", f"of their content {about}"),
+    ]
+
+
+def _rows_and_bytes(place: Database) -> tuple[int, int]:
+    query = "SELECT count(*) AS rows, sum(length(body)) AS bytes FROM {} WHERE database = 'day'"
+    with place.read() as reading:
+        found = [reading.first(query.format(table)) for table in ("history", "work")]
+    return sum(int(row.rows) for row in found), sum(int(row.bytes) for row in found)
 
 
 def _open(place: LedgerServer, folder: Path) -> Ledger:
