@@ -154,6 +154,7 @@ def test_days_without_an_agent(connector: PostgresqlConnector, dba: psycopg.Conn
     """The part is longer then, and ends with a day as ever; where rows are already there, nothing is due."""
     split_by_day(connector, dba)
     template = a_template(connector, TemplateKind.CLOSED_PART, KEY, "fast", 1)
+    assert connector.routes_due(template, FIRST - timedelta(seconds=1)) == (), "its rows are still to come"
     (route,) = connector.routes_due(template, FIRST + timedelta(days=5, hours=7))
     assert {each.name: each.value for each in route.arguments} | {"tag": ""} == {
         "partition": "orders_p1", "opened": "orders_p2", "low": "2100-02-01 00:00:00+00",
