@@ -347,6 +347,7 @@ class FillsTemplates(Protocol):
 
         ``ByHand``: no rule can hold the statements, and a person has to run them.
         ``seconds``: from now, how far ahead partitions are made; or how long ago the last row of an aged one came.
+        Of a closed part its length: that is asked of a connector that closes parts (``splitting.ClosesParts``) alone.
         """
         ...
 

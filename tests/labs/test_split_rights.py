@@ -25,6 +25,7 @@ from tests.labs.test_split import (
     orders,
     place,
     pytestmark,
+    split_route,
 )
 
 __all__ = ["orders", "place", "pytestmark"]
@@ -77,12 +78,32 @@ def test_each_missing_right_is_named(orders: psycopg.Connection, mover: Postgres
         orders.execute(taken.encode())
         refused = mover.refuse_split(route)
         assert refused is not None, word
-        assert refused.sentence.startswith(f"the login that would split it lacks {word}"), refused
+        assert refused.sentence.startswith(f"the login that would do it lacks {word}"), refused
         found = mover.inspect(route)
         assert (found.home, found.sentence) == (Home.ELSEWHERE, refused.sentence)
         remedies = refused.sentence.partition(": ")[2] if word != "BYPASSRLS" else refused.sentence.rpartition(": ")[2]
         orders.execute(remedies.encode())
         assert mover.refuse_split(route) is None, word
+
+
+@only_newest
+def test_the_same_rights_close_a_part(orders: psycopg.Connection, mover: PostgresqlConnector) -> None:
+    """There and back, by the login with the fewest; what is missing for it is named, too."""
+    run(mover, split_route(mover, orders, "id", "1000000"))
+    seen = orders.execute("SELECT count(*), sum(id) FROM orders").fetchall()
+    route = mover.route_close(KEY, "2000000", "fast")
+    assert isinstance(route, Route), route
+    for word in ("the rights of its owner split_owner", "CREATE on its schema", "CREATE on tablespace fast"):
+        orders.execute(TAKEN[word].encode())
+        refused = mover.refuse_split(route)
+        assert refused is not None, word
+        assert refused.sentence.startswith(f"the login that would do it lacks {word}"), refused
+        assert mover.inspect(route).sentence == refused.sentence
+        orders.execute(refused.sentence.partition(": ")[2].encode())
+    for undo in (False, True):
+        run(mover, route, undo=undo)
+        assert orders.execute("SELECT count(*), sum(id) FROM orders").fetchall() == seen
+    assert mover.inspect(route).home is Home.SOURCE
 
 
 @only_newest

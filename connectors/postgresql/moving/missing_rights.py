@@ -1,4 +1,4 @@
-"""Which rights a login lacks to split a table, by name and with the statement that gives each."""
+"""Which rights a login lacks to split a table or close its open part, by name, with the statement that gives each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from connectors.route import NoRoute, Route
 
 
 def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
-    """A refusal that names each right which the session's login lacks for the split and its way back; None: none.
+    """A refusal that names each right which the session's login lacks for the way there and back; None: none.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
@@ -21,4 +21,4 @@ def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
     if not rows:
         return None
     lacked, remedies = ", ".join(what for _, what, _ in rows), " ".join(f"{remedy};" for *_, remedy in rows)
-    return NoRoute(code="rights", sentence=f"the login that would split it lacks {lacked}: {remedies}")
+    return NoRoute(code="rights", sentence=f"the login that would do it lacks {lacked}: {remedies}")
