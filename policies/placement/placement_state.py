@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -126,6 +126,16 @@ class PlacementState:
         for relocation in reversed(list(relocations)):
             self._shift(relocation.bundle, relocation.target, relocation.source)
             self._shift_loads(relocation, -1)
+
+    def without_needless(self, relocations: Iterable[Relocation], enough: Callable[[], bool]) -> list[Relocation]:
+        """The applied relocations that are needed for what is asked, those of the highest loss spared first."""
+        kept = []
+        for relocation in reversed(list(relocations)):
+            self.undo([relocation])
+            if not enough():
+                self.apply(relocation)
+                kept.append(relocation)
+        return kept[::-1]
 
     def _shift(self, bundle: int, source: int, target: int) -> None:
         size = int(self.size[bundle])

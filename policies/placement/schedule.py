@@ -2,8 +2,8 @@
 
 Promotions go by saving per byte. If a target has no room, bundles that the answer moves out of it go first, in the
 order of least loss per byte, each to its own target place, which may need others to leave in turn. No more than
-necessary leaves. A group that does not pay alone is extended by the next promotions until it does; if it never pays, it
-is undone and its promotion is refused for this plan.
+necessary leaves. A group that does not pay is undone. Where only several promotions together pay for what gives way to
+them, one order for all of the answer finds them (``swaps``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from policies.placement.move_ordering import relocation_between
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
-_FOLLOWERS = 256  # further promotions tried to make a group pay before it is given up
 _PASSES = 4  # over promotions that found no room: a later group may have freed it
 
 
@@ -109,13 +108,8 @@ class _Timetable:
         # search of its own.
         if len(relocations) > len(own):
             return relocations
-        kept, state = [], self.draft.state
-        for relocation in reversed(own):
-            state.undo([relocation])
-            if not state.holds(for_, space):
-                state.apply(relocation)
-                kept.append(relocation)
-        return kept[::-1]
+        state = self.draft.state
+        return state.without_needless(own, lambda: state.holds(for_, space))
 
     def way(self, bundle: int) -> list[Relocation] | None:
         """Relocations that bring a bundle to its target, applied to the state.
@@ -182,37 +176,19 @@ def _by_saving(draft: PlanDraft, bundle: I64, tier: I64) -> list[int]:
 def _pass(draft: PlanDraft, table: _Timetable, coming: Sequence[int]) -> list[Group]:
     """One pass over the promotions that are still open."""
     groups: list[Group] = []
-    for at, bundle in enumerate(coming):
+    for bundle in coming:
         if draft.left < 1:
             break
         relocations = None if draft.moved[bundle] else table.way(bundle)
-        if relocations:
-            relocations = _paying(draft, table, relocations, coming[at + 1 : at + 1 + _FOLLOWERS])
-        if relocations:
+        if relocations and _pays(draft, relocations):
             groups.append(draft.keep(draft.group(relocations)))
+        elif relocations:
+            draft.state.undo(relocations)
     return groups
 
 
-def _paying(
-    draft: PlanDraft, table: _Timetable, relocations: list[Relocation], followers: Iterable[int]
-) -> list[Relocation] | None:
-    """The relocations, with further promotions into free room until they pay. Undone, and None, if they never do."""
+def _pays(draft: PlanDraft, relocations: Iterable[Relocation]) -> bool:
     balance = draft.start_balance()
     for relocation in relocations:
         balance.add(relocation)
-    if balance.pays():
-        return relocations
-    # A promotion that made nothing give way and does not pay will not pay in company either: its followers would pay
-    # for it.
-    for follower in followers if len(relocations) > 1 else ():
-        more = None if draft.moved[follower] else table.way(follower)
-        if more and draft.affords([*relocations, *more]):
-            relocations += more
-            for relocation in more:
-                balance.add(relocation)
-            if balance.pays():
-                return relocations
-        elif more:
-            draft.state.undo(more)
-    draft.state.undo(relocations)
-    return None
+    return balance.pays()

@@ -88,20 +88,10 @@ class _Cut:
         if relocation is None:
             state.undo(relocations)
             return []
-        relocations = self._prune(relocations, target)
+        relocations = state.without_needless(relocations, lambda: relocation_to(state, target) is not None)
         away = {each.bundle for each in relocations}
         self.leaving = [other for other in self.leaving if other.bundle not in away]
         relocation = relocation_to(state, target)
         assert relocation is not None
         state.apply(relocation)
         return [*relocations, relocation]
-
-    def _prune(self, relocations: list[Relocation], target: TargetPlace) -> list[Relocation]:
-        """The relocations without those that turn out not to be needed, those of the highest loss spared first."""
-        state, kept = self.draft.state, []
-        for relocation in reversed(relocations):
-            state.undo([relocation])
-            if relocation_to(state, target) is None:
-                state.apply(relocation)
-                kept.append(relocation)
-        return kept[::-1]

@@ -220,7 +220,6 @@ MECHANISMS = (
     ),
     _mechanism("search for an order", move_ordering, "_LOOKS", 0),
     _mechanism("rounds", hsm, "_ROUNDS", 1),
-    _mechanism("followers", schedule, "_FOLLOWERS", 0),
     _mechanism("passes", schedule, "_PASSES", 1),
     _mechanism(
         "pruning groups",
