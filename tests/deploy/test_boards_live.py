@@ -16,7 +16,10 @@ from tests.deploy.prometheus import SERVER, TOOL, Asked, Scrapes, running
 from tests.deploy.test_dashboard import marks, plain, queries
 from tests.simulation.site import MINUTE, Site
 
-pytestmark = pytest.mark.skipif(SERVER is None or TOOL is None, reason="there is no Prometheus: apt install prometheus")
+pytestmark = [
+    pytest.mark.skipif(SERVER is None or TOOL is None, reason="there is no Prometheus: apt install prometheus"),
+    pytest.mark.xdist_group("boards"),  # one server for all
+]
 ALL = {"$engine": ".*", "$database": ".*", "$tier": ".*"}
 # What a healthy site does not have: the database that is lost is one that no agent exposes any more.
 # And what is looked at only with a read_time_limit, or in a buffer pool: this site has neither.

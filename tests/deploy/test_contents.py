@@ -14,6 +14,8 @@ import pytest
 from agent.web.schemas import schema_names
 from tests.deploy.places import ROOT
 
+pytestmark = pytest.mark.xdist_group("wheel contents")  # what it needs is made once
+
 pytest.importorskip("hatchling", reason="archives are built by hatchling: make setup")
 PACKAGES = ("agent", "connectors", "policies")
 MADE_BY_TOOLS = {"__pycache__", ".mypy_cache", ".ruff_cache"}

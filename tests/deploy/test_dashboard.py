@@ -15,6 +15,8 @@ from agent.fleet.metrics import FleetCollector
 from tests.deploy.places import DEPLOY, rules
 from tests.deploy.promql import Labels, labels_of, metrics_of
 
+pytestmark = pytest.mark.xdist_group("dashboard")  # what it needs is made once
+
 BOARDS: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted((DEPLOY / "grafana").glob("*.json"))
 }

@@ -15,6 +15,8 @@ from agent.cli.main import whole_app
 from agent.config import sample
 from tests.deploy.places import DEPLOY, ROOT
 
+pytestmark = pytest.mark.xdist_group("debian package")  # what it needs is made once
+
 DEBIAN = DEPLOY / "debian"
 SCRIPTS = ("build.sh", "postinst", "prerm", "postrm")
 UNIT = (DEPLOY / "systemd" / "hotplace.service").read_text(encoding="utf-8")

@@ -37,6 +37,8 @@ from tests.labs.oracle.test_grammars import checker as checker  # a fixture
 from tests.labs.postgresql import running_cluster
 from tests.labs.sqlserver.world import PROVER
 
+pytestmark = pytest.mark.xdist_group("live deployment")  # what it needs is made once
+
 LIVE = DEPLOY / "live"
 ENGINES = ("db2", "oracle", "postgresql", "sqlserver")
 SCHEMA = json.loads((Path(__file__).parent / "compose" / "compose-spec.json").read_text(encoding="utf-8"))

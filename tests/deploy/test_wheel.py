@@ -13,7 +13,7 @@ import pytest
 from tests.deploy.places import DEPLOY, ROOT
 
 pytest.importorskip("hatchling", reason="the wheel is built by hatchling: make setup")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]  # built and installed once
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
 

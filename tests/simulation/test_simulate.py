@@ -13,6 +13,8 @@ from agent.what_if.simulation import NothingRecorded, Played, play, start_of
 from policies.calendar import Calendar, parse_window
 from tests.simulation.site import Site
 
+pytestmark = pytest.mark.xdist_group("simulate")  # what it needs is made once
+
 HOUR = timedelta(hours=1)
 OPEN = Limits(calendar=Calendar())
 
