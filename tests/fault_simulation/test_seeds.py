@@ -9,7 +9,7 @@ import pytest
 from tests.fault_simulation.oracles import APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES
 from tests.fault_simulation.runs import repeat_command, run_seed, shrunk
 
-SEEDS, PARTS = 24, 4
+SEEDS, PARTS = 100, 10
 OFTEN = (APPROVED, AUDIT, COST, HEAT, ONE_AGENT, TRUE_STATES)  # asked in every few runs
 
 
