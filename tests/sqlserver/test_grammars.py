@@ -197,7 +197,7 @@ def _next() -> Iterator[str]:
         scheme = DataSpace(9, "p]s", True, False, 0, "f]", 4, on_right=right)
         time_table = PartitionedTable(
             key="[dbo].[da]]ys]", schema="dbo", name="da]ys", time_format="%FT%T", ranges=ranges, why_not="",
-            why_no_more="", scheme=scheme, function="f]", column="at", next_used="HDD",
+            why_no_more="", scheme=scheme, function="f]", column="at", next_used="HDD", definition=table(index()),
         )  # fmt: skip
         template = by_calendar.next_template(time_table, "SSD", 2 * 86400, settings())
         assert isinstance(template, StatementTemplate), template

@@ -78,7 +78,7 @@ def _rows(place: Database, database: str, since: datetime, until: datetime | Non
     return map(_dated, rows)
 
 
-def _dated(row: Row[Any]) -> DatedWork:
+def _dated(row: Row[Any, Any, Any]) -> DatedWork:
     began = json.loads(row.body).get(STARTED_AT)
     return DatedWork(
         ended_at=row.ended_at, seconds=row.seconds, demand=rates_of_text(row.body),
