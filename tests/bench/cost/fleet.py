@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -38,6 +39,7 @@ COMMAND = "python -m tests.bench fleet"
 DATABASES, QUICK = (10, 100, 1000), (10, 100)
 RUNS, THREADS, WRITES, DECISIONS = 5, 8, 400, 60
 MOVES, POINTS = 5, 60
+UNITS, READ = 1000, 200  # of a database, and those that are read in an interval
 DAY_MINUTES = 24 * 60
 SETTINGS = {"shared_buffers": "128MB", "max_connections": "60"}
 
@@ -56,7 +58,19 @@ def measurements(quick: bool = False) -> list[Measurement]:
                 lines += _day(place, Path(folder))
             if databases == max(QUICK if quick else DATABASES):
                 lines += _writes(place, Path(folder), databases)
-    return lines
+                lines += _roll_ups(place, Path(folder), databases)
+    return lines + [_growth(lines, command) for command in ("status", "sizing")]
+
+
+def _growth(lines: list[Measurement], command: str) -> Measurement:
+    """With which power of the number of databases a command's seconds grow, between the two largest numbers."""
+    prefix = f"fleet.{command}_seconds."
+    of_command = (line for line in lines if line["name"].startswith(prefix))
+    seconds = {int(line["name"].removeprefix(prefix)): line["value"] for line in of_command}
+    few, many = sorted(seconds)[-2:]
+    power = math.log(seconds[many] / seconds[few]) / math.log(many / few)
+    about = f"of the number of databases, from {few} to {many}; what a command needs to start counts"
+    return _line(f"fleet.{command}_growth", power, "power", about)
 
 
 def _measured(place: LedgerServer, folder: Path, databases: int) -> list[Measurement]:
@@ -80,8 +94,8 @@ def _day(place: LedgerServer, folder: Path) -> list[Measurement]:
     with _open(place, folder) as ledger:
         began = datetime(2026, 3, 1, tzinfo=UTC)
         for minute in range(1, DAY_MINUTES + 1):
-            at, read = began + timedelta(minutes=minute), np.sort(rng.choice(1000, 200, replace=False))
-            counts = rng.integers(1, 3000, (3, 200)).astype(np.uint32)
+            at, read = began + timedelta(minutes=minute), np.sort(rng.choice(UNITS, READ, replace=False))
+            counts = rng.integers(1, 3000, (3, READ)).astype(np.uint32)
             ledger.history.append("day", at, 60.0, read, counts)
             ledger.work.append("day", at, 60.0, DatabaseDemand(reads=float(counts.sum()) / 60, read_wait=0.5))
             ledger.samples.hand_over("day", at)
@@ -163,6 +177,35 @@ def _writes(place: LedgerServer, folder: Path, databases: int) -> list[Measureme
         },
         _line("fleet.ledger_decision_ms_p99", _p99(decisions), "ms", f"a row of the chain, on disk; {about}"),
     ]
+
+
+def _roll_ups(place: LedgerServer, folder: Path, databases: int) -> list[Measurement]:
+    """The hour of each database, sent at the same time by eight machines that have sampled all of it."""
+    with ExitStack() as opened:
+        ledgers = [opened.enter_context(_open(place, folder / f"machine-{n}")) for n in range(THREADS)]
+        each = databases // THREADS
+        began = datetime(2026, 3, 1, tzinfo=UTC)
+        for at, ledger in enumerate(ledgers):
+            for number in range(at * each, (at + 1) * each):
+                _sample_hour(ledger, f"db-{number:04}", began)
+        over = began + timedelta(hours=1, seconds=1)
+        took, wall = _side_by_side(ledgers, each, lambda ledger, n: ledger.samples.hand_over(f"db-{n:04}", over))
+    about = f"an hour of {UNITS} units, {READ} of them read; {THREADS} machines, {databases} databases"
+    return [
+        _line("fleet.roll_up_ms_p99", _p99(took), "ms", about),
+        _line("fleet.roll_up_ms_median", statistics.median(took), "ms", about),
+        {**_line("fleet.roll_ups_per_second", len(took) / wall, "1/s", about), "better": "higher"},
+    ]
+
+
+def _sample_hour(ledger: Ledger, database: str, began: datetime) -> None:
+    """Samples of ten minutes: how many an hour is made of changes nothing in what is sent."""
+    rng = np.random.default_rng(7)
+    for minutes in range(10, 61, 10):
+        at, read = began + timedelta(minutes=minutes), np.sort(rng.choice(UNITS, READ, replace=False))
+        counts = rng.integers(1, 3000, (3, READ)).astype(np.uint32)
+        ledger.history.append(database, at, 600.0, read, counts)
+        ledger.work.append(database, at, 600.0, DatabaseDemand(reads=float(counts.sum()) / 600, read_wait=0.5))
 
 
 def _side_by_side(
