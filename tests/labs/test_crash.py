@@ -21,14 +21,24 @@ def test_restart_and_crash_start_an_epoch(cleanup: ExitStack) -> None:
     cleanup.callback(connector.close)
     identity = connector.identify()
     first = connector.sample().epoch
-    with cluster.session() as victim:
+    with cluster.session() as victim, cluster.session() as witness:
         os.kill(victim.info.backend_pid, signal.SIGKILL)
+        # A new connection may still be had before the postmaster has seen the end of its child.
+        wait_until(lambda: not _lives(witness), "the server has ended its sessions")
         wait_until(lambda: _answers(cluster.server.conninfo), "the server has recovered")
     crashed = connector.sample().epoch
     cluster.server.stop()
     cluster.server.start()
     assert len({first, crashed, connector.sample().epoch}) == 3
     assert connector.identify() == identity
+
+
+def _lives(session: psycopg.Connection) -> bool:
+    try:
+        session.execute("SELECT 1")
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def _answers(conninfo: str) -> bool:

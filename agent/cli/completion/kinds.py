@@ -55,7 +55,7 @@ COMMANDS: Mapping[str, Completes] = {
 # Options that take no value, of these commands and of all: what follows them is an argument.
 FLAGS = frozenset({
     "--json", "--debug", "--no-color", "--wide", "--version", "--help", "-h", "--sql", "--all", "--yes", "-y",
-    "--emulated", "--propose", "--dry-run", "--trace",
+    "--emulated", "--propose", "--dry-run", "--trace", "--close",
 })  # fmt: skip
 
 
