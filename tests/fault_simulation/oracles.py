@@ -54,7 +54,7 @@ ORACLES = (
     APPROVED, DRY_RUN, TRUE_STATES, HEAD_ROOM, WINDOWS, HEAT, COOL_DOWN, GROUPS, AUDIT, ONE_AGENT, COST, GROUP_RULE,
 )  # fmt: skip
 QUERY = """
-SELECT steps.id AS step, steps.ordinal, moves.id AS move, moves.ordinal AS of_proposal, moves.state,
+SELECT steps.id AS step, steps.sql, steps.ordinal, moves.id AS move, moves.ordinal AS of_proposal, moves.state,
        moves.proposal_id AS proposal, proposals.body, proposals.digest, proposals.fingerprint
 FROM steps JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
 WHERE steps.sql = ? AND steps.state = 'intended' ORDER BY steps.id DESC LIMIT 1
