@@ -42,7 +42,8 @@ def next_step(result: TryResult, orders: Orders, findings: Findings | None) -> T
             return put_off(result.error, findings.obstacles)
     if result.end is TryEnd.RETRYABLE and _only_crowded(orders) and findings.unchanged:
         return replace(put_off(result.error, orders.crowded), rest_seconds=LONG_REST_SECONDS)
-    if result.way_back and findings.unchanged and orders.continuation is Continuation.GO_ON:
+    # Not by GO_ON alone: refused next to a pause, or at the end of a window, a way back would end for good.
+    if result.way_back and findings.unchanged and orders.continuation is not Continuation.STOP:
         return replace(put_off(result.error, findings.obstacles), rest_seconds=LONG_REST_SECONDS)
     return _after_failure(result, orders, findings)
 
