@@ -92,6 +92,12 @@ def expected_bytes(row: MoveRow, facts: Facts, seconds: float) -> int:
     return now + ceil(max(0, now - row.move.size_bytes) / age * seconds)
 
 
+def transient_bytes(row: MoveRow, size_bytes: int) -> int:
+    """Room that a move takes beyond a bundle of so many bytes: as approved, in proportion more where it has grown."""
+    grown = max(1.0, size_bytes / row.move.size_bytes) if row.move.size_bytes else 1.0
+    return ceil(row.move.route.transient_bytes * grown)
+
+
 def _check_approval(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
     if not row.approved:
         return PrecheckRefusal("not_approved", f"move {row.id} was never approved")
@@ -218,7 +224,7 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> PrecheckRefusal
             if rows[later].move.from_space == target
         )
         left = room[target] - growing
-        if need + row.move.route.transient_bytes > left:
+        if need + transient_bytes(row, need) > left:
             return PrecheckRefusal("no_room", _shortage(rows[: at + 1], facts[at], need, left))
         room[target] -= need
         if source in room:
@@ -240,9 +246,9 @@ def _shortage(rows: Sequence[MoveRow], facts: Facts, expected: int, left: int) -
     parts = [f"{format_bytes(now)} now"]
     if expected > now:
         parts.append(f"{format_bytes(expected - now)} of growth until the end")
-    if row.move.route.transient_bytes:
-        parts.append(f"{format_bytes(row.move.route.transient_bytes)} while it is moved")
-    need = format_bytes(expected + row.move.route.transient_bytes)
+    if transient := transient_bytes(row, expected):
+        parts.append(f"{format_bytes(transient)} while it is moved")
+    need = format_bytes(expected + transient)
     of_it = f" ({', '.join(parts)})" if len(parts) > 1 else ""
     makers = sum(
         each.move.reason == MoveReason.MAKE_ROOM and each.move.from_space == row.move.to_space for each in rows

@@ -467,6 +467,8 @@ class Oracles:
         """By the model, sessions wait no more for what a group has done than without it."""
         if not {row.move.reason for row in group} <= FOR_ROOM or any(row.state in ACTIONABLE for row in group):
             return
+        if any(row.reason.startswith("not taken back, it is cancelled") for row in group):
+            return  # a person wants it as it is
         site, placement = self._site, self._site.world.placement
         units = {key: placement.row(key) for row in group for key in row.move.route.bundle.unit_keys}
         touched = any(unit is None or site.server.changed.get(unit) for unit in units.values())

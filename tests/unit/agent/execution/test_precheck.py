@@ -115,6 +115,18 @@ def test_conditions_of_the_approval(conditions: dict[str, Any], facts: dict[str,
     assert (answer.code if isinstance(answer, PrecheckRefusal) else "") == code
 
 
+@pytest.mark.parametrize(("left", "allowed"), [(80.5, False), (82.0, True)])
+def test_transient_space_grows_with_what_is_moved(left: float, allowed: bool) -> None:
+    """8 MiB of transient space were approved for 64 MiB; 72 MiB take 9."""
+    move = a_move()
+    row = a_row(move=replace(move, route=replace(move.route, transient_bytes=8 * MIB)))
+    free = round((20 + left) * MIB)
+    target = replace(TARGET, used_bytes=200 * MIB - free, free_bytes=free)
+    answer = alone(row, replace(FACTS, target=target, inspection=replace(INSPECTION, size_bytes=72 * MIB)))
+    assert (answer == Allowed()) == allowed
+    assert allowed or (isinstance(answer, PrecheckRefusal) and answer.code == "no_room")
+
+
 def test_head_room_and_transient_space_count() -> None:
     """64 MiB into 84 MiB free of 200 fit above a head-room of 20, but not with 1 MiB of transient space more."""
     tight = replace(FACTS, target=replace(TARGET, used_bytes=116 * MIB, free_bytes=84 * MIB))
