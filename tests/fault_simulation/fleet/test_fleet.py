@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
-from unittest.mock import patch
+from dataclasses import replace
 
 import pytest
 
 from agent.model.waves import WaveAnswer, WaveDecision
 from tests.fault_simulation.fleet.oracles import ONCE, WAVES
 from tests.fault_simulation.fleet.script import FLEET_KINDS, draw_fleet
-from tests.fault_simulation.mutants import SAFE, hold_lease_once, none_of, nothing
+from tests.fault_simulation.mutants import SAFE, Mutant, hold_lease_once, none_of, nothing
 from tests.fault_simulation.oracles import APPROVED, AUDIT, HEAT, ONE_AGENT, TRUE_STATES
 from tests.fault_simulation.runs import repeat_command, run, run_seed, shrunk
 from tests.fault_simulation.script import HOUR, Event, FleetSite, Kind, Script, Trigger
@@ -34,34 +30,16 @@ def _script(databases: int, *events: tuple[float, Kind, Trigger, int, float]) ->
     return Script(seed=-1, site=sites[0], events=tuple(made), fleet=fleet)
 
 
-@dataclass(frozen=True, slots=True)
-class FleetMutant:
-    """One way to break the agents."""
-
-    what: str
-    oracle: str  # that notices it
-    script: Script  # in which it does
-    targets: tuple[tuple[str, Any], ...]
-
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """The agents are broken inside the block."""
-        with ExitStack() as stack:
-            for target, value in self.targets:
-                stack.enter_context(patch(target, value))
-            yield
-
-
 APPROVE = (0.8, Kind.APPROVE, Trigger.TIME, 0, 0.0)
 MUTANTS = (
-    FleetMutant("a lease is held for ever, and no write asks for it", ONE_AGENT,
+    Mutant("a lease is held for ever, and no write asks for it", ONE_AGENT,
                 _script(1, APPROVE, (0.5, Kind.FROZEN, Trigger.COPYING, 3, 1.0)),
                 (("agent.service.watch.Watch.hold_lease", hold_lease_once),
                  ("agent.ledger.leases.Leases.require", nothing))),
-    FleetMutant("no write asks for the lease", HEAT,  # both go on learning
+    Mutant("no write asks for the lease", HEAT,  # both go on learning
                 _script(1, APPROVE, (0.5, Kind.FROZEN, Trigger.COPYING, 3, 1.0)),
                 (("agent.ledger.leases.Leases.require", nothing),)),
-    FleetMutant("a wave waits for none", WAVES, _script(2, (0.7, Kind.APPROVE_LIST, Trigger.TIME, 0, 0.0)),
+    Mutant("a wave waits for none", WAVES, _script(2, (0.7, Kind.APPROVE_LIST, Trigger.TIME, 0, 0.0)),
                 (("agent.execution.gate.decide_wave", none_of(WaveDecision(WaveAnswer.GO))),)),
 )  # fmt: skip
 
@@ -78,7 +56,7 @@ def test_no_promise_is_broken(seed: int) -> None:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.what)
-def test_broken_agents_are_noticed(mutant: FleetMutant) -> None:
+def test_broken_agents_are_noticed(mutant: Mutant) -> None:
     """By the oracle that is there for it."""
     with mutant.at_work():
         report = run(mutant.script)
