@@ -7,6 +7,10 @@ network of its sessions (``storage.closed_network``) with every read on the slow
 on what they do between reads and on the reads of their work, none of which a move changes. More sessions still count
 for more.
 
+Reads that no unit is known for (of a unit that was dropped or rebuilt within the interval) are taken to be like the
+others. They were waited for too: an interval without them would seem to be work of few reads, and were it left at its
+own pace instead, it would outweigh its neighbours as often as those had waited less.
+
 The reads are taken to be served in their idle time there, and to queue for it. Where that time is wrong, all units are
 wrong by the same factor. Below one session at work who asks sets the pace, not what they wait for: nothing is changed.
 """
@@ -25,7 +29,6 @@ from policies.storage.closed_network import LEAST_ELSEWHERE, Network
 from policies.storage.stations import stations_of
 
 SLOWEST, FASTEST = 1e-3, 10.0  # ends of a pace that is believed
-LEAST_COVERAGE = 0.8  # of the database's reads must be known by unit
 
 
 def slowest_pace(database: DatabaseDemand, reads: F64, slowest: TierSpeed, settings: PolicySettings) -> float:
@@ -42,8 +45,9 @@ def slowest_pace(database: DatabaseDemand, reads: F64, slowest: TierSpeed, setti
     service = float(sum(weights[signal] * reads[signal] for signal in READS))
     counted = float(reads[list(READS)].sum())
     known = database.reads if database.reads == database.reads else counted
-    if not (sessions > 1 and waited >= 0 and service > 0 and counted >= LEAST_COVERAGE * known):
+    if not (sessions > 1 and waited >= 0 and service > 0):
         return 1.0
+    service *= max(1.0, known / counted)
     # One round of this network is what is done in one second now, so its rate is the pace.
     network = Network(
         sessions=sessions,

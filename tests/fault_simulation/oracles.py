@@ -377,9 +377,7 @@ class Oracles:
         worst = int(np.argmax(wrong))
         key = np.array(picture.catalog.units.key)[seen][worst]
         self._pace(agent, float(heat[seen].sum()), float(truth[seen].sum()))
-        # A unit that lacks an interval weighs the others more: where something was dropped, those had another pace.
-        allowed = 0.1 if self._site.server.changes else 0.05
-        self._check(HEAT, float(wrong[worst]) < allowed,
+        self._check(HEAT, float(wrong[worst]) < 0.05,
                     f"{agent.name} is {float(wrong[worst]):.0%} of all work wrong about {key}")  # fmt: skip
 
     def _pace(self, agent: AgentProgram, heat: float, pages: float) -> None:

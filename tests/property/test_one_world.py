@@ -62,8 +62,14 @@ def interval(work: Work, fast: Sequence[bool], disks: int, idle: float) -> tuple
     )  # fmt: skip
 
 
-def lived(phases: Sequence[tuple[Work, Sequence[bool]]], *, disks: int, idle: float, configured: TierSpeed) -> Learned:
-    """What is known after some hours of each phase: its work, in its placement."""
+def lived(
+    phases: Sequence[tuple[Work, Sequence[bool]]], *, disks: int, idle: float, configured: TierSpeed,
+    restarted: Sequence[bool] = (False,) * UNITS,
+) -> Learned:  # fmt: skip
+    """What is known after some hours of each phase: its work, in its placement.
+
+    ``restarted``: units whose counters restarted in the first interval of each phase, as a rebuild makes them do.
+    """
     inventory = Inventory(
         units=units_of([f"u{at}" for at in range(UNITS)]), slots=np.arange(UNITS, dtype=np.int64), spaces=SPACES,
         tier_of_space=np.array([0, 1], dtype=np.int32), speeds=(SSD, configured),
@@ -76,11 +82,12 @@ def lived(phases: Sequence[tuple[Work, Sequence[bool]]], *, disks: int, idle: fl
         reads, database = interval(work, fast, disks, idle)
         rates = np.zeros((SIGNALS, UNITS))
         rates[Signal.SYNC_READ] = rates[Signal.LOGICAL_READ] = reads
-        for _ in range(6):
+        for part in range(6):
             now += timedelta(hours=HOURS / 6)
+            observed = ~np.array(restarted) if part == 0 else np.ones(UNITS, dtype=np.bool_)
             demand = Demand(
-                ended_at=now, seconds=HOURS / 6 * 3600, physical_id=inventory.units.physical_id, rates=rates,
-                observed=np.ones(UNITS, dtype=np.bool_), estimated=frozenset(), database=database,
+                ended_at=now, seconds=HOURS / 6 * 3600, physical_id=inventory.units.physical_id, rates=rates * observed,
+                observed=observed, estimated=frozenset(), database=database,
             )  # fmt: skip
             learned = learn(learned, inventory.locate(demand), inventory, SETTINGS, zone=UTC)
     return learned
@@ -137,6 +144,19 @@ def test_yesterday_on_the_ssd_is_not_worth_more_than_today_on_disks() -> None:
     assert seen.steady is not None
     for horizon in (seen.rates, seen.steady):
         assert horizon[Signal.SYNC_READ, 1] > horizon[Signal.SYNC_READ, 0]
+
+
+@pytest.mark.parametrize("restarted", [0, 1, 2])
+def test_a_unit_whose_counters_restarted_takes_no_weight_from_the_others(restarted: int) -> None:
+    """The interval lacks its reads, not its waits: the others' share of all worth is as if nothing had been rebuilt."""
+    work = Work(8, 0.0005, (4.0, 2.0, 1.0, 0.5))
+    lost = [unit == restarted for unit in range(UNITS)]
+    for up in ((False,) * UNITS, (True, True, True, False)):
+        whole, lacking = (
+            shares(lived([(work, up)], disks=1, idle=HDD.random_read_seconds, configured=HDD, restarted=each))
+            for each in ((False,) * UNITS, lost)
+        )
+        np.testing.assert_allclose(whole, lacking, atol=0.01)
 
 
 def test_more_sessions_still_count_for_more() -> None:
