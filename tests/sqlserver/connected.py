@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 from agent.model.clock import SystemClock
@@ -13,9 +14,10 @@ from connectors.model import NoRoute, Route
 from connectors.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
+from tests.cli.site import finish
 from tests.contract.asking import bundle_of
 from tests.labs.sqlserver.instance import Account
-from tests.labs.sqlserver.lab import Lab
+from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.world import FAST, MOVER
 from tests.labs.tds.drivers import OdbcDriver
 
@@ -44,6 +46,17 @@ def connected(
         yield found
     finally:
         found.close()
+
+
+def kill_at(lab: Lab, statement: str, start: Callable[[], Popen[str]]) -> None:
+    """Kill -9 of the agent that ``start`` starts while the server is in that statement; the server has noticed it then."""
+    with lab.stopped_at(statement):
+        agent = start()
+        wait_until(lambda: lab.instance.stopped.is_set() or agent.poll() is not None, "it is there")
+        assert agent.poll() is None, finish(agent)
+        agent.kill()
+        finish(agent)
+        wait_until(lambda: not lab.instance.sessions, "the server noticed")
 
 
 def ways(connector: SqlserverConnector, key: str, space: str = FAST) -> tuple[Route, ...] | NoRoute:

@@ -15,15 +15,14 @@ from connectors.base import LockNotObtained, SpaceFull
 from connectors.model import Home, NoRoute
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.templates import TemplateKind
-from tests.cli.site import finish
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, Site, a_template, act, day
-from tests.labs.sqlserver.lab import Lab, wait_until
+from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.objects import ColumnOf, PartitionScheme, Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver
-from tests.sqlserver.connected import connected
+from tests.sqlserver.connected import connected, kill_at
 from tests.sqlserver.moving.test_life import connection
 from tests.sqlserver.test_partitions_by_calendar import KEY, SPLITTER, boundaries, empty_last
 from tests.unit.samples import an_outcome
@@ -223,13 +222,7 @@ def test_killed_in_the_exchange(lab: Lab, driver: OdbcDriver, tmp_path: Path, ta
     site, held = a_site(lab, driver, tmp_path), rows(table)
     printed = site.open_by_commands(tmp_path, KEY, "--aged", "1d", "--to", SLOW)
     assert "MERGE RANGE (N'{low}')" in printed
-    with lab.stopped_at("SPLIT RANGE"):
-        agent = site.start("run", "--once")
-        wait_until(lambda: lab.instance.stopped.is_set() or agent.poll() is not None, "it is there")
-        assert agent.poll() is None, finish(agent)
-        agent.kill()
-        finish(agent)
-        wait_until(lambda: not lab.instance.sessions, "the server noticed")
+    kill_at(lab, "SPLIT RANGE", lambda: site.start("run", "--once"))
     assert (homes(lab, table), rows(table), len(made(lab))) == (BORN, held, 2)
     with site.agent() as (watch, ledger, jobs):
         watch.act()

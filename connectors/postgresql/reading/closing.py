@@ -47,13 +47,11 @@ def close_template(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    found = find_closable(session, table, to_space)
+    found = _closable_by_times(session, table, to_space, seconds)
     if isinstance(found, NoRoute):
         return found
-    low = _beginning(found, seconds)
-    if isinstance(low, NoRoute):
-        return low
-    return closing_template(table, to_space, seconds, texts_of(route_of_closing(found, _PLACES, to_space, settings)))
+    closable, _ = found
+    return closing_template(table, to_space, seconds, texts_of(route_of_closing(closable, _PLACES, to_space, settings)))
 
 
 def close_routes(
@@ -64,10 +62,11 @@ def close_routes(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    found, seconds = find_closable(session, template.table, template.space), seconds_of(template)
-    low = found if isinstance(found, NoRoute) else _beginning(found, seconds)
-    if isinstance(found, NoRoute) or isinstance(low, NoRoute):
+    seconds = seconds_of(template)
+    known = _closable_by_times(session, template.table, template.space, seconds)
+    if isinstance(known, NoRoute):
         return ()
+    found, low = known
     end = next_end(low, seconds, now, ahead_needed(found.table))
     if end is None:
         return ()
@@ -89,6 +88,17 @@ def open_range(session: ReadSession, table: str) -> Range | None:
         id=found.part.oid, schema=by.schema, name=by.name, key=by.key, low=None, high=begins, space=by.space,
         size_bytes=found.part.heap_bytes,
     )  # fmt: skip
+
+
+def _closable_by_times(
+    session: ReadSession, table: str, to_space: str, seconds: int
+) -> tuple[Closable, datetime] | NoRoute:
+    """The open part and when it begins; why none can be closed each so many seconds."""
+    found = find_closable(session, table, to_space)
+    if isinstance(found, NoRoute):
+        return found
+    low = _beginning(found, seconds)
+    return low if isinstance(low, NoRoute) else (found, low)
 
 
 def _beginning(found: Closable, seconds: int) -> datetime | NoRoute:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.site import Site, finish
+from tests.cli.site import Site
 from tests.labs.sqlserver.instance import Account
-from tests.labs.sqlserver.lab import Lab, wait_until
+from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.objects import PartitionScheme, Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, MOVER, READER, SLOW, add_scheme, add_table
 from tests.labs.tds.drivers import OdbcDriver
+from tests.sqlserver.connected import kill_at
 from tests.sqlserver.moving.test_life import connection, reading, states
 
 pytestmark = pytest.mark.by_turns
@@ -103,13 +104,7 @@ def test_killed_in_the_exchange(site: Site, lab: Lab, days: Table) -> None:
     """Kill -9 between MERGE and SPLIT: no row is lost or seen twice, and the next run brings it to its end."""
     held = rows(days)
     approved(site, lab, days)
-    with lab.stopped_at("SPLIT RANGE"):
-        agent = site.start("run", "--once")
-        wait_until(lambda: lab.instance.stopped.is_set() or agent.poll() is not None, "it is there")
-        assert agent.poll() is None, finish(agent)
-        agent.kill()
-        finish(agent)
-        wait_until(lambda: not lab.instance.sessions, "the server noticed")
+    kill_at(lab, "SPLIT RANGE", lambda: site.start("run", "--once"))
     assert (homes(lab, days), rows(days), len(made(lab))) == (BEFORE, held, 2)
     site.good("run", "--once")
     assert (homes(lab, days), rows(days), made(lab)) == (AFTER, held, [])
