@@ -90,16 +90,19 @@ def copies_of(sent: Iterable[SentRow]) -> list[Copy]:
 def used_within(sent: Iterable[SentRow], opening: Opening, times: CopyTimes) -> Used:
     """What was copied within the window: of a move that had part of its time in it, that part.
 
-    Of a move that did not arrive, as much as its time in the window would have copied.
+    Of a move that did not arrive, as much as its time in the window would have copied. A statement whose end was not
+    seen (the agent died, or could not write it down) is taken to have run for as long as the move was expected to:
+    were it left out, the window would move the same bytes once more.
     """
     total_bytes, total_seconds = 0.0, 0.0
     for rows in _by_move(sent).values():
         move = rows[0].move
-        within = sum(_seconds(row, opening) for row in rows)
-        whole = sum(_seconds(row) for row in rows)
+        expected = times.seconds(move)
+        within = sum(_seconds(row, opening, unseen=expected) for row in rows)
+        whole = sum(_seconds(row, unseen=expected) for row in rows)
         if rows[0].move_state not in CARRIED_OUT:
             # A move that was cancelled early would otherwise count as if all its bytes had been copied in that time.
-            whole = max(whole, times.seconds(move))
+            whole = max(whole, expected)
         total_seconds += within
         total_bytes += move.size_bytes * min(1.0, within / whole) if whole else 0.0
     return Used(round(total_bytes), total_seconds)
@@ -178,12 +181,11 @@ def _by_move(sent: Iterable[SentRow]) -> dict[int, list[SentRow]]:
     return by_move
 
 
-def _seconds(row: SentRow, within: Opening | None = None) -> float:
-    """How long the statement ran, within the window if one is given; 0 where its end was not seen."""
-    if row.ended_at is None:
-        return 0.0
+def _seconds(row: SentRow, within: Opening | None = None, unseen: float = 0.0) -> float:
+    """How long the statement ran, within the window if one is given; ``unseen`` in all where its end was not seen."""
+    ended_at = row.intended_at + timedelta(seconds=unseen) if row.ended_at is None else row.ended_at
     start = row.intended_at if within is None else max(row.intended_at, within.start)
-    end = row.ended_at if within is None else min(row.ended_at, within.end)
+    end = ended_at if within is None else min(ended_at, within.end)
     return max(0.0, (end - start).total_seconds())
 
 

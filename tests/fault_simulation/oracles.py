@@ -226,7 +226,8 @@ class Oracles:
             return
         seconds = copy_seconds(site.world.placement, running)
         if _texts(agent):
-            left = _seconds_left(site.decided_at(agent), _texts(agent))
+            before, now = site.decided_at(agent), site.clock.now() + timedelta(seconds=agent.machine.skew)
+            left = max(_seconds_left(at, _texts(agent)) for at in (before, now))  # the clock may have jumped into it
             pausable = sent.sql.endswith("ONLINE")
             first = self._started.get((agent.book, sent.numbers["move"])) == sent.at
             if first:
@@ -429,6 +430,9 @@ class Oracles:
 
     def _true_state(self, agent: AgentProgram, row: MoveRow, *, sent: bool) -> None:
         placement = self._site.world.placement
+        if row.state is MoveState.FAILED and self._is_another(row):
+            # What holds the name of an approved table is not the agent's to tidy up: it may be moved by others as well.
+            self._out_of_reach.add(row.move.key)
         units = [placement.row(key) for key in row.move.route.bundle.unit_keys]
         foreign = row.fingerprint != self._site.server.fingerprint
         self._check(TRUE_STATES, row.state not in ACTIONABLE or foreign or self._waits_for_room(row),
@@ -450,6 +454,12 @@ class Oracles:
             self._check(TRUE_STATES, touched or later,
                         f"move {row.id} of {agent.name} is {row.state}; nothing brought {row.move.key}")  # fmt: skip
         del sent
+
+    def _is_another(self, row: MoveRow) -> bool:
+        """Whether the approved name is another table by now."""
+        placement = self._site.world.placement
+        unit = placement.row(row.move.key)
+        return unit is not None and int(placement.units.physical_id[unit]) not in row.move.route.bundle.physical_ids
 
     def _nothing_left(self) -> None:
         site, server = self._site, self._site.server

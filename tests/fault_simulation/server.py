@@ -151,10 +151,15 @@ class FaultyConnector(SimulatedConnector):
 
     def catalog(self) -> Catalog:
         """Spaces and units; what an agent has seen is remembered for the oracles."""
-        answer: Catalog = self._asked(super().catalog)
-        free = {space.name: int(space.free_bytes or 0) for space in answer.spaces}
-        self._server.looked[self.process.name] = (self._server.changes, free)
-        return answer
+
+        def noted() -> Catalog:
+            answer = SimulatedConnector.catalog(self)
+            free = {space.name: int(space.free_bytes or 0) for space in answer.spaces}
+            self._server.looked[self.process.name] = (self._server.changes, free)  # before something strikes
+            return answer
+
+        found: Catalog = self._asked(noted)
+        return found
 
     def sample(self) -> Sample:
         """Counters; what they cost is summed."""

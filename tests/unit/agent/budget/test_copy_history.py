@@ -109,6 +109,15 @@ def test_what_did_not_arrive_counts_by_its_time() -> None:
     assert used_within([row], window, learn([])) == Used(3_000, 5.0)
 
 
+@pytest.mark.parametrize("state", [MoveState.PLACED, MoveState.FAILED])
+def test_what_was_not_seen_to_end_counts_whole(state: MoveState) -> None:
+    """The agent died in a copy, or could not write down its end: the window has moved its bytes all the same."""
+    window = Opening(MADE_AT, MADE_AT + 10 * MINUTE)
+    row = replace(sent(1, 0, 0, state), state=StepState.INTENDED, ended_at=None)
+    times = learn([])
+    assert used_within([row], window, times) == Used(row.move.size_bytes, times.seconds(row.move))
+
+
 def test_only_smooth_moves_teach_what_plans_cost() -> None:
     """From the first statement to the end of the last, oldest first; a move with a held statement is left out."""
     held = replace(sent(2, 10, 1), state=StepState.PAUSED)
