@@ -61,6 +61,9 @@ def test_events_that_are_left_out_do_not_happen() -> None:
         (187, (5,)),  # what was waited for most is dropped: until then all sessions were slower
         (211, (0, 3, 4, 7)),  # a later group moves a part of an earlier one again
         (250, (0, 1, 2, 3)),  # a way back waits for the room that another group has taken meanwhile
+        (5072, (0, 1, 4, 5)),  # the clock jumps into a window
+        (5611, (0, 1, 3, 5, 6, 7)),  # a table is made anew while the catalog's answer is on its way
+        (6173, (2, 6, 9)),  # another table takes the approved name in the last moment, and its move is held
     ],
 )
 def test_what_is_no_fault_is_none(seed: int, events: tuple[int, ...]) -> None:

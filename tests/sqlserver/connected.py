@@ -49,7 +49,7 @@ def connected(
 
 
 def kill_at(lab: Lab, statement: str, start: Callable[[], Popen[str]]) -> None:
-    """Kill -9 of the agent that ``start`` starts while the server is in that statement; the server has noticed it then."""
+    """Kill -9 of the agent that ``start`` starts, while the server is in that statement; it has noticed at the end."""
     with lab.stopped_at(statement):
         agent = start()
         wait_until(lambda: lab.instance.stopped.is_set() or agent.poll() is not None, "it is there")
