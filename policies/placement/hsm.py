@@ -8,21 +8,20 @@ the rest of the problem is solved again.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heappop, heappush
 
 import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.model.plan import MoveReason, Pin, Situation
-from policies.placement.move_ordering import TargetPlace, find_stuck
+from policies.placement.move_ordering import TargetPlace, find_order
 from policies.placement.placement_problem import PlacementProblem, build_problem
-from policies.placement.placement_state import Group
+from policies.placement.placement_state import Group, PlacementState, Relocation
 from policies.placement.plan_draft import PlanDraft, by_density
-from policies.placement.schedule import schedule_groups
-from policies.placement.swaps import swap_groups
+from policies.placement.schedule import Timetable, ordered_groups, schedule_groups
 from policies.placement.transit_capacity import excluding_largest, with_transit_constraints
 from policies.solver.offers import STAY, Offers
 from policies.solver.placement import Placement, bound, place
@@ -54,13 +53,15 @@ def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
             groups.append(draft.keep(draft.group([relocation])))
     if not wanted.any():
         return groups
-    residents = draft.leavers() & (draft.tier() == 0)
-    cold = _cold(draft, by_density(draft, residents, _loss(draft, 0)))
+    upper = [row for row, place in enumerate(state.places) if place.tier == 0]
+    residents = by_density(draft, draft.leavers() & (draft.tier() == 0), _loss(draft, 0))[::-1]
+    table = Timetable(draft, dict.fromkeys(residents, len(upper)))
+    table.let_leave(residents)
     for bundle in by_density(draft, wanted & (bundles.tier > 0), bundles.saving_on(0)):
-        relocations = state.promotion_of(bundle, 0, MoveReason.PIN, cold, draft.left)
-        for relocation in relocations or ():
-            state.apply(relocation)
+        places = sorted(upper, key=lambda place: -state.free_bytes(place))
+        relocations = next(filter(None, (table.way(bundle, place) for place in places)), None)
         if relocations:
+            relocations[-1] = replace(relocations[-1], reason=MoveReason.PIN)
             groups.append(draft.keep(draft.group(relocations)))
     return groups
 
@@ -85,10 +86,22 @@ def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
             continue
         leaving = draft.leavers() & (state.home == row) & (draft.bundles.size > 0)
         coldest_first = reversed(by_density(draft, leaving, _loss(draft, tier)))
-        for relocation in state.leave_for_growth(row, list(coldest_first), draft.left):
-            state.apply(relocation)
-            groups.append(draft.keep(draft.group([relocation])))
+        relocations: list[Relocation] = []
+        for bundle in coldest_first:
+            if _is_within_room(state, row) or len(relocations) >= draft.left:
+                break
+            relocation = state.demotion_of(bundle, MoveReason.GROWTH)
+            if relocation is not None:
+                state.apply(relocation)
+                relocations.append(relocation)
+        if _is_within_room(state, row):
+            relocations = state.without_needless(relocations, partial(_is_within_room, state, row))
+        groups += [draft.keep(draft.group([relocation])) for relocation in relocations]
     return groups
+
+
+def _is_within_room(state: PlacementState, space: int) -> bool:
+    return state.room[space] >= 0
 
 
 def best_groups(draft: PlanDraft, open_to: Sequence[Bools], problem: PlacementProblem) -> list[Group]:
@@ -184,8 +197,8 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     # Swap by swap first, and one order for all only where that misses something: the groups of one order are longer, so
     # a plan that is stopped early has less done.
     targets = [TargetPlace(*pair) for pair in zip(bundle.tolist(), target.tolist(), strict=True)]
-    left = find_stuck(draft.state, targets)
-    others = swap_groups(draft, targets, _helpers(draft, problem, placed))
+    order, left = find_order(draft.state, targets, partial(_helpers, problem, placed))
+    others = ordered_groups(draft, order or ())
     tier = np.array([place.tier for place in draft.state.places], dtype=np.int64)[target]
     refused = [each for each in bundle[tier < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
     other = _outcome(draft, problem, placed, others, refused)
@@ -230,10 +243,10 @@ def _outcome(
     )
 
 
-def _helpers(draft: PlanDraft, problem: PlacementProblem, placed: Placement) -> list[TargetPlace]:
-    """Moves that gain nothing and may open a way for others where every place may be full, the least loss first."""
-    state, items = draft.state, np.arange(len(problem.bundle))
-    if state.exchanging < len(state.places) or np.count_nonzero(placed.choice != STAY) > _FEW_MOVES:
+def _helpers(problem: PlacementProblem, placed: Placement) -> list[TargetPlace]:
+    """Moves that gain nothing and may open a way for few others, the least loss first."""
+    items = np.arange(len(problem.bundle))
+    if np.count_nonzero(placed.choice != STAY) > _FEW_MOVES:
         return []
     chosen = np.where(placed.choice == STAY, 0.0, problem.offers.gain[placed.choice, items])
     gain = np.where(np.isfinite(problem.offers.gain) & (problem.offers.gain <= 0), problem.offers.gain, -np.inf)
@@ -277,11 +290,3 @@ def _loss(draft: PlanDraft, tier: int) -> F64:
     wait = draft.bundles.wait
     below = min(tier + 1, len(wait) - 1)
     return np.asarray(wait[below] - wait[tier], dtype=np.float64)
-
-
-def _cold(draft: PlanDraft, densest_first: Iterable[int] | I64) -> dict[int, list[int]]:
-    """Bundles that may be demoted per space, the least loss first."""
-    cold: dict[int, list[int]] = defaultdict(list)
-    for bundle in reversed(list(densest_first)):
-        cold[int(draft.state.home[bundle])].append(int(bundle))
-    return cold

@@ -4,13 +4,12 @@ While a bundle is copied it occupies both spaces. Bundles of two full tiers that
 there: one moves, and the room it leaves lets the next one come back. Each may have to wait for another, so a greedy
 order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they only free
 room; those that come up from it go last, since they only need it. The order of the exchange between the upper tiers is
-found by depth-first search, largest bundle first. If there is none, bundles that would go down a little go all the way
-down instead, the least loss first: a detour that frees room.
+found by depth-first search, largest bundle first. If there is none, other moves help, the least loss first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,7 +17,7 @@ from policies.model.plan import MoveReason
 from policies.placement.placement_state import PlacementState, Relocation
 
 _LOOKS = 4000  # candidates examined in one search for an order
-_DETOURS = 24  # bundles that are tried as detours
+_HELPERS = 24  # moves that are tried as helpers
 _PAIRED = 10  # helpers that are tried two at a time
 
 
@@ -30,113 +29,39 @@ class TargetPlace:
     place: int
 
 
-def find_stuck(state: PlacementState, targets: Sequence[TargetPlace]) -> list[TargetPlace]:
-    """The fewest bytes of targets that fit in no order tried. The state is left unchanged."""
-    return _Search(state, _split_by_phase(state, targets)).left
+def find_order(
+    state: PlacementState, targets: Sequence[TargetPlace], helpers: Callable[[], Sequence[TargetPlace]]
+) -> tuple[list[TargetPlace] | None, list[TargetPlace]]:
+    """A feasible order of all targets, None if none was found; and which of them fit in none of the orders tried.
 
+    Where every place is nearly full, what the answer leaves alone may be in the way, or one that goes down a little
+    would have to go all the way down. So one or two other moves are tried as well, which gain nothing. A helper of a
+    target's own bundle replaces it. The state is left unchanged.
 
-def with_detours(state: PlacementState, targets: Sequence[TargetPlace]) -> list[TargetPlace] | None:
-    """A feasible order of all targets, with as few detours to the slowest tier as possible; None if none was found.
-
-    Ties are broken by the order of ``targets``. The state is left unchanged.
+    Args:
+        state: before the first move.
+        targets: the answer.
+        helpers: moves that may open a way, the least loss first.
     """
-    slowest = state.tiers - 1
-    order = _find_order(state, targets)
-    if order is not None:
-        return order
-    falling = [
-        target for target in targets if state.tier_of_bundle(target.bundle) < state.places[target.place].tier < slowest
-    ]
-    falling.sort(key=lambda target: (_regret(state, target), state.size[target.bundle]))
-    down: list[int] = []
-    # One more detour at a time, not the best set of them: each trial is a whole search, and a detour that proves
-    # needless is taken back below.
-    for target in falling[:_DETOURS]:
-        down.append(target.bundle)
-        order = _find_order(state, _sent_down(targets, down, len(state.places) - 1))
-        if order is not None:
-            break
-    # A detour added early may have become needless once later ones are there: try the order without each of them.
-    for bundle in down[-2::-1] if order is not None else ():
-        without = [other for other in down if other != bundle]
-        shorter = _find_order(state, _sent_down(targets, without, len(state.places) - 1))
-        if shorter is not None:
-            down, order = without, shorter
-    return order
-
-
-def with_helpers(
-    state: PlacementState, targets: Sequence[TargetPlace], helpers: Sequence[TargetPlace]
-) -> list[TargetPlace] | None:
-    """A feasible order of all targets and of one or two helpers; None if none was found. The state is left unchanged.
-
-    Where every place is nearly full, what no answer moves may be in the way: a cold unit that changes places with
-    nothing saves nothing, and what it leaves lets the others pass. A helper of a target's own bundle replaces it.
-    """
-    for more in [*((each,) for each in helpers[:_DETOURS]), *combinations(helpers[:_PAIRED], 2)]:
+    order, left = _order_of(state, targets)
+    tried = helpers()[:_HELPERS] if left else ()
+    for more in [*((each,) for each in tried), *combinations(tried[:_PAIRED], 2)]:
         bundles = {each.bundle for each in more}
-        if len(bundles) < len(more):
-            continue
-        order = _find_order(state, [*more, *(target for target in targets if target.bundle not in bundles)])
-        if order is not None:
-            return order
-    return None
+        if len(bundles) == len(more):
+            order, stuck = _order_of(state, [*more, *(each for each in targets if each.bundle not in bundles)])
+            if not stuck:
+                return order, left
+    return (None if left else order), left
 
 
-def _sent_down(targets: Iterable[TargetPlace], down: Sequence[int], place: int) -> list[TargetPlace]:
-    return [TargetPlace(target.bundle, place) if target.bundle in down else target for target in targets]
-
-
-def _regret(state: PlacementState, target: TargetPlace) -> float:
-    """Microseconds per hour lost by going to the slowest tier instead."""
-    return float(
-        state.wait[state.tiers - 1, target.bundle] - state.wait[state.places[target.place].tier, target.bundle]
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Phases:
-    """Targets by when they find room."""
-
-    first: list[TargetPlace]  # leave for a place that takes all
-    between: list[TargetPlace]  # exchange places
-    last: list[TargetPlace]  # come up from there
-
-
-def _split_by_phase(state: PlacementState, targets: Iterable[TargetPlace]) -> _Phases:
-    phases = _Phases([], [], [])
+def _order_of(state: PlacementState, targets: Iterable[TargetPlace]) -> tuple[list[TargetPlace], list[TargetPlace]]:
+    """The best order found, those for a place that takes all first; and what is left over. State unchanged."""
+    first, between, last = list[TargetPlace](), list[TargetPlace](), list[TargetPlace]()
     for target in targets:
-        if target.place >= state.exchanging:
-            phases.first.append(target)
-        elif state.place_of_bundle(target.bundle) >= state.exchanging:
-            phases.last.append(target)
-        else:
-            phases.between.append(target)
-    return phases
-
-
-def _find_order(state: PlacementState, targets: Iterable[TargetPlace]) -> list[TargetPlace] | None:
-    """An order in which all targets fit, those for the slowest tier first; None if none is found. State unchanged."""
-    phases = _split_by_phase(state, targets)
-    search = _Search(state, phases)
-    return None if search.left else [*phases.first, *search.order, *phases.last]
-
-
-def relocate_in_order(state: PlacementState, targets: Iterable[TargetPlace]) -> list[Relocation]:
-    """Relocations of the targets that fit one after the other, applied to the state."""
-    relocations = []
-    for target in targets:
-        relocation = relocation_to(state, target)
-        if relocation is not None:
-            state.apply(relocation)
-            relocations.append(relocation)
-    return relocations
-
-
-def relocation_to(state: PlacementState, target: TargetPlace) -> Relocation | None:
-    """The relocation to a target place, None if there is no room now."""
-    space = state.space_in_place(target.bundle, target.place)
-    return None if space is None else relocation_between(state, target.bundle, space)
+        comes = state.place_of_bundle(target.bundle) >= state.exchanging
+        (first if target.place >= state.exchanging else last if comes else between).append(target)
+    search = _Search(state, first, between)
+    return [*first, *search.order, *last], search.left
 
 
 def relocation_between(state: PlacementState, bundle: int, space: int) -> Relocation:
@@ -153,21 +78,31 @@ class _Search:
     that led nowhere once is never searched again. The state is left unchanged.
     """
 
-    def __init__(self, state: PlacementState, phases: _Phases) -> None:
+    def __init__(self, state: PlacementState, first: list[TargetPlace], between: list[TargetPlace]) -> None:
         self.order: list[TargetPlace] = []
         # Largest first: small ones fit into what a large one leaves, but may take the only room that it fits into.
-        self.left = sorted(phases.between, key=lambda target: -int(state.size[target.bundle]))
+        self.left = sorted(between, key=lambda target: -int(state.size[target.bundle]))
         self._state, self._dead = state, set[int]()
-        first = relocate_in_order(state, phases.first)
+        done = []
+        for target in first:
+            relocation = self._relocation_to(target)
+            if relocation is not None:
+                state.apply(relocation)
+                done.append(relocation)
         free = sum(state.free_bytes(place) for place in range(state.exchanging))
         # Moves between these places leave the sum of their free bytes as it is. A bundle larger than it fits in
         # no order, so a search would only prove it slowly: one greedy pass is enough to name what is stuck.
-        doomed = any(int(state.size[target.bundle]) > free for target in phases.between)
+        doomed = any(int(state.size[target.bundle]) > free for target in between)
         self._looks = 2 * len(self.left) + (0 if doomed else _LOOKS)
         self._go(list(self.left))
-        if len(first) < len(phases.first):
-            self.left = self.left or phases.first
-        state.undo(first)
+        if len(done) < len(first):
+            self.left = self.left or first
+        state.undo(done)
+
+    def _relocation_to(self, target: TargetPlace) -> Relocation | None:
+        """The relocation to a target place, None if there is no room now."""
+        space = self._state.space_in_place(target.bundle, target.place)
+        return None if space is None else relocation_between(self._state, target.bundle, space)
 
     def _go(self, waiting: list[TargetPlace]) -> None:
         # An explicit path instead of recursion: an exchange of thousands of bundles is deeper than Python's stack.
@@ -205,7 +140,7 @@ class _Search:
             if self._looks < 1 or mask ^ bit[target.bundle] in self._dead:
                 continue
             self._looks -= 1
-            relocation = relocation_to(self._state, target)
+            relocation = self._relocation_to(target)
             if relocation is not None:
                 return at, target, relocation
         return None

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from connectors.model import F64, I64
+from connectors.model import F64, I64, Bools
 from policies.benefit.bundles import Bundles
-from policies.model.plan import MoveReason, PolicySettings, Situation
+from policies.model.plan import MoveReason, Pin, PolicySettings, Situation
 from policies.placement.places import Place, place_of_spaces, places_in
 from policies.placement.tier_load import tier_loads_of
 from policies.storage.capacity import room_bytes
@@ -46,6 +46,7 @@ class PlacementState:
         self.size: I64 = bundles.size
         self.transient: I64 = bundles.transient
         self.wait: F64 = bundles.wait
+        self.pinned: Bools = bundles.pin == Pin.MUST
         self.home: I64 = bundles.space.copy()
         self.room = [UNKNOWN_ROOM if room is None else room for room in rooms]
         self.tier_of = [int(tier) for tier in situation.tier_of_space]
@@ -107,14 +108,13 @@ class PlacementState:
 
     def apply(self, relocation: Relocation) -> None:
         """Move a bundle: copy it to the target, then free the source."""
-        self._shift(relocation.bundle, relocation.source, relocation.target)
-        self._shift_loads(relocation, 1)
+        self._shift(relocation, 1)
 
     def carry_out(self, group: Group) -> bool:
         """Apply the group's relocations if each one fits at its turn; otherwise leave the state unchanged."""
         done: list[Relocation] = []
         for relocation in group.relocations:
-            if not self.fits(relocation):
+            if not self.holds(relocation.bundle, relocation.target):
                 self.undo(done)
                 return False
             self.apply(relocation)
@@ -124,8 +124,7 @@ class PlacementState:
     def undo(self, relocations: Iterable[Relocation]) -> None:
         """Take relocations back, the last one first."""
         for relocation in reversed(list(relocations)):
-            self._shift(relocation.bundle, relocation.target, relocation.source)
-            self._shift_loads(relocation, -1)
+            self._shift(relocation, -1)
 
     def without_needless(self, relocations: Iterable[Relocation], enough: Callable[[], bool]) -> list[Relocation]:
         """The applied relocations that are needed for what is asked, those of the highest loss spared first."""
@@ -137,13 +136,12 @@ class PlacementState:
                 kept.append(relocation)
         return kept[::-1]
 
-    def _shift(self, bundle: int, source: int, target: int) -> None:
-        size = int(self.size[bundle])
-        self.room[target] -= size
-        self.room[source] += size
-        self.home[bundle] = target
-
-    def _shift_loads(self, relocation: Relocation, times: int) -> None:
+    def _shift(self, relocation: Relocation, times: int) -> None:
+        """Carry out a relocation (``times`` 1), or undo it (-1)."""
+        size = times * int(self.size[relocation.bundle])
+        self.room[relocation.target] -= size
+        self.room[relocation.source] += size
+        self.home[relocation.bundle] = relocation.target if times > 0 else relocation.source
         for load in self.loads:
             load.shift(relocation.bundle, self.tier_of[relocation.source], self.tier_of[relocation.target], times)
 
@@ -154,14 +152,8 @@ class PlacementState:
             - self.wait[self.tier_of[relocation.target], relocation.bundle]
         )
 
-    def fits(self, relocation: Relocation) -> bool:
-        """Whether the target has room while the source still holds the bundle. Pins may exceed a tier's load limits."""
-        if relocation.reason is MoveReason.PIN:
-            return self.room[relocation.target] >= self.needed_bytes(relocation.bundle)
-        return self.holds(relocation.bundle, relocation.target)
-
     def holds(self, bundle: int, space: int) -> bool:
-        """Whether a space has room for a bundle and its tier can bear the load."""
+        """Whether a space has room for a bundle while its source still holds it, and the tier can bear the load."""
         return self.room[space] >= self.needed_bytes(bundle) and self.can_bear(bundle, self.tier_of[space])
 
     def needed_bytes(self, bundle: int) -> int:
@@ -169,7 +161,9 @@ class PlacementState:
         return int(self.size[bundle] + self.transient[bundle])
 
     def can_bear(self, bundle: int, tier: int) -> bool:
-        """Whether a tier's load limits admit the I/Os and written bytes of a bundle."""
+        """Whether a tier's load limits admit the I/Os and written bytes of a bundle. Pins may exceed them."""
+        if self.loads and self.pinned[bundle]:
+            return True
         present = self.tier_of_bundle(bundle) == tier if self.loads else False
         return all(load.can_bear(bundle, present=present) for load in self.loads if load.tier == tier)
 
@@ -178,10 +172,6 @@ class PlacementState:
         if not self.can_bear(bundle, self.places[place].tier):
             return None
         return self._roomiest(self.places[place].spaces, self.needed_bytes(bundle))
-
-    def space_for_bundle(self, bundle: int, tier: int) -> int | None:
-        """The space of a tier that can take a bundle now, None if there is none."""
-        return self.space_for(self.needed_bytes(bundle), tier) if self.can_bear(bundle, tier) else None
 
     def space_for(self, size: int, tier: int, but: int | None = None) -> int | None:
         """The space of the tier with the most room, if that is enough; ties by name; never ``but``."""
@@ -196,77 +186,7 @@ class PlacementState:
         """The relocation to the next slower tier that can take the bundle, None if none can."""
         home = int(self.home[bundle])
         for tier in range(self.tier_of[home] + 1, self.tiers):
-            space = self.space_for_bundle(bundle, tier)
+            space = self.space_for(self.needed_bytes(bundle), tier) if self.can_bear(bundle, tier) else None
             if space is not None:
                 return Relocation(bundle, home, space, reason)
         return None
-
-    def promotion_of(
-        self, bundle: int, tier: int, reason: MoveReason, cold: dict[int, list[int]], most: int
-    ) -> tuple[Relocation, ...] | None:
-        """Relocations that bring a bundle to a tier, preceded by the demotions that make room; None if they cannot.
-
-        Args:
-            bundle: that is promoted.
-            tier: its target.
-            reason: of the last relocation.
-            cold: per space, the bundles that may be demoted, the least loss first.
-            most: relocations at most.
-        """
-        size, home = self.needed_bytes(bundle), int(self.home[bundle])
-        free = self.space_for(size, tier)
-        if free is not None:
-            return (Relocation(bundle, home, free, reason),) if most >= 1 else None
-        ways: list[tuple[float, int, int, tuple[Relocation, ...]]] = []
-        for order, space in enumerate(sorted(self.spaces(tier), key=lambda row: self.names[row])):
-            leaving = self._find_demotions(space, size, cold.get(space, ()), most - 1)
-            if leaving is not None:
-                ways.append((-sum(self.saving_of(relocation) for relocation in leaving), order, space, leaving))
-        if not ways:
-            return None
-        _, _, space, leaving = min(ways)
-        return (*leaving, Relocation(bundle, home, space, reason))
-
-    def leave_for_growth(self, space: int, cold: Sequence[int], most: int) -> tuple[Relocation, ...]:
-        """Demotions after which a space has room for all that grows in it, or as many as there can be.
-
-        Args:
-            space: that growth will overfill.
-            cold: bundles that may be demoted, the least loss first.
-            most: relocations at most.
-        """
-        relocations, spare = self._demote_until(space, 0, cold, most, MoveReason.GROWTH)
-        return self._prune(relocations, spare) if spare >= 0 else tuple(relocations)
-
-    def _find_demotions(self, space: int, size: int, cold: Sequence[int], most: int) -> tuple[Relocation, ...] | None:
-        """Demotions that give a space room for ``size`` bytes; the state is left unchanged."""
-        relocations, spare = self._demote_until(space, size, cold, most, MoveReason.MAKE_ROOM)
-        return self._prune(relocations, spare) if spare >= 0 else None
-
-    def _demote_until(
-        self, space: int, size: int, cold: Sequence[int], most: int, reason: MoveReason
-    ) -> tuple[list[Relocation], int]:
-        """Demotions until a space has room for ``size`` bytes, and what is left then; the state is left unchanged."""
-        relocations: list[Relocation] = []
-        for bundle in cold:
-            if self.room[space] >= size or len(relocations) >= most:
-                break
-            relocation = self.demotion_of(bundle, reason) if self.home[bundle] == space else None
-            # An empty bundle frees nothing and would be a move for nothing.
-            if relocation is not None and self.size[bundle] > 0:
-                self.apply(relocation)
-                relocations.append(relocation)
-        spare = self.room[space] - size
-        self.undo(relocations)
-        return relocations, spare
-
-    def _prune(self, relocations: list[Relocation], spare: int) -> tuple[Relocation, ...]:
-        """Without the demotions that turn out not to be needed, those of the highest loss spared first."""
-        kept = []
-        for relocation in reversed(relocations):
-            size = int(self.size[relocation.bundle])
-            if size <= spare:
-                spare -= size
-            else:
-                kept.append(relocation)
-        return tuple(reversed(kept))

@@ -3,7 +3,7 @@
 Promotions go by saving per byte. If a target has no room, bundles that the answer moves out of it go first, in the
 order of least loss per byte, each to its own target place, which may need others to leave in turn. No more than
 necessary leaves. A group that does not pay is undone. Where only several promotions together pay for what gives way to
-them, one order for all of the answer finds them (``swaps``).
+them, one order for all of the answer (``move_ordering``) is cut into groups as short as possible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 
 from connectors.model import I64
 from policies.model.density import KeysOf, densest_first
-from policies.placement.move_ordering import relocation_between
+from policies.model.plan import MoveReason
+from policies.placement.move_ordering import TargetPlace, relocation_between
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
@@ -23,7 +24,7 @@ _PASSES = 4  # over promotions that found no room: a later group may have freed 
 
 
 @dataclass(slots=True)
-class _Timetable:
+class Timetable:
     """The target of every bundle, and the bundles that are to leave each space."""
 
     draft: PlanDraft
@@ -31,23 +32,54 @@ class _Timetable:
     leaving: dict[int, list[int]] = field(default_factory=dict)  # per space, the least loss last
     clearing: set[int] = field(default_factory=set)  # places being cleared up the call stack: breaks cycles
 
-    def clear(self, place: int, bundle: int) -> list[Relocation] | None:
+    def let_leave(self, bundles: Sequence[int]) -> None:
+        """Bundles may leave their spaces for their targets, those named first before the others."""
+        for each in reversed(bundles):
+            self.leaving.setdefault(int(self.draft.state.home[each]), []).append(each)
+
+    def way(self, bundle: int, place: int) -> list[Relocation] | None:
+        """Relocations that bring a bundle to a place within the plan's limits, applied to the state.
+
+        None if there is no room, or if it is there already because it left for another bundle of the same group.
+        """
+        state = self.draft.state
+        relocations = None if state.place_of_bundle(bundle) == place else self.bring(bundle, place)
+        if relocations is None or self.draft.affords(relocations):
+            return relocations
+        state.undo(relocations)
+        return None
+
+    def bring(self, bundle: int, place: int, *, clear: bool = True) -> list[Relocation] | None:
+        """The relocation of a bundle to a place, preceded by those that make room; applied. None if there is no room.
+
+        ``clear``: others may leave the place for it.
+        """
+        state = self.draft.state
+        space = state.space_in_place(bundle, place)
+        relocations = self._clear(place, bundle) if space is None and clear else []
+        if relocations:
+            space = state.space_in_place(bundle, place)
+        if space is None or relocations is None:
+            return None
+        relocation = relocation_between(state, bundle, space)
+        state.apply(relocation)
+        return [*relocations, relocation]
+
+    def _clear(self, place: int, for_: int) -> list[Relocation] | None:
         """Make room for a bundle in some space of a place, applied to the state. None if that is not possible."""
         # Two full places that wait for each other would clear one another for ever. What really has to change places in
         # a circle is found by ``move_ordering``.
         if place in self.clearing:
             return None
         self.clearing.add(place)
-        try:
-            spaces = sorted(self.draft.state.places[place].spaces, key=lambda space: -self.draft.state.room[space])
-            # A generator: clearing is applied to the state, so the next space may only be tried if the one before gave
-            # up.
-            found = (self._clear(space, bundle) for space in spaces)
-            return next((relocations for relocations in found if relocations is not None), None)
-        finally:
-            self.clearing.remove(place)
+        spaces = sorted(self.draft.state.places[place].spaces, key=lambda space: -self.draft.state.room[space])
+        # A generator: clearing is applied to the state, so the next space may only be tried if the one before gave up.
+        found = (self._clear_space(space, for_) for space in spaces)
+        relocations = next((each for each in found if each is not None), None)
+        self.clearing.remove(place)
+        return relocations
 
-    def _clear(self, space: int, for_: int) -> list[Relocation] | None:
+    def _clear_space(self, space: int, for_: int) -> list[Relocation] | None:
         """Move bundles out of a space until it can take a bundle, then undo those that need not have left."""
         draft, state = self.draft, self.draft.state
         relocations: list[Relocation] = []
@@ -62,7 +94,13 @@ class _Timetable:
         if not state.holds(for_, space):
             state.undo(relocations)
             return None
-        return self._prune(relocations, own, for_, space)
+        # Where others left for their sake in turn, all of them stay: leaving out one could take away the room that
+        # another needed on its way, and each check would be a search of its own.
+        return (
+            relocations
+            if len(relocations) > len(own)
+            else state.without_needless(own, lambda: state.holds(for_, space))
+        )
 
     def _waiting(self, space: int, for_: int) -> Iterator[int]:
         """Bundles that are to leave a space; if its tier is overloaded, also from the tier's other spaces."""
@@ -81,56 +119,16 @@ class _Timetable:
                 yield bundle
 
     def _sent_away(self, bundle: int) -> list[Relocation] | None:
-        """The relocations that take one bundle out, applied to the state, those that make room for it first.
+        """The relocations that take one bundle out to its target place, applied to the state.
 
-        It goes to its target place. If that can only be cleared once this very bundle has left, a demotion goes further
-        down instead.
+        If that can only be cleared once this very bundle has left, a demotion goes further down instead.
         """
         state, chosen = self.draft.state, self.target[bundle]
-        tier = state.places[chosen].tier
-        below = range(chosen + 1, len(state.places)) if tier > state.tier_of_bundle(bundle) else ()
-        for place in (chosen, *below):
-            space = state.space_in_place(bundle, place)
-            relocations = self.clear(place, bundle) if space is None and place == chosen else []
-            space = state.space_in_place(bundle, place) if relocations else space
-            if space is not None:
-                relocation = relocation_between(state, bundle, space)
-                state.apply(relocation)
-                return [*(relocations or []), relocation]
-        return None
-
-    def _prune(self, relocations: list[Relocation], own: list[Relocation], for_: int, space: int) -> list[Relocation]:
-        """Without the relocations that turn out not to be needed, those of the highest loss spared first.
-
-        Where others left for their sake in turn, all of them stay.
-        """
-        # Leaving out one of them could take away the room that another needed on its way, and each check would be a
-        # search of its own.
-        if len(relocations) > len(own):
-            return relocations
-        state = self.draft.state
-        return state.without_needless(own, lambda: state.holds(for_, space))
-
-    def way(self, bundle: int) -> list[Relocation] | None:
-        """Relocations that bring a bundle to its target, applied to the state.
-
-        None if there is no room, or if it is there already because it left for another bundle of the same group.
-        """
-        draft, state = self.draft, self.draft.state
-        place = self.target[bundle]
-        if state.place_of_bundle(bundle) == place:
-            return None
-        space = state.space_in_place(bundle, place)
-        relocations = self.clear(place, bundle) if space is None else []
-        if relocations is None:
-            return None
-        space = state.space_in_place(bundle, place)
-        relocation = None if space is None else relocation_between(state, bundle, space)
-        if relocation is None or not draft.affords([*relocations, relocation]):
-            state.undo(relocations)
-            return None
-        state.apply(relocation)
-        return [*relocations, relocation]
+        falls = state.places[chosen].tier > state.tier_of_bundle(bundle)
+        places = range(chosen, len(state.places) if falls else chosen + 1)
+        # A generator, as above.
+        found = (self.bring(bundle, place, clear=place == chosen) for place in places)
+        return next((relocations for relocations in found if relocations is not None), None)
 
 
 def schedule_groups(
@@ -145,16 +143,14 @@ def schedule_groups(
         most_on_the_way_first: promotions that need the most room beyond their copy come first, while free room is
             largest. If any order fits, this one does.
     """
-    table = _Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
+    table = Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
     tier = np.array([place.tier for place in draft.state.places], dtype=np.int64)[target]
     rises = tier < draft.tier()[bundle]
     coming = _by_saving(draft, bundle[rises], tier[rises])
     if most_on_the_way_first:
         coming.sort(key=lambda each: -int(draft.bundles.transient[each]))
-    # Demotions end up at the list's end and so leave first; a bundle that is itself on its way up leaves its place only
-    # if they do not suffice.
-    for each in reversed([*_by_saving(draft, bundle[~rises], tier[~rises]), *coming]):
-        table.leaving.setdefault(int(draft.state.home[each]), []).append(each)
+    # A bundle that is itself on its way up leaves its place only if the demotions do not suffice.
+    table.let_leave([*_by_saving(draft, bundle[~rises], tier[~rises]), *coming])
     groups: list[Group] = []
     for _ in range(_PASSES):
         found = _pass(draft, table, coming)
@@ -165,6 +161,43 @@ def schedule_groups(
     return groups, coming
 
 
+def ordered_groups(draft: PlanDraft, order: Sequence[TargetPlace]) -> list[Group]:
+    """Groups that bring bundles to their target places in this order, as many as pay; each ends as soon as it pays.
+
+    Bundles that leave for the slowest tier do so directly before their room is needed. A last group that does not pay
+    is not carried out.
+
+    Args:
+        draft: is extended.
+        order: in which every bundle finds room.
+    """
+    state, table = draft.state, Timetable(draft, {each.bundle: each.place for each in order})
+    away = np.array([each.bundle for each in order if each.place >= state.exchanging], dtype=np.int64)
+    place = np.array([table.target[each] for each in away.tolist()], dtype=np.int64)
+    tier = np.array([place.tier for place in state.places], dtype=np.int64)[place]
+    table.let_leave(_by_saving(draft, away, tier))
+    groups: list[Group] = []
+    relocations: list[Relocation] = []
+    balance = draft.start_balance()
+    for target in (target for target in order if target.place < state.exchanging):
+        more = table.bring(target.bundle, target.place) or []
+        # Ends here instead of passing over it: what follows in this order may need the room that this one would have
+        # left.
+        if not draft.affords([*relocations, *more]):
+            state.undo(more)
+            break
+        relocations += more
+        for relocation in more:
+            balance.add(relocation)
+        # A group may not end with a demotion, though the balance may already pay before it: it would make room for what
+        # the next group may never bring.
+        if relocations and relocations[-1].reason is MoveReason.PROMOTE and balance.pays():
+            groups.append(draft.keep(draft.group(relocations)))
+            relocations, balance = [], draft.start_balance()
+    state.undo(relocations)
+    return groups
+
+
 def _by_saving(draft: PlanDraft, bundle: I64, tier: I64) -> list[int]:
     """Bundles by saving per byte, most first; losses count as negative."""
     wait = draft.bundles.wait
@@ -173,13 +206,13 @@ def _by_saving(draft: PlanDraft, bundle: I64, tier: I64) -> list[int]:
     return [int(each) for each in bundle[order]]
 
 
-def _pass(draft: PlanDraft, table: _Timetable, coming: Sequence[int]) -> list[Group]:
+def _pass(draft: PlanDraft, table: Timetable, coming: Sequence[int]) -> list[Group]:
     """One pass over the promotions that are still open."""
     groups: list[Group] = []
     for bundle in coming:
         if draft.left < 1:
             break
-        relocations = None if draft.moved[bundle] else table.way(bundle)
+        relocations = None if draft.moved[bundle] else table.way(bundle, table.target[bundle])
         if relocations and _pays(draft, relocations):
             groups.append(draft.keep(draft.group(relocations)))
         elif relocations:

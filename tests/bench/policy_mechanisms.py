@@ -27,7 +27,7 @@ from unittest.mock import patch
 import numpy as np
 
 from policies.model.plan import Plan, PolicySettings, Situation
-from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, swaps, transit_capacity
+from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, transit_capacity
 from policies.placement.balancer import make_plan
 from policies.solver import core, placement, prices, repricing, rounding, scarcity, search, sifting, solving
 from tests.bench.policy import divided
@@ -152,10 +152,6 @@ def _best_prices(dual: Any) -> Any:
     return dual.tried[:1]
 
 
-def _without_detours(state: Any, targets: Any) -> Any:
-    return move_ordering._find_order(state, targets)
-
-
 def _chosen_only(groups: Any, begin: Any, seconds: float) -> Any:
     sketched, limit = _SKETCHES(groups, begin, seconds)
     return sketched[:1], limit
@@ -208,26 +204,11 @@ MECHANISMS = (
     ),
     _mechanism("without the largest", hsm, "excluding_largest", _nothing_to_gain, transit_capacity.excluding_largest),
     _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), transit_capacity, hsm._restate),
-    _mechanism("one order for all", hsm, "swap_groups", lambda *_: [], swaps, move_ordering.with_detours),
-    _mechanism(
-        "detours",
-        swaps,
-        "with_detours",
-        _without_detours,
-        move_ordering.with_detours,
-        move_ordering._sent_down,
-        move_ordering._regret,
-    ),
+    _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
+    _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
     _mechanism("search for an order", move_ordering, "_LOOKS", 0),
     _mechanism("rounds", hsm, "_ROUNDS", 1),
     _mechanism("passes", schedule, "_PASSES", 1),
-    _mechanism(
-        "pruning groups",
-        schedule._Timetable,
-        "_prune",
-        lambda _self, relocations, *_: relocations,
-        schedule._Timetable._prune,
-    ),
     _mechanism("flipping groups", granularity_choice, "_flip", lambda *_: None, granularity_choice._flip),
     _mechanism("all combinations of groups", granularity_choice, "_FEW", -1, granularity_choice._combinations),
     _mechanism("plans of either granularity", balancer, "_sketches", _chosen_only),
