@@ -136,7 +136,7 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     state = _after(_fresh_state(situation, bundles, settings), begun.forced)
     # The solver's groups are found for the draft as it is; sorted afterwards, a plan that is stopped after any group
     # has done the best part first.
-    groups = [*begun.forced, *_order_groups(best_groups(draft, open_to, problem), state)]
+    groups = [*begun.forced, *_order_groups(best_groups(draft, problem), state)]
     fresh = partial(_fresh_state, situation, bundles, settings)
     worn = within_turnover(groups, bundles, situation, settings, fresh)
     # The limits come last: both steps before them drop or reorder groups, and a prefix cut before would end at other

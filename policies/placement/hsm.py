@@ -2,8 +2,7 @@
 
 A group is the demotions that make room, then the promotion that uses it. Pins come first and need not pay, since an
 operator asked for them. Then the solver decides for all tiers at once which bundle belongs where, and groups are built
-such that each saves more than it loses, exceeds the floor and pays back. What could not be carried out is left out, and
-the rest of the problem is solved again.
+such that each saves more than it loses, exceeds the floor and pays back.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from connectors.model import F64, I64, Bools
 from policies.model.plan import MoveReason, Pin, Situation
 from policies.placement.move_ordering import TargetPlace, find_order
-from policies.placement.placement_problem import PlacementProblem, build_problem
+from policies.placement.placement_problem import PlacementProblem
 from policies.placement.placement_state import Group, PlacementState, Relocation
 from policies.placement.plan_draft import PlanDraft, by_density
 from policies.placement.schedule import Timetable, ordered_groups, schedule_groups
@@ -27,7 +26,6 @@ from policies.solver.offers import STAY, Offers
 from policies.solver.placement import Placement, bound, place
 from policies.storage.capacity import room_bytes
 
-_ROUNDS = 4  # of solving again for the moves and the room that are left
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
 _TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
@@ -104,36 +102,11 @@ def _is_within_room(state: PlacementState, space: int) -> bool:
     return state.room[space] >= 0
 
 
-def best_groups(draft: PlanDraft, open_to: Sequence[Bools], problem: PlacementProblem) -> list[Group]:
-    """Groups that bring every tier nearer to its best content.
-
-    Args:
-        draft: is extended.
-        open_to: per tier but the slowest, the bundles that guards let come to it.
-        problem: of the draft as it is.
-    """
-    groups: list[Group] = []
-    allowed = [column.copy() for column in open_to]
-    # Again, because a promotion that was not possible leaves the room that the answer had reserved for it, and what
-    # else could use it is only known by solving without it.
-    for again in range(_ROUNDS):
-        outcome = _carry_out_best(draft, problem)
-        groups += outcome.groups
-        for column in allowed:
-            column[outcome.refused] = False
-        if not outcome.refused or draft.left < 1 or (again and not outcome.groups):
-            break
-        problem = build_problem(draft, allowed, among=problem.bundle[outcome.open_items])
-    return groups
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
     """Groups that carry out an answer, kept in the draft."""
 
     groups: list[Group]
-    refused: list[int]  # promotions that were not possible
-    open_items: I64  # items worth asking about again
     choice: I64  # the answer
     placed: float  # gain of the answer
     gain: float  # of the groups
@@ -142,17 +115,21 @@ class _Outcome:
     left: Sequence[TargetPlace] = ()  # those of the answer that find room in no order
 
 
-def _carry_out_best(draft: PlanDraft, problem: PlacementProblem) -> _Outcome:
-    """The best outcome among the problem's answer and some alternatives.
+def best_groups(draft: PlanDraft, problem: PlacementProblem) -> list[Group]:
+    """Groups that bring every tier nearer to its best content: of the problem's answer and of some alternatives.
 
     The solver sees the final placement only, not the way there. If two full tiers would exchange bundles for which
     neither has room, its answer cannot be carried out. Then the problem is solved again in two variants: without the
     largest bundle that found no room, and with transit constraints (``transit_capacity``). Variants are explored best
     first, a few of them.
+
+    Args:
+        draft: is extended.
+        problem: of the draft as it is.
     """
     best = first = _carry_out(draft, problem, problem.offers)
     if first.missed <= _MISSED * first.gain or len(problem.offers.gain) < 2:
-        return first
+        return first.groups
     draft.take_back(first.groups)
     # The count breaks ties: outcomes hold arrays and cannot be compared.
     queue, count = [(-first.placed, 0, first, problem.offers)], 0
@@ -169,7 +146,7 @@ def _carry_out_best(draft: PlanDraft, problem: PlacementProblem) -> _Outcome:
             count += 1
             heappush(queue, (-done.placed, count, done, again))
     draft.redo(best.groups)
-    return best
+    return best.groups
 
 
 def _restate(draft: PlanDraft, problem: PlacementProblem, offers: Offers, last: _Outcome) -> Iterator[Offers]:
@@ -185,9 +162,9 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     items = np.flatnonzero(placed.choice != STAY)
     # Nothing to schedule: even carried out in full the answer would not beat what another variant already has.
     if placed.gain <= floor:
-        return _outcome(draft, problem, placed, [], [])
+        return _outcome(draft, problem, placed, [])
     bundle, target = problem.bundle[items], problem.target[placed.choice[items], items]
-    outcome = _outcome(draft, problem, placed, *schedule_groups(draft, bundle, target))
+    outcome = _outcome(draft, problem, placed, schedule_groups(draft, bundle, target))
     if outcome.missed > _MISSED * outcome.gain and draft.bundles.transient[bundle].any():
         outcome = _while_there_is_room(draft, problem, placed, outcome, (bundle, target))
     if outcome.missed <= _MISSED * outcome.gain:
@@ -199,9 +176,7 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     targets = [TargetPlace(*pair) for pair in zip(bundle.tolist(), target.tolist(), strict=True)]
     order, left = find_order(draft.state, targets, partial(_helpers, problem, placed))
     others = ordered_groups(draft, order or ())
-    tier = np.array([place.tier for place in draft.state.places], dtype=np.int64)[target]
-    refused = [each for each in bundle[tier < draft.bundles.tier[bundle]].tolist() if not draft.moved[each]]
-    other = _outcome(draft, problem, placed, others, refused)
+    other = _outcome(draft, problem, placed, others)
     if other.gain > outcome.gain:
         return replace(other, left=left)
     draft.take_back(others)
@@ -214,7 +189,7 @@ def _while_there_is_room(
 ) -> _Outcome:
     """The outcome, or the one of the other order: what takes most room on the way comes first."""
     draft.take_back(outcome.groups)
-    other = _outcome(draft, problem, placed, *schedule_groups(draft, *moving, most_on_the_way_first=True))
+    other = _outcome(draft, problem, placed, schedule_groups(draft, *moving, most_on_the_way_first=True))
     if other.gain > outcome.gain:
         return other
     draft.take_back(other.groups)
@@ -222,9 +197,7 @@ def _while_there_is_room(
     return outcome
 
 
-def _outcome(
-    draft: PlanDraft, problem: PlacementProblem, placed: Placement, groups: list[Group], refused: list[int]
-) -> _Outcome:
+def _outcome(draft: PlanDraft, problem: PlacementProblem, placed: Placement, groups: list[Group]) -> _Outcome:
     moving = [relocation.bundle for group in groups for relocation in group.relocations]
     items = np.flatnonzero((placed.choice != STAY) | np.isin(problem.bundle, moving))
     went = _went(draft, problem, items, groups)
@@ -233,8 +206,6 @@ def _outcome(
     other = items[(went != placed.choice[items]) & (placed.choice[items] != STAY)]
     return _Outcome(
         groups=groups,
-        refused=refused,
-        open_items=placed.open_items,
         choice=placed.choice,
         placed=placed.gain,
         gain=gain,

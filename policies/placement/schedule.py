@@ -131,10 +131,8 @@ class Timetable:
         return next((relocations for relocations in found if relocations is not None), None)
 
 
-def schedule_groups(
-    draft: PlanDraft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False
-) -> tuple[list[Group], list[int]]:
-    """Groups that bring bundles to their target places, and the promotions that were not possible.
+def schedule_groups(draft: PlanDraft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False) -> list[Group]:
+    """Groups that bring bundles to their target places.
 
     Args:
         draft: is extended.
@@ -158,7 +156,7 @@ def schedule_groups(
         coming = [each for each in coming if not draft.moved[each]]
         if not found or not coming:
             break
-    return groups, coming
+    return groups
 
 
 def ordered_groups(draft: PlanDraft, order: Sequence[TargetPlace]) -> list[Group]:

@@ -207,7 +207,6 @@ MECHANISMS = (
     _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
     _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
     _mechanism("search for an order", move_ordering, "_LOOKS", 0),
-    _mechanism("rounds", hsm, "_ROUNDS", 1),
     _mechanism("passes", schedule, "_PASSES", 1),
     _mechanism("flipping groups", granularity_choice, "_flip", lambda *_: None, granularity_choice._flip),
     _mechanism("all combinations of groups", granularity_choice, "_FEW", -1, granularity_choice._combinations),
