@@ -203,3 +203,25 @@ def test_file_times_have_two_units() -> None:
     assert ask(of, "SELECT singleblkrds, singleblkrdtim FROM v$filestat WHERE singleblkrds > 0") == [(300, 150)]
     sql = "SELECT small_sync_read_reqs, small_sync_read_latency FROM v$iostat_file WHERE small_sync_read_reqs > 0"
     assert ask(of, sql) == [(300, 1500)]
+
+
+def test_what_was_answered_is_not_kept_longer_than_it_is_true() -> None:
+    """The lab keeps relations and answers: a change shows at once, whoever asked before, and for which columns."""
+    of = database()
+    counted, names = "SELECT COUNT(*) FROM dba_tables", "SELECT table_name FROM dba_tables ORDER BY 1"
+    assert [ask(of, counted), ask(of, names)] == [[(2,)], [("EVENTS",), ("ORDERS",)]]
+    of.add_table("APP", "LATER", "DATA", MB)
+    assert [ask(of, counted), ask(of, names)] == [[(3,)], [("EVENTS",), ("LATER",), ("ORDERS",)]]
+    mine = "SELECT COUNT(*) FROM session_privs WHERE privilege = :which"
+    asked = [("DBA_", "SELECT ANY DICTIONARY"), ("APP", "SELECT ANY DICTIONARY"), ("DBA_", "DROP ANY TABLE")]
+    assert [ask(of, mine, which, user=user) for user, which in asked] == [[(1,)], [(0,)], [(0,)]]
+
+
+def test_another_column_of_what_did_not_change() -> None:
+    """A column that has no value in any row, named for the first time: the relation as it lies there lacks it."""
+    of, documented = database(), view("V$DATABASE", VERSIONS[-2])
+    assert documented is not None
+    assert ask(of, "SELECT name FROM v$database") == [("ORCL",)]
+    unset = next(c for c in documented.columns if ask(database(), f"SELECT {c} FROM v$database") == [(None,)])
+    assert ask(of, f"SELECT {unset} FROM v$database") == [(None,)]
+    assert ask(of, f"SELECT name, {unset} FROM v$database") == [("ORCL", None)]
