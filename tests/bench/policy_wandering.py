@@ -26,7 +26,8 @@ from pathlib import Path
 
 from tests.bench.measurement import Measurement, in_process
 from tests.bench.policies.wandering import days, frozen
-from tests.bench.policies.wandering.fixed import BestFixed, most_possible
+from tests.bench.policies.wandering.bound import most_with_copies
+from tests.bench.policies.wandering.fixed import BestFixed, most_by_hour
 from tests.bench.policies.wandering.held_out import held_out_world
 from tests.bench.policies.wandering.kept import keep, read
 from tests.bench.policies.wandering.product import Hotplace
@@ -65,7 +66,8 @@ def play(task: Task) -> Play:
         delayed=play_delayed(task, here) if task.delayed else None,
         rules=tuple(play_rules(here)),
         equal_pages=play_lru_of_equal_pages(here),
-        most=by_day(most_possible(here)),
+        most=by_day(most_by_hour(here)[0]),
+        most_paid=most_with_copies(here),
     )
 
 

@@ -12,7 +12,8 @@ import pytest
 from connectors.model import NO_PARENT, SIGNALS, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
 from tests.bench.policies.wandering import frozen, rules
-from tests.bench.policies.wandering.fixed import BestFixed, best_fixed, most_possible
+from tests.bench.policies.wandering.bound import most_with_copies
+from tests.bench.policies.wandering.fixed import BestFixed, best_fixed, most_by_hour
 from tests.bench.policies.wandering.held_out import DRAWN, held_out_world
 from tests.bench.policies.wandering.product import Hotplace
 from tests.bench.policies.wandering.shapes import world
@@ -274,7 +275,8 @@ def test_the_rows_say_what_their_names_say() -> None:
     """The worst play, the mean of the plays, the dearest shape, and moves that were reversed without having paid."""
     good = Play(
         shape="stationary", seed=1, fixed=score(100.0), product=score(99.0, cost=1.0), delayed=score(90.0),
-        rules=(score(90.0), score(110.0, whole=False)), equal_pages=score(70.0), most=(60.0, 45.0),
+        rules=(score(90.0), score(110.0, whole=False)), equal_pages=score(70.0), most=(62.0, 45.0),
+        most_paid=105.0,
     )  # fmt: skip
     bad = replace(good, shape="churn", product=score(45.0, cost=5.0, unpaid=3))
     rows = {row["name"]: row["value"] for row in figures([good, bad])}
@@ -301,13 +303,33 @@ def test_hot_spots_that_wander_are_followed() -> None:
 
 
 def test_no_placement_of_units_saves_more_than_is_possible() -> None:
-    """Of units of 2, 2 and 26 bytes with 6, 4 and 1 reads a second, 3 bytes hold the first and half of the second."""
+    """Of units of 2, 2 and 26 bytes with 6, 4 and 1 reads a second, 3 bytes hold one and a half; none of the third."""
     here = small([[6.0, 4.0, 1.0]], [2, 2, 26], hours=2)
     per_read = float(here.saving[0, 2])
     assert here.capacity == 3
-    assert most_possible(here).sum() == pytest.approx(2 * (6 + 2) * per_read)
+    assert most_by_hour(here)[0].sum() == pytest.approx(2 * (6 + 2) * per_read)
     moving = small([[6.0, 4.0, 1.0], [0.0, 4.0, 1.0]], [2, 2, 26], hours=2)
-    assert most_possible(moving).sum() == pytest.approx((6 + 2 + 4 + 1 / 26) * per_read)
+    assert most_by_hour(moving)[0].sum() == pytest.approx((6 + 2 + 4) * per_read)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_way_of_units_through_the_hours_wins_more_than_the_bound(seed: int) -> None:
+    """Every placement of three units in every one of three hours, played out; the best of them is not far below."""
+    draw = np.random.default_rng(seed)
+    reads = draw.lognormal(3.0, 1.0, (3, 4)) * [1, 1, 1, 0]
+    here = small(reads.tolist(), [*(draw.integers(2, 6, 3) * GB), 70 * GB], hours=3)
+    sets = list(product((False, True), repeat=3))
+    best = 0.0
+    for way in product(sets, repeat=3):
+        hops, before = {}, (False, False, False)
+        for hour, now in enumerate(way):
+            changed = [row for row in range(3) if now[row] != before[row]]
+            hops[hour] = sorted((Hop(row, up=now[row]) for row in changed), key=lambda hop: hop.up)
+            before = now
+        best = max(best, Stage(here).play(Script(hops)).gain)
+    assert best > 0
+    assert best <= most_with_copies(here) <= 1.5 * best
+    assert most_with_copies(here) < most_by_hour(here)[0].sum()
 
 
 def test_the_held_out_shapes_are_what_their_descriptions_say() -> None:

@@ -10,10 +10,9 @@ from typing import TypedDict
 
 from tests.bench.policies.wandering.frozen import DELAY_HOURS
 from tests.bench.policies.wandering.stage import Score
-from tests.bench.policies.wandering.table import Play, by_shape
+from tests.bench.policies.wandering.table import HINDSIGHT, Play, by_shape
 
 PATH = Path(__file__).parents[2] / "wandering_days.json"
-MOST = "most"  # its name among the totals
 
 
 class Days(TypedDict):
@@ -39,7 +38,7 @@ def _days(plays: Sequence[Play]) -> Days:
         most=_means([play.most for play in plays]),
         gains={name: _means([scores[name].days for scores in by_seed if name in scores]) for name in names},
         totals={
-            MOST: [round(sum(play.most)) for play in plays],
+            HINDSIGHT: [round(play.most_paid) for play in plays],
             **{name: [round(scores[name].gain) if name in scores else None for scores in by_seed] for name in names},
         },
     )

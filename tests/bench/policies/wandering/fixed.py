@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from connectors.model import F64, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
-from tests.bench.policies.wandering.stage import Moment
+from tests.bench.policies.wandering.stage import HEAD_ROOM, Moment
 from tests.bench.policies.wandering.world import HOUR, World, wait_on_slow
 
 GAP = 1e-4  # of the optimum
@@ -48,19 +48,31 @@ def best_fixed(value: F64, size: F64, capacity: float) -> Bools:
     return chosen
 
 
-def most_possible(world: World) -> F64:
-    """Wait seconds by hour that no placement of units can exceed: what saves most, known before, moved for nothing.
+def most_by_hour(world: World) -> tuple[F64, F64]:
+    """What saves most in each hour, known before, moved for nothing, and seconds a byte of what just does not fit.
 
-    The unit that just does not fit is cut, as in the linear relaxation of a knapsack. A cache of pages may save more:
-    it holds the hot pages of more units than fit.
+    No placement of units can exceed it. The unit that just does not fit is cut, as in the linear relaxation of a
+    knapsack; one that is larger than the tier saves nothing. A cache of pages may save more: it holds the hot pages of
+    more units than fit.
+
+    Returns:
+        Wait seconds, ``(hours,)``, and seconds per byte, ``(hours,)``; 0 where all fits.
     """
-    most = np.zeros(world.hours)
+    most, price, all_room = np.zeros(world.hours), np.zeros(world.hours), room_of(world)
     for hour in range(world.hours):
-        value, size = np.where(world.alive[hour], world.saving[hour], 0.0), world.size[hour].astype(np.float64)
+        size = world.size[hour].astype(np.float64)
+        value = np.where(world.alive[hour] & (size <= all_room), world.saving[hour], 0.0)
         order = np.argsort(-value / size)
-        room = world.capacity - (np.cumsum(size[order]) - size[order])
-        most[hour] = (value[order] * np.clip(room / size[order], 0.0, 1.0)).sum()
-    return most
+        room = all_room - (np.cumsum(size[order]) - size[order])
+        fits = np.clip(room / size[order], 0.0, 1.0)
+        most[hour] = (value[order] * fits).sum()
+        price[hour] = (value[order] / size[order]).max(where=fits < 1.0, initial=0.0)
+    return most, price
+
+
+def room_of(world: World) -> float:
+    """Bytes that units may fill: where some grow, they may grow into the head-room."""
+    return world.capacity / (1 - HEAD_ROOM) if (np.ptp(world.size, axis=0) > 0).any() else float(world.capacity)
 
 
 def _binding(times: F64) -> F64:

@@ -32,6 +32,7 @@ def read(path: Path) -> Play | None:
         delayed=_score(stored["delayed"]) if stored["delayed"] else None,
         rules=tuple(map(_score, stored["rules"])),
         most=tuple(stored["most"]),
+        most_paid=stored["most_paid"],
         **scores,
     )
 
