@@ -163,7 +163,7 @@ class Plan:
     moves: tuple[PlannedMove, ...]
     wait_per_hour: float  # foreground read wait by the model, before any move
     wait_saved_per_hour: float  # of all moves together
-    bound_per_hour: float  # no placement within the same limits saves more
+    bound_per_hour: float  # no plan within the same limits saves more, unless the rest costs more than it saves
     gap_ratio: float  # 1 - value / bound, 0 to 1
     ceiling_ratio: float  # Amdahl: share of session time that is foreground I/O; NaN where the engine cannot tell
     verdict: I8  # (n,) Verdict per unit

@@ -68,14 +68,14 @@ def make_plan(
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Upper bound on the saving of every plan, microseconds per hour."""
+    """Upper bound on what every plan saves, less what its moves cost, microseconds per hour."""
 
     gain: float  # the Lagrangian bound, which is tight for many items
     items: int
     closer: Callable[[], float]  # a tighter one by search, which takes as long as the plan itself
 
     def above(self, saved: float) -> float:
-        """The bound for a plan that saves so much; tightened by search if few items leave a wide gap."""
+        """The bound for a plan that saves so much net of cost; tightened by search if few items leave a wide gap."""
         if self.gain < LEAST:
             return 0.0
         if saved <= 0 or self.items > FEW_ITEMS or self.gain - saved <= WIDE_GAP * self.gain:
@@ -132,7 +132,7 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     problem = build_problem(draft, open_to)
     bounding = _bounding_problem(draft, open_to, problem)
     limit, more = value_bound(bounding)
-    forced = _total_saved(begun.forced)
+    forced = _total_saved(begun.forced) - _total_cost(draft, begun.forced)
     state = _after(_fresh_state(situation, bundles, settings), begun.forced)
     # The solver's groups are found for the draft as it is; sorted afterwards, a plan that is stopped after any group
     # has done the best part first.
@@ -175,7 +175,8 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     # would leave them with different room, and their bounds could not be compared.
     sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
     taken = choose_whole(groups, *sides)
-    granularity, forced = granularity_problem(groups, *sides), _total_saved(single.forced)
+    granularity = granularity_problem(groups, *sides)
+    forced = _total_saved(single.forced) - _total_cost(single.side.draft, single.forced)
     # Over both granularities. The bound of the plan's own granularity would call it optimal although the other one may
     # save more.
     limit = Limit(
@@ -192,7 +193,10 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
 def _finish(sketches: list[_Sketch], limit: Limit) -> Plan:
     """The best of some sketches as a plan."""
     best = sketches[0] if len(sketches) == 1 else max(sketches, key=_Sketch.worth)  # of equals the first
-    nothing_beats = limit.above(_total_saved(best.groups))
+    # Bound and plan are compared by what they are worth once moves are paid for: a saving that costs more than itself
+    # is not missed. The bound that is shown has the cost of the plan's own moves in it, as its saving has.
+    cost = _total_cost(best.draft, best.groups)
+    nothing_beats = limit.above(_total_saved(best.groups) - cost) + cost
     return plan_of(best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, nothing_beats)
 
 
@@ -305,6 +309,12 @@ def nothing(situation: Situation) -> Plan:
 
 def _total_saved(groups: Iterable[Group]) -> float:
     return sum(group.saved for group in groups)
+
+
+def _total_cost(draft: PlanDraft, groups: Iterable[Group]) -> float:
+    """What one hour bears of the cost of all moves, microseconds per hour."""
+    moving = [relocation.bundle for group in groups for relocation in group.relocations]
+    return float(draft.bundles.cost[moving].sum()) * draft.per_hour
 
 
 def new_draft(

@@ -161,7 +161,7 @@ def choose_whole(groups: Groups, single: Side, whole: Side) -> Bools:
 
 
 def granularity_problem(groups: Groups, single: Side, whole: Side) -> GranularityProblem:
-    """Both granularities, valued by waits alone; see ``hsm.value_bound``."""
+    """Both granularities, valued by waits and costs alone; see ``hsm.value_bound``."""
     return _build_granularity_problem(groups, single, whole, plain=True)[0]
 
 

@@ -242,9 +242,9 @@ def _went(draft: PlanDraft, problem: PlacementProblem, items: I64, groups: Seque
 
 
 def value_bound(problem: PlacementProblem) -> tuple[float, bool]:
-    """Upper bound on the wait that any placement saves from the present state, microseconds per hour.
+    """Upper bound on the wait that any placement saves from the present state, net of cost, microseconds per hour.
 
-    Guards, pins and limits are respected; resident bonus, preference, cost and uncertainty are left out. Also whether
+    Guards, pins and limits are respected; resident bonus, preference and uncertainty are left out. Also whether
     the plan's limit on moves or bytes is binding: then the next plan has more to gain.
     """
     found = bound(replace(problem.offers, gain=problem.plain))

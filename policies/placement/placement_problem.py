@@ -20,6 +20,7 @@ from policies.placement.plan_draft import PlanDraft
 from policies.solver.offers import Offers
 
 ANYWHERE = 400  # bundles, the largest ones, that may go to each space of a tier
+_FEW_GAIN = 200  # bundles that gain, up to which they may too
 _GOLDEN = (5**0.5 - 1) / 2
 EQUALS = 0.01  # share of its gain that a wholly uncertain unit loses: a tie breaker in favour of the more certain one
 
@@ -29,7 +30,7 @@ class PlacementProblem:
     """The solver's problem, and what its items and options stand for."""
 
     offers: Offers
-    plain: F64  # (o, n) gain of each option in waits alone: no bonus, cost or uncertainty
+    plain: F64  # (o, n) wait that each option saves, less what its move costs: no bonus or uncertainty
     bundle: I64  # (n,) of each item
     target: I64  # (o, n) place that each option leads to
     by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
@@ -115,7 +116,7 @@ def _order(draft: PlanDraft, bundle: I64, tier: I64) -> I64:
 
 
 def _gains(draft: PlanDraft, bundle: I64, freedom: _Freedom, largest: F64) -> tuple[F64, F64]:
-    """Gain of each option, ``-inf`` where it does not exist, and the same in waits alone. Shapes ``(o, n)``."""
+    """Gain of each option, ``-inf`` where there is none, and the same without bonus or uncertainty. Shapes ``(o, n)``."""
     place = draft.place()
     gain, plain = np.empty((2, max(0, len(largest) - 1), len(bundle)))
     for some in row_chunks(len(bundle)):
@@ -151,12 +152,12 @@ def _gains_of(draft: PlanDraft, bundle: I64, place: I64, freedom: _Freedom, larg
         # Whole microseconds are exact in float64 in any order of adding. With fractions, the order in which an engine
         # lists its units could decide between near ties.
         gain[option] = np.rint(np.where(rises & (up > 0), up, np.where(falls, down, -np.inf)))
-        plain[option] = np.rint(np.where(rises, saved, np.where(falls, lost, -np.inf)))
+        plain[option] = np.rint(np.where(rises, saved - upkeep, np.where(falls, lost - upkeep, -np.inf)))
         if several:
             gain[option] -= falls  # a microsecond: of equals a change within the tier comes first
             changes = may_change & (at_home == np.where(further, below, above)) & reached
             np.copyto(gain[option], np.rint(-upkeep), where=changes)
-            np.copyto(plain[option], 0.0, where=changes)
+            np.copyto(plain[option], np.rint(-upkeep), where=changes)
     return gain, plain
 
 
@@ -170,8 +171,9 @@ def _largest(draft: PlanDraft, bundle: I64) -> F64:
 
 
 def _spread(draft: PlanDraft, bundle: I64, target: I64, largest: F64, gain: F64) -> None:
-    """Bar all but the largest bundles from all but one place of each tier, drawn by the sizes of the places.
+    """Bar most bundles from all but one place of each tier, drawn by the sizes of the places.
 
+    Free are the largest, and all that gain where few do: then one demotion pays only for several of them together.
     Which of several spaces a small bundle goes to hardly matters, and options that are all alike only slow down the
     solver: prices cannot tell them apart.
     """
@@ -179,6 +181,9 @@ def _spread(draft: PlanDraft, bundle: I64, target: I64, largest: F64, gain: F64)
         return
     small = np.ones(len(bundle), dtype=np.bool_)
     small[np.argsort(-draft.bundles.size[bundle], kind="stable")[:ANYWHERE]] = False
+    gains = (gain > 0).any(axis=0)
+    if np.count_nonzero(gains) <= _FEW_GAIN:
+        small &= ~gains
     # A fixed low-discrepancy sequence instead of random numbers: the same situation must give the same plan.
     draw = (np.arange(len(bundle)) * _GOLDEN) % 1.0  # evenly spread over neighbours in canonical order
     for tier in range(draft.state.tiers):

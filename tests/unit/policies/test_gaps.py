@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from policies.model.plan import PolicySettings, Situation
 from policies.placement.balancer import make_plan
 from tests.bench.policy import divided
-from tests.unit.policies.situations import GIB, Site, Unit
+from tests.bench.policy_instances import TAILS, instance, referee
+from tests.unit.policies.situations import BARE, GIB, HDD, MIB, SSD, Site, Unit
 
 UNITS, FAST_SHARE, FILLED = 300, 0.1, 0.75
 
@@ -39,3 +42,31 @@ def test_large_units_leave_no_gap() -> None:
 def test_the_few_moves_of_a_plan_go_to_the_spaces_that_have_room_for_them() -> None:
     """50 moves among 1,000 units, the fast tier four full spaces: within 1 % of what one space of all room would do."""
     assert make_plan(divided(1_000), PolicySettings()).gap_ratio < 0.01
+
+
+def test_a_saving_that_costs_more_than_itself_is_not_missed() -> None:
+    """10,000 units on three tiers: bound and plan differ by what the best plan is worth more after costs, no more.
+
+    Measured by waits alone, plans whose every worthwhile move was made showed a gap of 4.6 %.
+    """
+    of = instance(10_000, TAILS["heavy"], 0, 3)
+    of = replace(of, cost=of.cost * 50, settings=replace(of.settings, horizon_seconds=of.settings.horizon_seconds / 50))
+    plan = make_plan(of.situation, of.settings)
+    missed = plan.bound_per_hour - plan.wait_saved_per_hour
+    assert plan.wait_saved_per_hour > 1.01 * of.value(plan)
+    assert missed <= (referee(of, relaxed=True).bound - of.value(plan)) * (1 + 1e-6) + 1e-3
+
+
+def test_few_that_gain_find_room_together_in_any_of_several_spaces() -> None:
+    """One demotion pays only for three promotions: they go to the space that it leaves, among many units or few.
+
+    Where units that gain were spread by chance over all spaces, the plan of a million was empty.
+    """
+    rest = [Unit(key=f"r{at}", size=90 * MIB, space="ab"[at % 2], sync=1.0) for at in range(500)]
+    mine = [Unit(key=f"n{at}", size=30 * MIB, sync=0.5) for at in range(3)]
+    room = {"a": 0, "b": 0, "slow": 10**15}
+    site = Site(room=room, tiers=(("ssd", SSD, ("a", "b")), ("hdd", HDD, ("slow",))))
+    settings = replace(BARE, maximum_moves=4)
+    plan = make_plan(site.situation([*rest, *mine]), settings)
+    assert len(plan.moves) == 4
+    assert plan.wait_saved_per_hour > 0
