@@ -116,7 +116,7 @@ def _order(draft: PlanDraft, bundle: I64, tier: I64) -> I64:
 
 
 def _gains(draft: PlanDraft, bundle: I64, freedom: _Freedom, largest: F64) -> tuple[F64, F64]:
-    """Gain of each option, ``-inf`` where there is none, and the same without bonus or uncertainty. Shapes ``(o, n)``."""
+    """Gain of each option, ``-inf`` if there is none, and the same without bonus or uncertainty. Shapes ``(o, n)``."""
     place = draft.place()
     gain, plain = np.empty((2, max(0, len(largest) - 1), len(bundle)))
     for some in row_chunks(len(bundle)):
