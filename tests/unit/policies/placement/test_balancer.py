@@ -259,6 +259,29 @@ def test_pins_are_carried_out_first() -> None:
     ]
 
 
+def test_a_pin_larger_than_a_plan_does_not_hold_up_the_others() -> None:
+    """Of two pins the one beyond the bytes of one plan waits; the other comes, and so does what merely pays."""
+    units = [
+        Unit(key="large", size=100, sync=500, pin=Pin.MUST),
+        Unit(key="small", size=50, sync=0, pin=Pin.MUST, observed=0),
+        Unit(key="hot", size=10, sync=500),
+    ]
+    plan = planned(units, room(200), replace(NO_HEAD_ROOM, maximum_bytes=60))
+    assert relocations(plan) == [("small", "fast"), ("hot", "fast")]
+
+
+def test_a_pin_comes_where_room_can_be_made() -> None:
+    """Of two full fast spaces, the roomier one holds a pin itself: the other is cleared."""
+    tiers = (("ssd", SSD, ("a", "b")), ("hdd", HDD, ("slow",)))
+    units = [
+        Unit(key="held", size=60, space="a", pin=Pin.MUST),
+        Unit(key="cold", size=50, space="b", sync=1),
+        Unit(key="must", size=50, sync=0, pin=Pin.MUST, observed=0),
+    ]
+    plan = planned(units, Site(room={"a": 10, "b": 0, "slow": 10**15}, tiers=tiers))
+    assert relocations(plan) == [("cold", "slow"), ("must", "b")]
+
+
 def test_pins_hold() -> None:
     """A hot NEVER unit stays off and a cold MUST unit stays on, whoever wants its room."""
     units = [
