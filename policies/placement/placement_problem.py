@@ -36,25 +36,18 @@ class PlacementProblem:
     by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
 
 
-def build_problem(
-    draft: PlanDraft,
-    open_to: Sequence[Bools],
-    *,
-    among: I64 | None = None,
-    all_rows: bool = False,
-) -> PlacementProblem:
+def build_problem(draft: PlanDraft, open_to: Sequence[Bools], *, all_rows: bool = False) -> PlacementProblem:
     """The problem of improving the draft's present state.
 
     Args:
         draft: not changed.
         open_to: per tier but the slowest, the bundles that guards let come to it.
-        among: bundles that the problem is restricted to, None: all.
         all_rows: include resources that these bundles alone cannot use up, and room that these bundles alone cannot
             make, since others may.
     """
     tier, freedom = draft.tier(), _freedom(draft, open_to)
     movable = freedom.rises | freedom.falls | freedom.changes
-    listed = np.flatnonzero(movable) if among is None else np.sort(among[movable[among]])
+    listed = np.flatnonzero(movable)
     # Of two granularities of one plan, what cannot leave in this one may leave in the other.
     largest = _largest(draft, np.arange(len(tier)) if all_rows else listed)
     gain, plain = _gains(draft, listed, freedom, largest)

@@ -31,7 +31,6 @@ class Placement:
     choice: I64  # (n,) option of each item, STAY for none
     gain: float  # of all chosen options, at least 0
     bound: float  # upper bound on every choice
-    open_items: I64  # worth solving for again: of many items the core and those that move, of few items all
 
 
 def place(offers: Offers, floor: float = -np.inf) -> Placement:
@@ -55,25 +54,24 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
 def _place_within(offers: Offers, floor: float) -> Placement:
     """The best choice found that ends within every capacity, staying if there is none."""
     scarce, _, _ = reduce_to_scarce(offers)
-    all_items = np.arange(len(offers))
     if not (scarce.gain > 0).any() or np.any(scarce.capacity + scarce.max_release() < 0):
-        return Placement(choice=stay_everywhere(offers), gain=0.0, bound=0.0, open_items=all_items)
+        return Placement(choice=stay_everywhere(offers), gain=0.0, bound=0.0)
     if not len(scarce.capacity):
         choice, worth = best_options(scarce.gain)
-        return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()), open_items=all_items)
+        return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()))
     dual = prices(scarce)
     if len(scarce) > MANY or scarce.gain.size > _MANY_OPTIONS:
         return _solve_core(scarce, dual, floor)
     best, limit = solve(scarce, dual, floor)
-    return _placement(scarce, best, limit, all_items)
+    return _placement(scarce, best, limit)
 
 
-def _placement(offers: Offers, choice: I64 | None, limit: float, open_items: I64) -> Placement:
+def _placement(offers: Offers, choice: I64 | None, limit: float) -> Placement:
     """A choice under an upper bound; staying where none was found or it loses."""
     if choice is None or offers.total_gain(choice) < 0:
         choice = stay_everywhere(offers)
     gain = offers.total_gain(choice)
-    return Placement(choice=choice, gain=gain, bound=max(limit, gain), open_items=open_items)
+    return Placement(choice=choice, gain=gain, bound=max(limit, gain))
 
 
 def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement:
@@ -91,14 +89,13 @@ def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement:
     if best is None or offers.total_gain(choice) < 0:
         # The options that prices fix outside the core overdraw by more than the core can release, or lose more than it
         # gains. A search of all items would take minutes, so prices decide about all of them.
-        return _placement(offers, round_choice(offers, dual), dual.bound, np.arange(len(offers)))
+        return _placement(offers, round_choice(offers, dual), dual.bound)
     far = np.ones(len(offers), dtype=np.bool_)
     far[open_items] = False
-    touched = np.flatnonzero(~far | (choice != STAY))
     # The core's bound covers choices that differ inside the core only. It holds for all choices if no other item could
     # choose otherwise; else the bound of the dual stands. Reduced-cost fixing of all others tells.
     sure = float(margins(dual.reduced[:, far]).min()) > dual.bound - offers.total_gain(choice)
-    return _placement(offers, choice, limit + settled if sure else dual.bound, touched)
+    return _placement(offers, choice, limit + settled if sure else dual.bound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
