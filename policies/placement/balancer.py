@@ -37,7 +37,7 @@ from policies.placement.turnover import within_turnover
 from policies.placement.uncertainty import intervals, present_wait
 from policies.storage.capacity import largest_unit
 
-FEW_ITEMS = 500  # up to which a wide gap is worth a search for a tighter bound
+FEW_ITEMS = 3000  # up to which a wide gap is worth a search for a tighter bound
 WIDE_GAP = 0.001  # relative
 LEAST = 0.5  # microseconds per hour: waits are whole ones, so a smaller bound is rounding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from policies.model.plan import PolicySettings, Situation
 from policies.placement.balancer import make_plan
@@ -70,3 +71,12 @@ def test_few_that_gain_find_room_together_in_any_of_several_spaces() -> None:
     plan = make_plan(site.situation([*rest, *mine]), settings)
     assert len(plan.moves) == 4
     assert plan.wait_saved_per_hour > 0
+
+
+@pytest.mark.parametrize(("tail", "tiers", "seed"), [("heavy", 2, 0), ("light", 2, 1), ("light", 3, 1)])
+def test_of_thousands_of_units_the_gap_is_the_plans_not_the_bounds(tail: str, tiers: int, seed: int) -> None:
+    """The plan is the best there is, or nearly: a bound by prices alone called 0.6 to 1.8 % missed."""
+    of = instance(2_000, TAILS[tail], seed, tiers)
+    plan = make_plan(of.situation, of.settings)
+    assert plan.wait_saved_per_hour > 0
+    assert plan.gap_ratio < 0.003
