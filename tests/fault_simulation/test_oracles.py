@@ -63,6 +63,7 @@ def test_events_that_are_left_out_do_not_happen() -> None:
         (250, (0, 1, 2, 3)),  # a way back waits for the room that another group has taken meanwhile
         (5072, (0, 1, 4, 5)),  # the clock jumps into a window
         (5611, (0, 1, 3, 5, 6, 7)),  # a table is made anew while the catalog's answer is on its way
+        (9598, (0, 1)),  # the same, and the copy begins before the answer is there
         (6173, (2, 6, 9)),  # another table takes the approved name in the last moment, and its move is held
     ],
 )

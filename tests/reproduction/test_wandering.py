@@ -321,7 +321,8 @@ def test_no_way_of_units_through_the_hours_wins_more_than_the_bound(seed: int) -
     sets = list(product((False, True), repeat=3))
     best = 0.0
     for way in product(sets, repeat=3):
-        hops, before = {}, (False, False, False)
+        hops: dict[int, list[Hop]] = {}
+        before: tuple[bool, ...] = (False, False, False)
         for hour, now in enumerate(way):
             changed = [row for row in range(3) if now[row] != before[row]]
             hops[hour] = sorted((Hop(row, up=now[row]) for row in changed), key=lambda hop: hop.up)

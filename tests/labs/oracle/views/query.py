@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.labs.oracle.documented import View, view
+from tests.labs.oracle.model import Quirks
 from tests.labs.oracle.rows import Rows
 from tests.labs.oracle.views.cached import buffers
 from tests.labs.oracle.views.dictionary import DICTIONARY
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tests.labs.oracle.session import EmulatedSession
 
 Columns = dict[str, Any]
+Shows = tuple[int, int, Quirks]
 EVERYONE = frozenset(("DUAL", "SESSION_PRIVS", "SESSION_ROLES", "PRODUCT_COMPONENT_VERSION"))
 VOLATILE = frozenset(("V$SESSION", "V$SESSION_LONGOPS", "V$LOCK", "V$LOCKED_OBJECT", "V$TRANSACTION"))
 BY_COLUMNS = {"V$SEGSTAT": segstat, "V$BH": buffers}
@@ -52,7 +54,7 @@ class Engine:
         self._lock = threading.Lock()
         self._duck = duckdb.connect(config={"threads": 1})
         self.rows = Rows(database, self._duck)
-        self._loaded: dict[str, tuple[tuple[int, int], frozenset[str]]] = {}  # view -> what it shows, and columns
+        self._loaded: dict[str, tuple[Shows, frozenset[str]]] = {}  # view -> of when its rows are, and columns
         self._stored: dict[str, tuple[int, frozenset[str], Columns]] = {}  # view -> how often, and what was last
         self._answers: dict[tuple[Any, ...], Answer] = {}  # of queries over views as they were then
 
@@ -110,15 +112,19 @@ class Engine:
         shown = self._visible(session, name)
         wanted = frozenset(c for c in shown.columns if prepared.star or c in prepared.columns)
         own = name in EVERYONE or name.removeprefix("G") in VOLATILE
-        shows, have = self._loaded.get(name, ((-1, 0), frozenset()))
-        if not own and shows == (self._database.generation, session.instance) and wanted <= have:
+        shows, have = self._loaded.get(name, (None, frozenset()))
+        if not own and shows == self._shows(session) and wanted <= have:
             return
         wanted |= have  # else two queries that name different columns would load it in turns
         with self._database.lock:
-            shows = self._database.generation, session.instance
+            shows = self._shows(session)
             columns = self._columns(session, name, shown, wanted)
         self._store(name, shown, wanted, columns)
         self._loaded[name] = (shows, wanted)
+
+    def _shows(self, session: EmulatedSession) -> Shows:
+        """What the rows of a view depend on; quirks are set from outside, without a new generation."""
+        return self._database.generation, session.instance, self._database.quirks
 
     def _visible(self, session: EmulatedSession, name: str) -> View:
         """The view if this release has it and this user may read it. Raises OracleError ORA-00942."""
