@@ -95,6 +95,7 @@ class Pitfalls:
             with bench.acting(number, PATIENCE_SECONDS):
                 self._until_begun(number)
                 bench.clock.sleep(HELD_SECONDS)
+                self._until_probed(known)
                 (row,) = bench.rows(number)
                 states = str(row.state)
                 begun = row.state is MoveState.RUNNING
@@ -119,6 +120,14 @@ class Pitfalls:
         until = self.bench.clock.monotonic() + BEGIN_SECONDS
         while self.bench.clock.monotonic() < until:
             if any(row.state is MoveState.RUNNING for row in self.bench.rows(number)):
+                return
+            self.bench.clock.sleep(0.05)
+
+    def _until_probed(self, known: int) -> None:
+        """Wait until a read or write of others has ended: a busy machine may take longer than the lock is held."""
+        until = self.bench.clock.monotonic() + BEGIN_SECONDS
+        while self.bench.clock.monotonic() < until:
+            if any(not probe.error for probe in self.witness.probes[known:]):
                 return
             self.bench.clock.sleep(0.05)
 

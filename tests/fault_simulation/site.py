@@ -35,6 +35,7 @@ from tests.fault_simulation.script import HOUR, MINUTE, Event, Kind, Script, Tri
 from tests.fault_simulation.server import Fate, Server, connect_to, error_of
 from tests.virtual_clock import VirtualClock
 
+ROBUSTNESS = "robustness"  # spoken of without an oracle: an agent ended with an error that is none of its own
 TURN_SECONDS = 30.0  # between two turns of a program
 RESTART = 60.0  # seconds until a program that ended has surely been started again
 LAST_HOURS = 14.0  # in which everything that was begun has to come to an end, once nothing fails any more
@@ -139,7 +140,7 @@ class FaultySite:
 
     def _crashed(self, sentence: str, error: BaseException) -> None:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        self.violated("robustness", f"{sentence} at {where.filename.rpartition('/')[2]}:{where.lineno}")
+        self.violated(ROBUSTNESS, f"{sentence} at {where.filename.rpartition('/')[2]}:{where.lineno}")
 
     # -- events ---------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from tests.fault_simulation.mutants import SAFE, Mutant, hold_lease_once, none_o
 from tests.fault_simulation.oracles import APPROVED, AUDIT, HEAT, ONE_AGENT, TRUE_STATES
 from tests.fault_simulation.runs import repeat_command, run, run_seed, shrunk
 from tests.fault_simulation.script import HOUR, Event, FleetSite, Kind, Script, Trigger
+from tests.fault_simulation.site import ROBUSTNESS
 from tests.ledger.conftest import ON_SERVER
 
 pytestmark = ON_SERVER
@@ -36,7 +37,7 @@ MUTANTS = (
                 _script(1, APPROVE, (0.5, Kind.FROZEN, Trigger.COPYING, 3, 1.0)),
                 (("agent.service.watch.Watch.hold_lease", hold_lease_once),
                  ("agent.ledger.leases.Leases.require", nothing))),
-    Mutant("no write asks for the lease", HEAT,  # both go on learning
+    Mutant("no write asks for the lease", ROBUSTNESS,  # the ledger's trigger refuses the older token
                 _script(1, APPROVE, (0.5, Kind.FROZEN, Trigger.COPYING, 3, 1.0)),
                 (("agent.ledger.leases.Leases.require", nothing),)),
     Mutant("a wave waits for none", WAVES, _script(2, (0.7, Kind.APPROVE_LIST, Trigger.TIME, 0, 0.0)),
