@@ -19,20 +19,17 @@ from agent.model.proposals import UNDO, WAY_BACK, Proposal, ProposedMove
 from agent.model.purposes import purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.planning.containers import put_back
+from agent.planning.refusals import CannotUndo
 from agent.planning.situation import rows_of_keys
 from agent.planning.splitting import route_of_rejoining
 from agent.planning.unweighed import unweighed_proposal
-from connectors.base import Connector, HotplaceError, TakesBack
+from connectors.base import Connector, TakesBack
 from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
 from connectors.splitting import WAYS_BACK
 from policies.model.plan import MoveReason
 from policies.storage.capacity import room_bytes
 
 LASTS = timedelta(days=3650)  # a way back is tried until it is done, or a person cancels it
-
-
-class CannotUndo(HotplaceError):
-    """A move cannot be taken back: it was not carried out, or the world has changed since."""
 
 
 def propose_undo(

@@ -12,9 +12,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from connectors.base import HotplaceError
+
 MOST_CONNECTIONS = 64  # each takes a file and a thread
 REQUEST_SECONDS = 10.0  # to ask, and again to take the answer
 PATIENCE_SECONDS = 2.0  # with one that takes its answer slowly, where all places are taken
+
+
+class CannotListen(HotplaceError):
+    """The address of the metrics endpoint is taken or not ours."""
 
 
 @dataclass(slots=True)

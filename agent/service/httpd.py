@@ -26,8 +26,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder, gzip_accepted
 
 from agent.logs import EventLog
-from agent.service.connections import REQUEST_SECONDS, Connections
-from connectors.base import HotplaceError
+from agent.service.connections import REQUEST_SECONDS, CannotListen, Connections
 
 log = EventLog(__name__)
 Readiness = Callable[[], tuple[bool, str]]
@@ -52,10 +51,6 @@ Pages = Callable[[str, str], Answer | None]  # path with its query, and the Host
 
 def no_pages(target: str, host: str) -> None:
     """There is no page."""
-
-
-class CannotListen(HotplaceError):
-    """The address of the metrics endpoint is taken or not ours."""
 
 
 class Certificate:

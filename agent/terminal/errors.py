@@ -30,8 +30,8 @@ def _codes() -> tuple[tuple[type[HotplaceError], ExitCode], ...]:
     from agent.config import ConfigError, NothingToSize
     from agent.keys import SignatureInvalid
     from agent.ledger import LeaseLost, LedgerBusy, LedgerError, NotFound, Refused
-    from agent.planning.undo import CannotUndo
-    from agent.service.httpd import CannotListen
+    from agent.planning.refusals import CannotUndo
+    from agent.service.connections import CannotListen
     from connectors.base import CannotConnect, DriverMissing, LeaseHeld, PrivilegeMissing, UnknownEngine
     from connectors.settings import SecretUnavailable
 

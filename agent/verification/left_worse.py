@@ -16,6 +16,7 @@ from agent.ledger.grouping import first_dropped, groups_of, left_worse
 from agent.ledger.state_names import LEFT_WORSE
 from agent.logs import EventLog
 from agent.model.states import IN_PLACE, UNJUDGED, MoveState
+from agent.planning.refusals import CannotUndo
 from connectors.base import Clock, Connector
 from connectors.formatting import format_wait
 
@@ -99,7 +100,7 @@ class GroupWatch:
 
     def _take_back(self, group: Halfway, connector: Connector) -> str:
         """Have it taken back by what was approved with the group, and say where that stands."""
-        from agent.planning.undo import CannotUndo, way_back
+        from agent.planning.undo import way_back
 
         numbers = " ".join(str(row.id) for row in group.arrived)
         try:
@@ -114,7 +115,7 @@ class GroupWatch:
         numbers = " ".join(str(row.id) for row in group.arrived)
         if any(row.state is MoveState.UNDO_PROPOSED for row in group.arrived):
             return "The way back is proposed: hotplace proposals."
-        from agent.planning.undo import CannotUndo, propose_undo  # `status` reads this module and plans nothing
+        from agent.planning.undo import propose_undo  # `status` reads this module and plans nothing
 
         if all(row.move.goes_back for row in group.arrived):
             return self._take_back(group, connector)

@@ -18,7 +18,8 @@ from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CLOSE, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
-from agent.planning.undo import CannotUndo, propose_undo
+from agent.planning.refusals import CannotUndo
+from agent.planning.undo import propose_undo
 from agent.sampling.picture import Homes
 from agent.verification.carried_moves import carried_out
 from agent.verification.effect import LEAST_BEFORE, estimate

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from agent.cli.app import app
 from agent.cli.commands import COMMANDS as TABLE
 from agent.cli.main import whole_app
+from agent.terminal.exit_codes import ExitCode
 from connectors.registry import BUILT_IN
 from tests.cli.site import Site
 
@@ -104,17 +105,23 @@ def test_every_command_is_listed_with_its_help() -> None:
     }
 
 
-def imported_by(*arguments: str, environment: Mapping[str, str] | None = None, folder: Path | None = None) -> set[str]:
-    """Modules that a process has imported when the command line has ended."""
+def imported_by(
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    ends_with: int = ExitCode.OK,
+) -> set[str]:
+    """Modules that a process has imported when the command line has ended, with the exit code that is expected."""
     code = (
         "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr));"
         "sys.argv[0] = 'hotplace'; from agent.cli.main import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        capture_output=True, text=True, check=True, cwd=folder,
+        capture_output=True, text=True, check=False, cwd=folder,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environment or {})},
     )  # fmt: skip
+    assert done.returncode == ends_with, done.stderr
     assert done.stdout
     return set(done.stderr.split())
 
@@ -165,6 +172,14 @@ def test_a_command_that_reads_the_ledger_imports_no_more_than_that(site: Site, c
     assert "agent.ledger.ledger" in imported
     assert not {name for name in imported if f"{name}.".startswith(tuple(f"{each}." for each in NOT_FOR_READING))}
     assert {name for name in imported if f"{name}.".startswith(ENGINES_AND_POLICIES)} <= FOR_SETTINGS
+
+
+def test_a_refusal_imports_nothing_that_plans(tmp_path: Path) -> None:
+    """Which exit code an error has is told without the planner, arrays and the daemon's pages."""
+    missing = str(tmp_path / "hotplace.yaml")
+    imported = imported_by("status", "--json", "--config", missing, ends_with=ExitCode.CONFIGURATION)
+    assert "agent.terminal.errors" in imported
+    assert not {"numpy", "agent.planning.undo", "agent.service.httpd", "prometheus_client"} & imported
 
 
 def test_a_daemon_imports_nothing_that_draws() -> None:

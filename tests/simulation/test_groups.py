@@ -13,7 +13,8 @@ from agent.ledger import Ledger, MoveRow, NotApproved, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.proposals import Proposal, ProposedMove, with_ways_back
 from agent.model.states import MoveState, ProposalState
-from agent.planning.undo import CannotUndo, way_back
+from agent.planning.refusals import CannotUndo
+from agent.planning.undo import way_back
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
 from agent.verification.left_worse import left_worse_of

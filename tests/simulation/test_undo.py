@@ -13,7 +13,8 @@ import pytest
 from agent.ledger import Ledger, StepRow
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import MoveState, ProposalState
-from agent.planning.undo import CannotUndo, propose_undo
+from agent.planning.refusals import CannotUndo
+from agent.planning.undo import propose_undo
 from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 from tests.simulation.test_crash import Doomed, Killed

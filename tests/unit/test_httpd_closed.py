@@ -16,7 +16,8 @@ import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
 from agent.config import ConfigError
-from agent.service.httpd import CannotListen, Certificate, MetricsServer
+from agent.service.connections import CannotListen
+from agent.service.httpd import Certificate, MetricsServer
 from tests.config.yaml_texts import loaded, values, written
 from tests.labs.tds.certificate import make_certificate
 

@@ -15,7 +15,8 @@ from agent.config import DatabaseConfig
 from agent.ledger import Ledger, MoveRow
 from agent.model.proposals import CONTAINER, ProposedMove
 from agent.model.states import MoveState
-from agent.planning.undo import CannotUndo, propose_undo
+from agent.planning.refusals import CannotUndo
+from agent.planning.undo import propose_undo
 from connectors.base import Connector
 from connectors.model import I64, Bundle, Catalog, Route, Space, UnitKind, UnitTable
 from tests.ledger.clock import StillClock

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from agent.service.httpd import CannotListen, MetricsServer
+from agent.service.connections import CannotListen
+from agent.service.httpd import MetricsServer
 
 
 class Answers:
