@@ -38,6 +38,7 @@ MOST_REPETITIONS = 8.0
 MOST_FACTOR = 100.0  # a season that promises more than this over the mean is cut
 PEAK = 1.5  # times the mean, or this part of it: what is nearer is no season to act on
 STEP = timedelta(hours=1)
+_WEEKDAY_OF_EPOCH = 3  # 1970-01-01 was a Thursday
 _AT_ONCE = 64  # units worked on: a dozen columns of all cells for each
 
 
@@ -82,6 +83,24 @@ def cells_of(at: datetime) -> tuple[int, int, int]:
     to_end = (at.replace(day=28) + timedelta(days=4)).replace(day=1).date() - at.date()
     from_end = min(to_end.days, END) - 1
     return at.weekday() * 24 + at.hour, HOURS + at.day - 1, HOURS + DAYS + from_end
+
+
+def hours_in_cells(since: datetime, hours: int) -> F64:
+    """How many of the hours from an instant on fall into each cell, by calendar: shape ``(3, CELLS)``.
+
+    Each hour is where ``cells_of`` puts it. Counted and not listed: a plan may look years ahead.
+    """
+    hour = np.datetime64(since.replace(tzinfo=None), "h") + np.arange(hours)
+    day, month = hour.astype("datetime64[D]"), hour.astype("datetime64[M]")
+    weekday = (day.astype(np.int64) + _WEEKDAY_OF_EPOCH) % 7
+    of_month = (day - month.astype("datetime64[D]")).astype(np.int64)
+    to_end = ((month + 1).astype("datetime64[D]") - day).astype(np.int64)
+    cells = (
+        weekday * 24 + (hour - day).astype(np.int64),
+        HOURS + of_month,
+        HOURS + DAYS + np.minimum(to_end, END) - 1,
+    )
+    return np.array([np.bincount(each, minlength=CELLS) for each in cells], dtype=np.float64)
 
 
 def learnt(state: SeasonState, at: datetime, seconds: float, slots: I64, index: F64, seen: Bools) -> SeasonState:
@@ -167,8 +186,7 @@ def outlook(state: SeasonState, slots: I64, since: datetime, hours: float) -> Ou
         return Outlook(demand=none, mean=none, repetitions=np.zeros(len(slots)))
     place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
     known = state.slot[place] == slots
-    ahead = [cells_of(since + step * STEP) for step in range(max(1, round(hours)))]
-    expected, mean, repetitions = _all_expected(state, np.array(ahead).T)
+    expected, mean, repetitions = _all_expected(state, hours_in_cells(since, max(1, round(hours))))
     known &= np.isfinite(mean[place])
     return Outlook(
         demand=np.where(known, expected[place], np.nan),
@@ -188,7 +206,7 @@ def promised_demand(state: SeasonState, slots: I64, since: datetime, hours: floa
     return np.where(known[place] == slots, own[telling][place], np.nan)
 
 
-def _all_expected(state: SeasonState, ahead: I64) -> F64:
+def _all_expected(state: SeasonState, ahead: F64) -> F64:
     """What ``_expected_demand`` says of every unit with cells, shape ``(3, len(state))``; few at a time."""
     found = np.empty((3, len(state)))
     for first in range(0, len(state), _AT_ONCE):
@@ -201,10 +219,10 @@ def _all_expected(state: SeasonState, ahead: I64) -> F64:
     return found
 
 
-def _expected_demand(demand: F64, seconds: F64, ahead: I64) -> tuple[F64, F64, F64]:
+def _expected_demand(demand: F64, seconds: F64, ahead: F64) -> tuple[F64, F64, F64]:
     """Demand ahead, mean demand and repetitions of units by their cells, shape ``(m, CELLS)``.
 
-    ``ahead``: cells by calendar and hour.
+    ``ahead``: hours ahead in each cell, by calendar.
     """
     week = CALENDARS[0]
     watched = seconds[:, week].sum(axis=1)
@@ -216,9 +234,9 @@ def _expected_demand(demand: F64, seconds: F64, ahead: I64) -> tuple[F64, F64, F
     # By the shrunk cells: one burst in a cell seen once would tell more than a habit of months.
     telling = [_telling(shrunk[:, cells], seconds[:, cells], mean) for cells in CALENDARS[1:]]
     best = np.argmax([_weekly(shrunk[:, week], seconds[:, week], mean), *telling], axis=0)
-    rows = np.arange(len(demand))[:, np.newaxis]
-    expected = shrunk[rows, ahead[best]].mean(axis=1)
-    repetitions = seen[rows, ahead[best]].mean(axis=1) * np.where(best == 0, OF_AN_HOUR, 1.0)
+    share = (ahead / ahead[0].sum())[best]
+    expected = (shrunk * share).sum(axis=1)
+    repetitions = (seen * share).sum(axis=1) * np.where(best == 0, OF_AN_HOUR, 1.0)
     return np.minimum(expected, mean * MOST_FACTOR), mean, repetitions
 
 

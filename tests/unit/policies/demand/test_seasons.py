@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policies.demand.seasons import (
     CELLS,
@@ -16,9 +18,11 @@ from policies.demand.seasons import (
     FLOOR,
     HOURS,
     MOST_UNITS,
+    STEP,
     SeasonState,
     cells_of,
     empty_seasons,
+    hours_in_cells,
     learnt,
     outlook,
     season_arrays,
@@ -56,6 +60,20 @@ def test_cells_are_those_of_the_wall_clock() -> None:
     assert cells_of(berlin) == (5 * 24, HOURS + 27, HOURS + DAYS)
     assert cells_of(datetime(2026, 1, 29, tzinfo=UTC))[2] == HOURS + DAYS + 2
     assert cells_of(datetime(2026, 1, 2, tzinfo=UTC))[2] == CELLS - 1
+
+
+@given(
+    minutes=st.integers(0, 70 * 366 * 24 * 60),
+    zone=st.sampled_from(["UTC", "Europe/Berlin"]),
+    hours=st.integers(1, 800),
+)
+def test_hours_ahead_are_counted_in_their_cells(minutes: int, zone: str, hours: int) -> None:
+    """As often as each hour's cells are counted one by one, leap days and ends of years among them."""
+    since = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)).astimezone(ZoneInfo(zone))
+    counted = np.zeros((3, CELLS))
+    for step in range(hours):
+        counted[range(3), cells_of(since + step * STEP)] += 1
+    assert (hours_in_cells(since, hours) == counted).all()
 
 
 def test_a_month_end_table_is_expected_before_the_month_ends() -> None:
