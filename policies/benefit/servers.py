@@ -14,6 +14,7 @@ the idle time left open. One load alone cannot do that: a long read may be a slo
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,6 +36,7 @@ OPEN_ERROR = 1.5  # of the time of an idle read, as a share, where the points al
 NARROW = 2.0
 CERTAINTY = 0.9
 LEAST_LIKELY = 0.1  # of the likelier way to queue; below it, it is taken to be the other
+FITS_KEPT = 256  # a tier's latest evidence, for many databases
 COUNTS: F64 = np.unique(np.round(np.geomspace(1.0, 256.0, 65)))
 
 
@@ -71,11 +73,17 @@ def fit_servers(points: F64, idle_error: float) -> Servers:
         idle_error: standard error of the configured time of an idle read, as a share.
     """
     seen = points[points[:, INTERVALS] > 0.5]
-    if not len(seen):
-        return ONE_SERVER
-    likely = {own: _log_likelihood(seen, own, idle_error) for own in (True, False)}
+    return _fit(seen.tobytes(), idle_error) if len(seen) else ONE_SERVER
+
+
+@lru_cache(maxsize=FITS_KEPT)
+def _fit(evidence: bytes, idle_error: float) -> Servers:
+    """Of the points that count, as bytes: whoever looks between two intervals asks again with the same ones."""
+    seen = np.frombuffer(evidence).reshape(-1, FIGURES)
+    stretch = {own: _stretch(seen[:, FOUND] / seen[:, INTERVALS], own) for own in (True, False)}
+    likely = {own: _log_likelihood(seen, each, idle_error) for own, each in stretch.items()}
     least, middle, most = _quantiles(likely)
-    alone = {own: _log_likelihood(seen, own, OPEN_ERROR) for own in (True, False)}
+    alone = {own: _log_likelihood(seen, each, OPEN_ERROR) for own, each in stretch.items()}
     alone_least, _, alone_most = _quantiles(alone)
     measured = alone_most <= NARROW * alone_least
     if not measured and least <= 1.0:
@@ -89,13 +97,13 @@ def fit_servers(points: F64, idle_error: float) -> Servers:
     )
 
 
-def _log_likelihood(seen: F64, striped: bool, idle_error: float) -> F64:
-    """Of each of ``COUNTS``, but for a constant. Shape ``(len(COUNTS),)``."""
+def _log_likelihood(seen: F64, stretch: F64, idle_error: float) -> F64:
+    """Of each of ``COUNTS``, but for a constant, by what ``_stretch`` says of them. Shape ``(len(COUNTS),)``."""
     count = seen[:, INTERVALS]
     mean = seen[:, RATIO] / count
     scatter = (np.maximum(0.0, seen[:, SQUARES] - count * mean**2) + SCATTER**2) / count
     weight = 1 / (POINT_ERROR**2 + scatter / count)
-    off = mean - np.log(_stretch(seen[:, FOUND] / count, striped))
+    off = mean - np.log(stretch)
     common = (off * weight).sum(axis=1) ** 2 / (1 / idle_error**2 + weight.sum())
     return np.asarray(-0.5 * ((off**2 * weight).sum(axis=1) - common), dtype=np.float64)
 
