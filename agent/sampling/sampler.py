@@ -198,7 +198,7 @@ class Sampler:
             roles=self.roles(),
             sessions=work.mean_sessions(),
             growth=growth_of(self._learned, self._slots),
-            earned=earned_seconds(self._learned.horizons, self._slots),
+            earned=earned_seconds(self._learned.horizons, self._slots, resident),
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )
 

@@ -129,7 +129,7 @@ class _World:
             since[row] = (at - moved).total_seconds()
         expected = horizons.expected_demand(self.horizons, self.seasons, at)
         both = horizons.with_expected_demand(heat.view(self.state, self.slots), self.slots, *expected)
-        earned = horizons.earned_seconds(self.horizons, self.slots)
+        earned = horizons.earned_seconds(self.horizons, self.slots, resident)
         gave_way = np.isin(np.arange(len(units)), list(self.made_room))
         return replace(
             self.situation,

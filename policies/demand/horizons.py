@@ -164,15 +164,20 @@ def expected_demand(state: HorizonState, seasons: SeasonState, at: datetime) -> 
     return state.slot, np.asarray(state.shares @ _forecasts(state, seasons, at), dtype=np.float64)
 
 
-def earned_seconds(state: HorizonState, slots: I64) -> F64:
+def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
     """What units waited for, or were spared, since they changed their tier, in seconds on a usual disk; 0: unknown.
 
-    Shape as ``slots``.
+    Args:
+        state: as of the last judgement.
+        slots: shape ``(n,)``.
+        fast: on the fastest tier now, shape ``(n,)``.
     """
     earned = np.zeros(len(slots))
     if len(state):
         place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
-        there = state.slot[place] == slots
+        # What moved since the last judgement has earned on its old tier what is kept of it: counted for the new one,
+        # whoever had waited long on the slow tier could be sent back at once.
+        there = (state.slot[place] == slots) & (state.fast[place] == fast)
         earned[there] = state.earned[place[there]]
     return earned
 

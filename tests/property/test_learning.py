@@ -106,7 +106,7 @@ def situation(
     held = sum(unit.size for unit in units if unit.space == "fast")
     base = Site(room={"fast": max(0, FAST_BYTES - held), "slow": 10**15}).situation(units)
     resident, since = np.array(fast), (hour - moved) * HOUR
-    earned = earned_seconds(known.horizons, SLOTS)
+    earned = earned_seconds(known.horizons, SLOTS, resident)
     cooling = cool_down_left(since, earned, resident, ~resident, base.units.size_bytes, DatabaseDemand(), policy)
     return replace(base, heat=decision_heat(known.view(), resident), cooling_seconds=cooling)
 

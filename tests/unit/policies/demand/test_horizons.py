@@ -120,8 +120,19 @@ def test_what_a_unit_earned_counts_from_its_move() -> None:
         cells = seasons.learnt(cells, at, HOUR, HERE, index, ALL)
         state = watch_interval(state, cells, at, HOUR, HERE, index, ALL)
         state = judge_forecasts(state, cells, at, replace(site(), fast=(HERE == 0) & (hour >= 3)))
-    earned = earned_seconds(state, np.array([0, 1, -1, UNITS]))
+    slots = np.array([0, 1, -1, UNITS])
+    earned = earned_seconds(state, slots, slots == 0)
     assert earned == pytest.approx([2 * 0.5 * HOUR, 6 * 0.5 * HOUR, 0.0, 0.0])
+
+
+def test_what_a_unit_waited_before_its_move_does_not_pay_for_it() -> None:
+    """Between a move and the next judgement the unit has earned nothing yet, however long it waited before."""
+    state, _ = lived(noisy, days=2)
+    up = HERE == 0
+    assert earned_seconds(state, HERE, ~ALL)[0] > HOUR
+    moved = earned_seconds(state, HERE, up)
+    assert moved[0] == 0.0
+    np.testing.assert_array_equal(moved[1:], state.earned[1:])
 
 
 def test_an_interval_without_evidence_teaches_nothing() -> None:
