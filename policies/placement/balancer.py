@@ -27,7 +27,7 @@ from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation
 from policies.placement.granularity import Groups, Side, align_draft, choose_whole, granularity_problem, groups_of
 from policies.placement.granularity_choice import choose_granularity, solve_dual
 from policies.placement.group_order import tables_first
-from policies.placement.hsm import best_groups, growth_groups, pin_groups, proven_bound, value_bound
+from policies.placement.hsm import FEW_ITEMS, best_groups, closer_bounds, growth_groups, pin_groups, value_bound
 from policies.placement.movements import planned_moves
 from policies.placement.placement_problem import ANYWHERE, PlacementProblem, build_problem
 from policies.placement.placement_state import Group, PlacementState
@@ -37,7 +37,6 @@ from policies.placement.turnover import within_turnover
 from policies.placement.uncertainty import intervals, present_wait
 from policies.storage.capacity import largest_unit
 
-FEW_ITEMS = 3000  # up to which a wide gap is worth a search for a tighter bound
 WIDE_GAP = 0.001  # relative
 LEAST = 0.5  # microseconds per hour: waits are whole ones, so a smaller bound is rounding
 
@@ -71,16 +70,18 @@ class Limit:
     """Upper bound on what every plan saves, less what its moves cost, microseconds per hour."""
 
     gain: float  # the Lagrangian bound, which is tight for many items
-    items: int
-    closer: Callable[[], float]  # a tighter one by search, which takes as long as the plan itself
+    closer: Sequence[Callable[[], float]]  # tighter ones, the quickest first; a search takes as long as the plan itself
 
     def above(self, saved: float) -> float:
-        """The bound for a plan that saves so much net of cost; tightened by search if few items leave a wide gap."""
+        """The bound for a plan that saves so much net of cost; tightened while it leaves a wide gap."""
         if self.gain < LEAST:
             return 0.0
-        if saved <= 0 or self.items > FEW_ITEMS or self.gain - saved <= WIDE_GAP * self.gain:
-            return self.gain
-        return min(self.gain, max(saved, self.closer()))
+        gain = self.gain
+        for closer in self.closer:
+            if saved <= 0 or gain - saved <= WIDE_GAP * gain:
+                break
+            gain = min(gain, max(saved, closer()))
+        return gain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +151,7 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
         pinned=begun.pinned,
         groups=kept,
         staying=_staying(bundles, begun.reasons[0], settings, full=full),
-        limit=Limit(forced + limit, len(problem.bundle), lambda: forced + proven_bound(bounding)),
+        limit=Limit(forced + limit, closer_bounds(bounding, forced)),
     )
 
 
@@ -181,8 +182,7 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     # save more.
     limit = Limit(
         forced + solve_dual(granularity).bound,
-        len(granularity),
-        lambda: forced + choose_granularity(granularity).placement.bound,
+        [lambda: forced + choose_granularity(granularity).placement.bound] if len(granularity) <= FEW_ITEMS else [],
     )
     begun = [single, whole]
     if taken.any() and not np.array_equal(taken, every):

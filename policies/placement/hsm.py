@@ -7,7 +7,7 @@ such that each saves more than it loses, exceeds the floor and pays back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heappop, heappush
@@ -22,6 +22,7 @@ from policies.placement.placement_state import Group, PlacementState, Relocation
 from policies.placement.plan_draft import PlanDraft, by_density
 from policies.placement.schedule import Timetable, ordered_groups, schedule_groups
 from policies.placement.transit_capacity import excluding_largest, with_transit_constraints
+from policies.solver.integer_rounding import rounded_bound
 from policies.solver.offers import STAY, Offers
 from policies.solver.placement import Placement, bound, place
 from policies.storage.capacity import room_bytes
@@ -30,6 +31,7 @@ _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be
 _FEW = 500  # items
 _TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
 _FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
+FEW_ITEMS = 3000  # up to which a wide gap is worth a search for a tighter bound
 _MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
 
 
@@ -251,9 +253,14 @@ def value_bound(problem: PlacementProblem) -> tuple[float, bool]:
     return found.gain, bool(found.limiting[problem.by_plan].any())
 
 
-def proven_bound(problem: PlacementProblem) -> float:
-    """The same, tightened by search; for some dozen items it is what the best placement saves."""
-    return place(replace(problem.offers, gain=problem.plain)).bound
+def closer_bounds(problem: PlacementProblem, forced: float) -> list[Callable[[], float]]:
+    """Tighter ones, the quickest first: with capacities rounded to whole items, and of few items by search.
+
+    For some dozen items the search's is what the best placement saves. ``forced`` is saved besides.
+    """
+    offers = replace(problem.offers, gain=problem.plain)
+    by_search = [lambda: forced + place(offers).bound] if len(offers) <= FEW_ITEMS else []
+    return [lambda: forced + rounded_bound(offers), *by_search]
 
 
 def _loss(draft: PlanDraft, tier: int) -> F64:

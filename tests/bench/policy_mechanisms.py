@@ -29,7 +29,18 @@ import numpy as np
 from policies.model.plan import Plan, PolicySettings, Situation
 from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, transit_capacity
 from policies.placement.balancer import make_plan
-from policies.solver import core, placement, prices, repricing, rounding, scarcity, search, sifting, solving
+from policies.solver import (
+    core,
+    integer_rounding,
+    placement,
+    prices,
+    repricing,
+    rounding,
+    scarcity,
+    search,
+    sifting,
+    solving,
+)
 from tests.bench.policy import divided
 from tests.bench.policy_instances import TAILS, instance
 from tests.property.test_spaces import NO_LIMITS, few, many
@@ -38,6 +49,7 @@ from tests.unit.policies.situations import MIB, Site, Unit
 UNITS = {300: 3, 2_000: 2, 10_000: 1, 100_000: 1}  # seeds of each
 FULL_TIERS = 40  # units
 SPACES = ((40, 2), (100, 3), (300, 2), (600, 4))
+EQUAL = (500, 3_500)  # units
 DIVIDED = (1_000, 100_000)
 GROUPED = (60, 400, 1_500)  # units
 
@@ -96,12 +108,21 @@ def cases(times: int, largest: int = max(UNITS)) -> Iterator[Case]:
         yield Case(
             name=f"2 fast spaces, 10 units, seed {seed}", situation=few(seed, 10), settings=NO_LIMITS, value=_saved
         )
+    for units in EQUAL:
+        if units <= largest:
+            yield Case(name=f"{units} equal units", situation=equal(units), settings=NO_LIMITS, value=_saved)
     for units in GROUPED:
         for seed in range(2 * times):
             yield Case(
                 name=f"table spaces, {units} units, seed {seed}", situation=grouped(seed, units), settings=NO_LIMITS,
                 value=_saved,
             )  # fmt: skip
+
+
+def equal(units: int) -> Situation:
+    """Equally large and hot units, of which ten and a half fit."""
+    listed = [Unit(key=f"u{at:04}", size=64 * MIB, sync=300.0) for at in range(units)]
+    return Site(room={"fast": 672 * MIB, "slow": 10**15}).situation(listed)
 
 
 def grouped(seed: int, units: int) -> Situation:
@@ -210,6 +231,7 @@ MECHANISMS = (
     _mechanism("passes", schedule, "_PASSES", 1),
     _mechanism("flipping groups", granularity_choice, "_flip", lambda *_: None, granularity_choice._flip),
     _mechanism("all combinations of groups", granularity_choice, "_FEW", -1, granularity_choice._combinations),
+    _mechanism("rounding capacities", hsm, "rounded_bound", lambda _offers: np.inf, integer_rounding),
     _mechanism("plans of either granularity", balancer, "_sketches", _chosen_only),
 )
 
