@@ -59,9 +59,10 @@ def intervals(
 def _kinds(bundles: Bundles, situation: Situation, relocations: Sequence[Relocation]) -> dict[Kind, float]:
     """Kinds of the moves, each with its share of what they change."""
     changed: dict[Kind, float] = {}
+    lead = bundles.lead  # computed anew at each look, over all bundles
     for relocation in relocations:
         shift = _shift(relocation, bundles, situation)
-        unit_kind = UnitKind(int(situation.units.kind[bundles.lead[relocation.bundle]])).name.lower()
+        unit_kind = UnitKind(int(situation.units.kind[lead[relocation.bundle]])).name.lower()
         kind = unit_kind, situation.tiers[shift.from_tier].name, situation.tiers[shift.to_tier].name
         changed[kind] = changed.get(kind, 0.0) + abs(shift.wait_before - shift.wait_after)
     total = sum(changed.values())
