@@ -71,7 +71,7 @@ class Bundles:
 
     def members(self, bundle: int) -> tuple[int, ...]:
         """Rows of one bundle, the leading unit first."""
-        return tuple(int(row) for row in self.rows[self.start[bundle] : self.start[bundle + 1]])
+        return tuple(self.rows[self.start[bundle] : self.start[bundle + 1]].tolist())
 
     def saving_on(self, target: int) -> F64:
         """Microseconds per hour that each bundle saves on that tier, 0 where it is not managed. Shape ``(m,)``."""

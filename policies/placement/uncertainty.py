@@ -39,12 +39,11 @@ def intervals(
         wait: seconds per hour that all managed bundles wait where they are: the most that can be saved.
     """
     errors = [tier.speed.error_ratio for tier in situation.tiers]
-    saving = plan_interval(
-        [_shift(relocation, bundles, situation) for relocation in relocations], errors, settings.certainty
-    )
+    shifts = [_shift(relocation, bundles, situation) for relocation in relocations]
+    saving = plan_interval(shifts, errors, settings.certainty)
     share = ratio_interval(
         _placements(bundles, situation, relocations), errors, settings.certainty, situation.prediction_errors,
-        _kinds(bundles, situation, relocations),
+        _kinds(bundles, situation, relocations, shifts),
     )  # fmt: skip
     # Relief widens one end and losses the other, and they are not offset: which of the two happens depends on whether
     # sessions ask for more, and that no counter tells.
@@ -56,13 +55,14 @@ def intervals(
     )
 
 
-def _kinds(bundles: Bundles, situation: Situation, relocations: Sequence[Relocation]) -> dict[Kind, float]:
+def _kinds(
+    bundles: Bundles, situation: Situation, relocations: Sequence[Relocation], shifts: Sequence[Shift]
+) -> dict[Kind, float]:
     """Kinds of the moves, each with its share of what they change."""
     changed: dict[Kind, float] = {}
-    lead = bundles.lead  # computed anew at each look, over all bundles
-    for relocation in relocations:
-        shift = _shift(relocation, bundles, situation)
-        unit_kind = UnitKind(int(situation.units.kind[lead[relocation.bundle]])).name.lower()
+    unit_kinds = situation.units.kind[bundles.lead]
+    for relocation, shift in zip(relocations, shifts, strict=True):
+        unit_kind = UnitKind(int(unit_kinds[relocation.bundle])).name.lower()
         kind = unit_kind, situation.tiers[shift.from_tier].name, situation.tiers[shift.to_tier].name
         changed[kind] = changed.get(kind, 0.0) + abs(shift.wait_before - shift.wait_after)
     total = sum(changed.values())
