@@ -70,7 +70,7 @@ class Limit:
     """Upper bound on what every plan saves, less what its moves cost, microseconds per hour."""
 
     gain: float  # the Lagrangian bound, which is tight for many items
-    closer: Sequence[Callable[[], float]]  # tighter ones, the quickest first; a search takes as long as the plan itself
+    closer: Sequence[Callable[[float], float]]  # tighter ones for a plan that saves so much, the quickest first
 
     def above(self, saved: float) -> float:
         """The bound for a plan that saves so much net of cost; tightened while it leaves a wide gap."""
@@ -78,9 +78,9 @@ class Limit:
             return 0.0
         gain = self.gain
         for closer in self.closer:
-            if saved <= 0 or gain - saved <= WIDE_GAP * gain:
+            if gain - saved <= WIDE_GAP * gain:
                 break
-            gain = min(gain, max(saved, closer()))
+            gain = min(gain, max(saved, closer(saved)))
         return gain
 
 
@@ -182,7 +182,7 @@ def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: flo
     # save more.
     limit = Limit(
         forced + solve_dual(granularity).bound,
-        [lambda: forced + choose_granularity(granularity).placement.bound] if len(granularity) <= FEW_ITEMS else [],
+        [lambda _: forced + choose_granularity(granularity).placement.bound] if len(granularity) <= FEW_ITEMS else [],
     )
     begun = [single, whole]
     if taken.any() and not np.array_equal(taken, every):

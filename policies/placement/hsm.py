@@ -31,7 +31,8 @@ _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be
 _FEW = 500  # items
 _TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
 _FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
-FEW_ITEMS = 3000  # up to which a wide gap is worth a search for a tighter bound
+FEW_ITEMS = 3000  # up to which a wide gap is worth a search for a tighter bound ...
+SEARCHED_ITEMS = 15_000  # ... and up to which a short one; of more, searches see a core only
 _MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
 
 
@@ -253,14 +254,24 @@ def value_bound(problem: PlacementProblem) -> tuple[float, bool]:
     return found.gain, bool(found.limiting[problem.by_plan].any())
 
 
-def closer_bounds(problem: PlacementProblem, forced: float) -> list[Callable[[], float]]:
-    """Tighter ones, the quickest first: with capacities rounded to whole items, and of few items by search.
+def closer_bounds(problem: PlacementProblem, forced: float) -> list[Callable[[float], float]]:
+    """Tighter ones for a plan that saves so much, the quickest first.
 
-    For some dozen items the search's is what the best placement saves. ``forced`` is saved besides.
+    With capacities rounded to whole items; by a short search for more than the plan saves; and of few items by an
+    unhurried one. Of some dozen items the last is what the best placement saves. ``forced`` is saved besides.
     """
     offers = replace(problem.offers, gain=problem.plain)
-    by_search = [lambda: forced + place(offers).bound] if len(offers) <= FEW_ITEMS else []
-    return [lambda: forced + rounded_bound(offers), *by_search]
+    closer = [
+        lambda _: rounded_bound(offers),
+        lambda saved: place(offers, saved - forced).bound,
+        lambda _: place(offers).bound,
+    ]
+    searches = (len(offers) <= SEARCHED_ITEMS) + (len(offers) <= FEW_ITEMS)
+    return [partial(_with_forced, each, forced) for each in closer[: 1 + searches]]
+
+
+def _with_forced(bound_of: Callable[[float], float], forced: float, saved: float) -> float:
+    return forced + bound_of(saved)
 
 
 def _loss(draft: PlanDraft, tier: int) -> F64:

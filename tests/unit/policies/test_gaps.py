@@ -80,3 +80,17 @@ def test_of_thousands_of_units_the_gap_is_the_plans_not_the_bounds(tail: str, ti
     plan = make_plan(of.situation, of.settings)
     assert plan.wait_saved_per_hour > 0
     assert plan.gap_ratio < 0.003
+
+
+@pytest.mark.parametrize(("tail", "seed"), [("light", 13), ("heavy", 4)])
+def test_an_empty_plan_that_misses_nothing_shows_no_gap(tail: str, seed: int) -> None:
+    """40 units of which none can move to its gain: the prices' bound, which says otherwise, is looked at closely."""
+    of = instance(40, TAILS[tail], seed, 3 if tail == "light" else 2)
+    plan = make_plan(of.situation, of.settings)
+    assert (plan.moves, plan.gap_ratio) == ((), 0.0)
+
+
+def test_ten_thousand_units_leave_no_gap() -> None:
+    """A plan on three tiers that misses 0.02 %: prices alone would call it 6 % short of the best."""
+    of = instance(10_000, TAILS["heavy"], 6, 3)
+    assert make_plan(of.situation, of.settings).gap_ratio < 0.003
