@@ -47,6 +47,7 @@ from tests.property.test_spaces import NO_LIMITS, few, many
 from tests.unit.policies.situations import MIB, Site, Unit
 
 UNITS = {300: 3, 2_000: 2, 10_000: 1, 100_000: 1}  # seeds of each
+HARD = (("heavy", 19), ("light", 4))  # tails and seeds of 10,000 units on three tiers that one search alone loses
 FULL_TIERS = 40  # units
 SPACES = ((40, 2), (100, 3), (300, 2), (600, 4))
 EQUAL = (500, 3_500)  # units
@@ -82,6 +83,10 @@ class Mechanism:
 
 def cases(times: int, largest: int = max(UNITS)) -> Iterator[Case]:
     """All instances of up to so many units, for so many times as many seeds."""
+    for tail, seed in HARD if largest >= 10_000 else ():
+        of = instance(10_000, TAILS[tail], seed, 3)
+        name = f"3 tiers, 10000 units, {tail} tail, seed {seed}"
+        yield Case(name=name, situation=of.situation, settings=of.settings, value=of.value)
     sizes = [*((units, seeds) for units, seeds in UNITS.items() if units <= largest), (FULL_TIERS, 4)]
     for units, seeds in sizes:
         for tail, sigma in TAILS.items():
@@ -184,6 +189,7 @@ MECHANISMS = (
     _mechanism("core of many items", placement, "MANY", 10**9, placement._solve_core, core.select_core),
     _mechanism("dropping sacrifices", rounding, "_drop_sacrifices", _as_it_was, rounding._drop_sacrifices),
     _mechanism("filling free room", rounding, "_fill", lambda _offers, choice, _price: choice, rounding._fill),
+    _mechanism("searches with falling floors", solving, "_BELOW_BOUND", (None,)),
     _mechanism("several prices for states", solving, "_select_prices", _best_prices, solving._select_prices),
     _mechanism(
         "repricing",
