@@ -13,12 +13,13 @@ from connectors.base import (
     ConnectorError,
     LockNotObtained,
     ObjectGone,
+    OutcomeUnknown,
     PrivilegeMissing,
     SpaceFull,
     StatementFailed,
     TimedOut,
 )
-from connectors.db2.session.errors import cannot_connect, diagnose, outcome_unknown, translate
+from connectors.db2.session.errors import cannot_connect, diagnose, diagnosis_of, outcome_unknown, translate
 from connectors.db2.session.queries import query
 from connectors.db2.session.routines import execute_missing
 from connectors.db2.session.sessions import NO_SUCH_NAME, DriverError, ReadSession, fetch
@@ -116,6 +117,48 @@ def test_broken_sessions(code: int) -> None:
 def test_what_the_driver_itself_says_of_a_lost_link(text: str) -> None:
     """CLI0108E and SQL20542N are what it says where it does not reconnect: the outcome is unknown then too."""
     assert diagnose(text).broke
+
+
+HIDDEN = "<built-in function commit> returned a result with an exception set"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"{LOCK.replace('911', '30108')}", "[IBM][CLI Driver] CLI0108E  Communication link failure. SQLSTATE=40003"],
+)
+def test_a_connection_that_ends_in_its_commit_leaves_the_outcome_unknown(text: str) -> None:
+    """The driver says of it that a function was wrong; what the server said is beneath."""
+    from connectors.db2.moving.mover import _send
+
+    class Ending:
+        """A connection that is lost once it is to commit."""
+
+        def cursor(self) -> Any:
+            """One that answers everything."""
+            return SimpleNamespace(execute=lambda *_: None, fetchmany=lambda _: [], close=lambda: None)
+
+        def commit(self) -> None:
+            """As ibm_db_dbi raises it."""
+            try:
+                try:
+                    raise Exception(text)  # noqa: TRY002, TRY301  # as the driver does
+                except Exception as said:
+                    raise SystemError(HIDDEN) from said
+            except SystemError as error:
+                raise DriverError(f"SystemError('{error}')")  # noqa: B904  # as the driver does
+
+        def rollback(self) -> None:
+            """Of nothing."""
+
+    lost: Any = Ending()
+    with pytest.raises(OutcomeUnknown, match="the session ended before the server answered"):
+        _send(lost, "ALTER TABLESPACE", "moving")
+
+
+def test_an_error_without_any_code_is_no_refusal() -> None:
+    """What the driver says of itself stays, and the catalog is to be asked."""
+    found = diagnosis_of(DriverError(HIDDEN))
+    assert (found.native, found.broke, found.words) == ("", False, HIDDEN)
 
 
 def test_a_failed_statement_is_no_broken_session() -> None:

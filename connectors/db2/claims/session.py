@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from connectors.base import Clock, ConnectorError, StatementFailed
-from connectors.db2.session.errors import diagnose, outcome_unknown, translate
+from connectors.db2.session.errors import diagnosis_of, outcome_unknown, translate
 from connectors.db2.session.sessions import DriverError, close_quietly, fetch, open_connection, send
 from connectors.db2.settings import Db2Settings
 from connectors.proving.files import first_words
@@ -70,7 +70,7 @@ class Db2ProofSession:
             close_quietly(self._connection)
 
     def _error(self, error: DriverError, statement: str) -> ConnectorError:
-        found = diagnose(str(error))
+        found = diagnosis_of(error)
         lost = self._closed or found.broke
         return (outcome_unknown if lost else translate)(found, first_words(statement))
 

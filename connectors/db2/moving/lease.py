@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from connectors.base import LockNotObtained, ObjectGone, PrivilegeMissing
-from connectors.db2.session.errors import diagnose, translate
+from connectors.db2.session.errors import diagnosis_of, translate
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import Connection, DriverError, close_quietly, fetch, open_connection, send
 from connectors.db2.settings import Db2Settings
@@ -69,7 +69,7 @@ def _try_take(connection: Connection, holder: str) -> bool:
         send(connection, "SET CURRENT LOCK TIMEOUT 1")
         send(connection, query("lease_take").text)
     except DriverError as error:
-        refusal = translate(diagnose(str(error)), f"taking the lease for {holder}")
+        refusal = translate(diagnosis_of(error), f"taking the lease for {holder}")
         if isinstance(refusal, LockNotObtained):
             return False
         if isinstance(refusal, ObjectGone | PrivilegeMissing):

@@ -36,7 +36,7 @@ from connectors.db2.routes.table_room import (
     rebuilt_in_place,
     spaces_without_room,
 )
-from connectors.db2.session.errors import diagnose, outcome_unknown, translate
+from connectors.db2.session.errors import diagnosis_of, outcome_unknown, translate
 from connectors.db2.session.server import read_server
 from connectors.db2.session.sessions import (
     Connection,
@@ -325,8 +325,10 @@ def _send(connection: Connection, statement: str, doing: str) -> None:
     try:
         send_once(connection, statement)
     except DriverError as error:
-        found = diagnose(str(error))
-        raise (outcome_unknown(found, doing) if found.broke else translate(found, doing)) from error
+        found = diagnosis_of(error)
+        # A driver that names no code has not said that the server refused.
+        lost = found.broke or not found.native
+        raise (outcome_unknown if lost else translate)(found, doing) from error
 
 
 def is_done(phase: Phase, protocol: MoveProtocol) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from connectors.base import CannotConnect, ConnectorError, DriverMissing, ObjectGone, PrivilegeMissing
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
-from connectors.db2.session.errors import diagnose, translate
+from connectors.db2.session.errors import diagnosis_of, translate
 from connectors.db2.session.queries import Query, fit, query
 from connectors.db2.settings import Db2Settings
 from connectors.installing import install_command
@@ -78,7 +78,7 @@ class PlanSession:
         try:
             return self._fetch(connection, fit(wanted, lambda asked: self._columns_of(connection, asked)))
         except _errors() as error:
-            found = translate(diagnose(str(error)), f"reading {name}")
+            found = translate(diagnosis_of(error), f"reading {name}")
             if not isinstance(found, ObjectGone | PrivilegeMissing):
                 raise found from error
             self.missing[name] = found
@@ -151,7 +151,7 @@ def open_i(settings: Db2Settings) -> tuple[Connection, str, str]:
         )
     except pyodbc.Error as error:
         raise CannotConnect(
-            f"cannot connect to {settings.where()}: {diagnose(str(error)).words}",
+            f"cannot connect to {settings.where()}: {diagnosis_of(error).words}",
             advice="Is the IBM i Access ODBC Driver installed (odbcinst -q -d), and is the host right?",
         ) from None  # its frames hold the password
     connection.timeout = max(1, round(settings.query_timeout))

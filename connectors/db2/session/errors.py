@@ -142,6 +142,20 @@ def diagnose(text: str) -> Diagnosis:
     )
 
 
+def diagnosis_of(error: BaseException) -> Diagnosis:
+    """Read an error of the driver, or the one beneath it that has a code.
+
+    A connection that ends in a COMMIT comes as ``SystemError: <built-in function commit> returned a result with an
+    exception set``, and what Db2 said is the cause of that.
+    """
+    found = diagnose(str(error))
+    beneath = error.__cause__ or error.__context__
+    if found.native or found.broke or beneath is None:
+        return found
+    below = diagnosis_of(beneath)
+    return below if below.native or below.broke else found
+
+
 def translate(found: Diagnosis, doing: str) -> ConnectorError:
     """The error of the contract for a statement that failed while its session lives on.
 

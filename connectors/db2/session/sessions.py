@@ -16,7 +16,7 @@ import ibm_db_dbi
 
 from connectors.base import ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
-from connectors.db2.session.errors import MISSING_CODES, cannot_connect, diagnose, translate
+from connectors.db2.session.errors import MISSING_CODES, cannot_connect, diagnosis_of, translate
 from connectors.db2.session.queries import Query, fit, query
 from connectors.db2.session.routines import NO_ROUTINE, execute_missing, function_of
 from connectors.db2.settings import Db2Settings
@@ -107,7 +107,7 @@ def connect_any(settings: Db2Settings, *, statement_seconds: float) -> Any:  # n
     try:
         connection = abandonable(lambda: ibm_db_dbi.connect(words), close_quietly)
     except DriverError as error:
-        raise cannot_connect(diagnose(str(error)), settings.where()) from None  # its frames hold the password
+        raise cannot_connect(diagnosis_of(error), settings.where()) from None  # its frames hold the password
     # QueryTimeout asks the server to stop and waits for its answer; a server that has gone silent gives none, ever.
     limit = round(answer_seconds(max(1, round(statement_seconds))))
     connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: limit})
@@ -333,7 +333,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         }})  # fmt: skip
 
     def _explain(self, error: DriverError, doing: str) -> ConnectorError | BrokenConnection:
-        diagnosis = diagnose(str(error))
+        diagnosis = diagnosis_of(error)
         if diagnosis.broke:
             return BrokenConnection(native_code=diagnosis.native, words=diagnosis.words)
         return translate(diagnosis, doing)
