@@ -92,6 +92,8 @@ def format_ratio(ratio: float) -> str:
 def _small_time(value: float) -> str:
     """Below a minute: three digits and one unit; empty for what is longer."""
     for scale, unit in _SMALL_TIMES:
+        if value >= 1000 * scale:
+            continue
         text = f"{value / scale:.3g}"
         if float(text) < 1000:
             return f"{text} {unit}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from functools import partial
 from math import inf
+
+import numpy as np
 
 from policies.benefit.bundles import MICRO, Bundles, name_of_whole
 from policies.benefit.foreground_wait import HOUR
@@ -20,17 +22,18 @@ def planned_moves(
     tiers = [situation.tiers[tier].name if tier >= 0 else "" for tier in situation.tier_of_space.tolist()]
     spaces = [space.name for space in situation.spaces]
     tier_of = situation.tier_of_space.tolist()
+    size = np.add.reduceat(situation.units.size_bytes[bundles.rows], bundles.start[:-1])  # without expected growth
     for number, group in enumerate(groups, start=1):
         payback = group.cost / group.saved * HOUR if group.saved > 0 else inf
         next_key = situation.units.key[bundles.members(group.relocations[-1].bundle)[0]]
         for relocation in group.relocations:
             members = bundles.members(relocation.bundle)
-            size = int(situation.units.size_bytes[list(members)].sum())  # present size, without expected growth
             before, after = tier_of[relocation.source], tier_of[relocation.target]
-            move = PlannedMove(
+            move = partial(
+                PlannedMove,
                 key=situation.units.key[members[0]],
                 rows=members,
-                size_bytes=size,
+                size_bytes=int(size[relocation.bundle]),
                 from_space=spaces[relocation.source],
                 to_space=spaces[relocation.target],
                 from_tier=tiers[relocation.source],
@@ -42,9 +45,8 @@ def planned_moves(
                 / MICRO,
                 copy_seconds=float(bundles.copying[relocation.bundle]) / MICRO,
                 payback_seconds=payback if before > after else inf,
-                sentence="",
                 wide=name_of_whole(situation, members[0]),
                 group=number,
             )
             outgrown = growth_sentence(situation, members, after, settings) if before > after >= 0 else ""
-            yield replace(move, sentence=move_sentence(move, next_key, outgrown))
+            yield move(sentence=move_sentence(move(sentence=""), next_key, outgrown))
