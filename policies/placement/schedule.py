@@ -20,8 +20,6 @@ from policies.placement.move_ordering import TargetPlace, relocation_between
 from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
-_PASSES = 4  # over promotions that found no room: a later group may have freed it
-
 
 @dataclass(slots=True)
 class Timetable:
@@ -149,14 +147,7 @@ def schedule_groups(draft: PlanDraft, bundle: I64, target: I64, *, most_on_the_w
         coming.sort(key=lambda each: -int(draft.bundles.transient[each]))
     # A bundle that is itself on its way up leaves its place only if the demotions do not suffice.
     table.let_leave([*_by_saving(draft, bundle[~rises], tier[~rises]), *coming])
-    groups: list[Group] = []
-    for _ in range(_PASSES):
-        found = _pass(draft, table, coming)
-        groups += found
-        coming = [each for each in coming if not draft.moved[each]]
-        if not found or not coming:
-            break
-    return groups
+    return _pass(draft, table, coming)
 
 
 def ordered_groups(draft: PlanDraft, order: Sequence[TargetPlace]) -> list[Group]:

@@ -2,14 +2,14 @@
 
 A beam search (``search``) prunes what cannot exceed its floor: the gain of the best choice so far, or the gain that is
 to be beaten. What it does not find above its floor does not exist, as far as it did not drop states for its width; that
-lowers the upper bound. What it finds is polished (``rounding``).
+lowers the upper bound.
 
 A high floor leaves fewer items open and prunes more, so the width goes further; but there may be nothing above it. So
 searches begin just below the bound, with floors that fall, until one has come near it. A single search from the rounded
 choice is as good in most instances, and lost 2 % of the gain in one of 20 with three tiers, 10,000 units and a heavy
 tail. Those with a floor of their own are narrow: in several equal spaces, whose bound no choice comes near, they cost
-most, and wider ones brought nothing. Two orders of the items and a search around the best choice were left out without
-a loss (``python -m tests.bench.policy_mechanisms``).
+most, and wider ones brought nothing. Two orders of the items, a search around the best choice, and polishing what was
+found were left out without a loss (``python -m tests.bench.policy_mechanisms``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from connectors.model import F64, I64
 from policies.solver import core
 from policies.solver.offers import STAY, Offers, best_options
 from policies.solver.prices import Prices
-from policies.solver.rounding import PRICE_FACTORS, polish, round_choice
+from policies.solver.rounding import PRICE_FACTORS, round_choice
 from policies.solver.search import search
 
 _WIDTH = (64, 32768)  # of a beam, least and most
@@ -99,9 +99,7 @@ def _search(offers: Offers, dual: Prices, floor: float, effort: Effort) -> tuple
     if answer.choice is None:
         return None, answer.bound + settled
     base[order] = answer.choice
-    # Polished over all items, not over those searched: freeing room in the core may let in an item that the search left
-    # at its option by price.
-    return polish(offers, base, dual.price), answer.bound + settled
+    return base, answer.bound + settled
 
 
 def _select_prices(dual: Prices) -> F64:

@@ -35,7 +35,6 @@ from policies.solver import (
     placement,
     prices,
     repricing,
-    rounding,
     scarcity,
     search,
     sifting,
@@ -187,8 +186,6 @@ _SKETCHES = balancer._sketches
 MECHANISMS = (
     _mechanism("sifting", prices, "MANY", 10**9, sifting.sift_prices, sifting._solve_restricted, sifting.SiftedItems),
     _mechanism("core of many items", placement, "MANY", 10**9, placement._solve_core, core.select_core),
-    _mechanism("dropping sacrifices", rounding, "_drop_sacrifices", _as_it_was, rounding._drop_sacrifices),
-    _mechanism("filling free room", rounding, "_fill", lambda _offers, choice, _price: choice, rounding._fill),
     _mechanism("searches with falling floors", solving, "_BELOW_BOUND", (None,)),
     _mechanism("several prices for states", solving, "_select_prices", _best_prices, solving._select_prices),
     _mechanism(
@@ -234,7 +231,6 @@ MECHANISMS = (
     _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
     _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
     _mechanism("search for an order", move_ordering, "_LOOKS", 0),
-    _mechanism("passes", schedule, "_PASSES", 1),
     _mechanism("flipping groups", granularity_choice, "_flip", lambda *_: None, granularity_choice._flip),
     _mechanism("all combinations of groups", granularity_choice, "_FEW", -1, granularity_choice._combinations),
     _mechanism("rounding capacities", hsm, "rounded_bound", lambda _offers: np.inf, integer_rounding),
