@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.solver.cutting import minimise
+from policies.solver.ellipsoid import minimise_within
 from policies.solver.offers import STAY, Offers, best_options
 from policies.solver.placement import Placement, place
 from policies.solver.prices import price_limits
@@ -166,20 +166,22 @@ def _flip(trials: _Trials, open_: I64) -> None:
 
 
 def solve_dual(problem: GranularityProblem) -> Dual:
-    """Minimise the bound on answers of both granularities by the ellipsoid method (``solver.cutting``).
+    """Minimise the bound on answers of both granularities by the ellipsoid method (``solver.ellipsoid``).
 
     A resource that is overdrawn from the start counts as just used up, which keeps the bound valid: more capacity is
     never worth less.
     """
     scarce, _, _ = reduce_to_scarce(replace(problem.joint(), capacity=np.maximum(problem.single.capacity, 0.0)))
 
-    def evaluate(price: F64) -> tuple[float, F64]:
-        found, slope = _evaluate_dual(scarce, problem.group, price)
-        return found.bound, slope
+    def evaluate(_row: I64, price: F64) -> tuple[F64, F64]:
+        found, slope = _evaluate_dual(scarce, problem.group, price[0])
+        return np.array([found.bound]), slope[np.newaxis]
 
     # Prices of 0 as well: where nothing is scarce they are optimal, and they lie on the corner of the first ellipsoid,
     # which its cuts approach but never reach.
-    prices = np.zeros(len(scarce.capacity)), *(price for _, price in minimise(evaluate, price_limits(scarce))[:1])
+    prices = [np.zeros(len(scarce.capacity))]
+    if len(scarce.capacity):
+        prices.append(minimise_within(evaluate, price_limits(scarce))[0])
     return min((_evaluate_dual(scarce, problem.group, price)[0] for price in prices), key=lambda dual: dual.bound)
 
 

@@ -1,70 +1,116 @@
-"""An ellipsoid that contains the minimum of a convex function, and cuts that shrink it (Shor; Yudin and Nemirovski).
+"""Minima of convex functions of prices, by the ellipsoid method with deep cuts (Shor; Yudin and Nemirovski).
 
-Represented by axes that map the unit ball to it, ``centre + axes @ ball``. The textbook form is the matrix
-``axes @ axes.T``; it squares the condition number and so loses half the digits when two resources are consumed nearly
-alike and the ellipsoid becomes long and thin.
+A dual is convex and piecewise linear in the prices, and a subgradient is free: capacity less consumption. With two to
+eight resources an ellipsoid in price space shrinks fast, needs no step size, and ends with a proof of how near it is.
+Subgradient descent needs tuned steps and has no such proof; bisection works for a single resource only.
+
+Several functions are minimised side by side, one ellipsoid each. An ellipsoid is represented by axes that map the unit
+ball to it, ``centre + axes @ ball``. The textbook form is the matrix ``axes @ axes.T``; it squares the condition number
+and so loses half the digits when two resources are consumed nearly alike and the ellipsoid becomes long and thin.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import TypeVar
 
 import numpy as np
 
-from connectors.model import F64
+from connectors.model import F64, I64
 
 Depth = TypeVar("Depth", float, F64)
+CLOSE = 1e-9  # relative tolerance of a bound
+_ROUNDS = 400  # most cuts, times the number of resources
+
+# Values ``(s,)`` and subgradients ``(s, k)`` of the functions of some rows ``(s,)`` at prices ``(s, k)``.
+Evaluate = Callable[[I64, F64], tuple[F64, F64]]
 
 
-@dataclass(slots=True)
-class Ellipsoid:
-    """Contains the non-negative prices at which a convex function is lowest; every evaluation shrinks it."""
+@dataclass(frozen=True, slots=True)
+class Minima:
+    """The lowest that was found of each of ``s`` functions, and all that was tried, the lowest first."""
 
-    centre: F64  # (n,)
-    axes: F64  # (n, n)
-    lowest_value: float = inf  # of the function so far
+    price: F64  # (s, k)
+    tried: F64  # (tries, k), of all functions
 
-    @classmethod
-    def around(cls, n: int) -> Ellipsoid:
-        """The smallest ball around all prices from 0 to 1."""
-        return cls(np.full(n, 0.5), np.eye(n) * np.sqrt(n / 4))
 
-    def cut(self, look: Callable[[F64], tuple[float, F64]], close: float) -> bool:
-        """Cut away a part that cannot contain the minimum: negative prices, or prices worse than the best one seen.
+def minimise(
+    evaluate: Evaluate, centre: F64, radius: F64, rounds: int, *, relative: float = 0.0, absolute: float = 0.0
+) -> Minima:
+    """Minimise over the non-negative prices.
 
-        Args:
-            look: evaluates the function and a subgradient at some prices.
-            close: relative tolerance of the function's value.
-
-        Returns:
-            False once the minimum is within the tolerance, or nothing is left to cut.
-        """
-        lowest = int(np.argmin(self.centre))
-        if self.centre[lowest] < 0:
-            # Cut without evaluating: at a negative price the sum is no bound, since overdrawing a resource would be
-            # rewarded, and an evaluation costs a pass over all items.
-            slope, excess, near = np.zeros(len(self.centre)), -float(self.centre[lowest]), 0.0
-            slope[lowest] = -1.0
-        else:
-            value, slope = look(self.centre)
-            self.lowest_value = min(self.lowest_value, value)
-            # A deep cut, through the best value seen: where the linear minorant exceeds it there can be no minimum. A
-            # cut through the centre would keep that part, and need more evaluations.
-            excess, near = value - self.lowest_value, close * abs(value)
-        direction = slope @ self.axes
-        half_width = float(np.sqrt(direction @ direction))
+    Args:
+        evaluate: the functions.
+        centre: prices at which each begins, shape ``(s, k)``.
+        radius: half lengths of its first ellipsoid, shape ``(s, k)``.
+        rounds: most cuts of each.
+        relative: tolerance of the value, as a share of it.
+        absolute: tolerance of the value.
+    """
+    axes = radius[:, :, np.newaxis] * np.eye(centre.shape[1])
+    best, lowest_value, row = centre.copy(), np.full(len(centre), np.inf), np.arange(len(centre))
+    values, tried = [np.zeros(0)], [np.zeros((0, centre.shape[1]))]
+    for _ in range(rounds):
+        lowest = centre.argmin(axis=1)
+        deficit = -centre[np.arange(len(row)), lowest]
+        # Cut without evaluating: at a negative price the sum is no bound, since overdrawing a resource would be
+        # rewarded, and an evaluation costs a pass over all items.
+        inside = np.flatnonzero(deficit <= 0)
+        value, slope = np.full(len(row), np.inf), -np.eye(centre.shape[1])[lowest]
+        if len(inside):
+            value[inside], slope[inside] = evaluate(row[inside], centre[inside])
+            values.append(value[inside])
+            tried.append(centre[inside])
+        better = value < lowest_value[row]
+        lowest_value[row[better]], best[row[better]] = value[better], centre[better]
+        direction = (slope[:, np.newaxis] @ axes)[:, 0]
+        half_width = np.sqrt((direction * direction).sum(axis=1))
+        # A deep cut, through the best value seen: where the linear minorant exceeds it there can be no minimum. A cut
+        # through the centre would keep that part, and need more evaluations.
+        depth, near = deficit.copy(), np.zeros(len(row))
+        depth[inside] = value[inside] - lowest_value[row[inside]]
+        near[inside] = relative * np.abs(value[inside]) + absolute
         # The function cannot fall by more than the half width inside the ellipsoid, so this is also the proof of how
         # near the best value is to the minimum.
-        if half_width <= max(excess, near):
-            return False
-        shift, kept, growth = enclosing_cut(len(self.centre), excess / half_width)
-        step = self.axes @ (direction / half_width)
-        self.centre = self.centre - step * shift
-        self.axes = (self.axes - step[:, np.newaxis] * (direction * ((1 - kept) / half_width))) * growth
-        return True
+        live = half_width > np.maximum(depth, near)
+        if not live.any():
+            break
+        row, direction, half_width = row[live], direction[live], half_width[live, np.newaxis]
+        centre, axes = _cut(centre[live], axes[live], direction / half_width, depth[live, np.newaxis] / half_width)
+    order = np.argsort(np.concatenate(values), kind="stable")
+    return Minima(best, np.concatenate(tried)[order])
+
+
+def minimise_within(evaluate: Evaluate, limits: F64, worth: float = 0.0, close: float = CLOSE) -> F64:
+    """Prices tried while minimising one function over the box up to some limits, the best first, ``(tries, k)``.
+
+    Args:
+        evaluate: the function, as the only row.
+        limits: upper bound of the optimal price of each resource.
+        worth: is added to the function's value where the tolerance is taken.
+        close: tolerance, as a share of the value.
+    """
+    resources = len(limits)
+    # The smallest ellipsoid around the box.
+    centre, radius = limits[np.newaxis] / 2, limits[np.newaxis] * np.sqrt(resources / 4)
+    rounds = _ROUNDS * resources
+    return minimise(evaluate, centre, radius, rounds, relative=close, absolute=close * max(worth, 0.0)).tried
+
+
+def _cut(centre: F64, axes: F64, direction: F64, depth: F64) -> tuple[F64, F64]:
+    """Centres ``(s, k)`` and axes ``(s, k, k)`` after one cut each.
+
+    Args:
+        centre: of each.
+        axes: of each.
+        direction: unit normal of each cut, in the coordinates of the ball that the axes map, shape ``(s, k)``.
+        depth: of each cut, shape ``(s, 1)``.
+    """
+    shift, kept, growth = enclosing_cut(centre.shape[1], depth)
+    step = (axes @ direction[:, :, np.newaxis])[:, :, 0]
+    shorter = step[:, :, np.newaxis] * (direction * (1 - kept))[:, np.newaxis]
+    return centre - step * shift, (axes - shorter) * growth[:, :, np.newaxis]
 
 
 def enclosing_cut(n: int, depth: Depth) -> tuple[Depth, Depth, Depth]:

@@ -15,8 +15,7 @@ import numpy as np
 from connectors.model import I64, Bools
 from policies.solver import core
 from policies.solver.offers import STAY, Offers, best_options, margins
-from policies.solver.prices import MANY, Prices, prices
-from policies.solver.rounding import round_choice, stay_everywhere
+from policies.solver.prices import MANY, Prices, prices, round_choice, stay_everywhere
 from policies.solver.scarcity import reduce_to_scarce
 from policies.solver.solving import OF_MANY, solve
 

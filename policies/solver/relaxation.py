@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, I8, I64, Bools
+from policies.solver.dual import DualEvaluator
 from policies.solver.offers import SLACK, STAY, Offers
-from policies.solver.repricing import DualEvaluator
 
 
 class Relaxation:

@@ -13,7 +13,7 @@ decision. Why not dynamic programming: its table has one dimension per resource,
 
 After large items are decided the residual capacities differ, and so do the optimal prices and the critical items. So
 after the first item, and then after longer and longer stages, prices are optimised again for a few states that differ
-(``repricing``), and the items are reordered by importance at the new prices.
+(``dual``), and the items are reordered by importance at the new prices.
 
 Without pruning for width the answer is optimal. Otherwise the best upper bound among the dropped states is kept, so
 every answer comes with a proven bound. The same holds when the search stops early because it has reached its target.
@@ -26,9 +26,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
+from policies.solver.dual import importance, reprice
 from policies.solver.offers import STAY, Offers
 from policies.solver.relaxation import Relaxation
-from policies.solver.repricing import importance, reprice
 
 _LOOK_EVERY = 4  # items between two computations of lower bounds while all states fit the width
 _STAGES = (1, 2, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 60, 100, 140)  # items decided between two repricings
@@ -199,7 +199,7 @@ class _Search:
         often = np.bincount(at, minlength=len(relaxation.price))
         kept = np.sort(np.argsort(-often, kind="stable")[:_PRICES_KEPT])
         self.price = np.concatenate((relaxation.price[kept], new_prices))
-        self.waiting = self.waiting[np.argsort(-importance(offers, new_prices), kind="stable")]
+        self.waiting = self.waiting[np.argsort(-importance(offers, new_prices, stake), kind="stable")]
         return states
 
     def _settle(

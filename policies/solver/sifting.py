@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import F64, I64, Bools
-from policies.solver.cutting import minimise_dual
+from policies.solver.dual import minimise_dual
 from policies.solver.offers import STAY, Offers, best_options, margins
 
 _ROUGH, _CLOSE = 1e-5, 1e-7  # relative tolerances, for the first sample and for working sets

@@ -21,8 +21,7 @@ import numpy as np
 from connectors.model import F64, I64
 from policies.solver import core
 from policies.solver.offers import STAY, Offers, best_options
-from policies.solver.prices import Prices
-from policies.solver.rounding import PRICE_FACTORS, round_choice
+from policies.solver.prices import PRICE_FACTORS, Prices, round_choice
 from policies.solver.search import search
 
 _WIDTH = (64, 32768)  # of a beam, least and most

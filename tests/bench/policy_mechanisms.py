@@ -31,10 +31,11 @@ from policies.placement import balancer, granularity_choice, hsm, move_ordering,
 from policies.placement.balancer import make_plan
 from policies.solver import (
     core,
+    dual,
+    ellipsoid,
     integer_rounding,
     placement,
     prices,
-    repricing,
     scarcity,
     search,
     sifting,
@@ -193,11 +194,11 @@ MECHANISMS = (
         search,
         "reprice",
         lambda _offers, _residual, start, _close: start,
-        repricing.reprice,
-        repricing._cut,
+        dual.reprice,
+        ellipsoid._cut,
     ),
     _mechanism(
-        "reordering items", search, "importance", lambda offers, _price: -np.arange(len(offers)), repricing.importance
+        "reordering items", search, "importance", lambda offers, *_: -np.arange(len(offers)), dual.importance
     ),
     _mechanism("settling items in a search", search._Search, "_settle", _unsettled, search._Search._settle),
     _mechanism("lower bounds in the beam", search, "_select_beam", _best_bounds, search._select_beam),

@@ -11,7 +11,7 @@ from connectors.model import F64
 from policies.solver.offers import STAY, Offers
 from policies.solver.prices import prices
 from policies.solver.relaxation import Relaxation
-from policies.solver.repricing import DualEvaluator, importance, reprice
+from policies.solver.dual import DualEvaluator, importance, reprice
 from policies.solver.search import search
 
 
@@ -64,7 +64,7 @@ def test_what_is_large_and_in_doubt_matters_most() -> None:
     """At a price of 1 a byte: 100 bytes for 101 are in doubt, for 900 they are not, 1 byte for 1.01 hardly counts."""
     gain, size = np.array([[900.0, 1.01, 101.0]]), np.array([[[100.0, 1.0, 100.0]]])
     of = Offers(gain=gain, consumption=size, capacity=np.array([50.0]))
-    assert np.argsort(-importance(of, np.ones((1, 1)))).tolist() == [2, 1, 0]
+    assert np.argsort(-importance(of, np.ones((1, 1)), 900.0)).tolist() == [2, 1, 0]
 
 
 @pytest.mark.parametrize("seed", range(6))
