@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from connectors.model import F64
-from policies.solver.offers import Offers, best_options, margins
+from policies.solver.offers import Offers, best_options
 from policies.solver.prices import Prices, prices
 from policies.solver.scarcity import reduce_to_scarce
 
@@ -43,7 +43,7 @@ def rounded_bound(offers: Offers) -> float:
 def _rows(offers: Offers, dual: Prices) -> list[tuple[F64, float]]:
     """Consumption and capacity of a rounded row for each resource that has a price."""
     rows = []
-    least_certain_first = np.argsort(margins(dual.reduced), kind="stable")
+    least_certain_first = np.argsort(dual.margin, kind="stable")
     for own, capacity, price in zip(offers.consumption, offers.capacity, dual.price, strict=True):
         size = own.max(axis=0)[least_certain_first]
         if price > 0 and (size > 0).any():

@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import I64, Bools
-from policies.solver import core
-from policies.solver.offers import STAY, Offers, best_options, margins
-from policies.solver.prices import MANY, Prices, prices, round_choice, stay_everywhere
+from policies.solver.offers import Offers, best_options
+from policies.solver.prices import prices, stay_everywhere
 from policies.solver.scarcity import reduce_to_scarce
-from policies.solver.solving import OF_MANY, solve
+from policies.solver.solving import solve
 
-_MANY_OPTIONS = 30_000  # of all items together: with several spaces in a tier a search is as slow for fewer items
 _WORTH = 1e-3  # of the bound: a resource worth less does not limit the gain
 
 
@@ -58,43 +56,11 @@ def _place_within(offers: Offers, floor: float) -> Placement:
     if not len(scarce.capacity):
         choice, worth = best_options(scarce.gain)
         return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()))
-    dual = prices(scarce)
-    if len(scarce) > MANY or scarce.gain.size > _MANY_OPTIONS:
-        return _solve_core(scarce, dual, floor)
-    best, limit = solve(scarce, dual, floor)
-    return _placement(scarce, best, limit)
-
-
-def _placement(offers: Offers, choice: I64 | None, limit: float) -> Placement:
-    """A choice under an upper bound; staying where none was found or it loses."""
-    if choice is None or offers.total_gain(choice) < 0:
-        choice = stay_everywhere(offers)
-    gain = offers.total_gain(choice)
+    choice, limit = solve(scarce, prices(scarce), floor)
+    if choice is None or scarce.total_gain(choice) < 0:
+        choice = stay_everywhere(scarce)
+    gain = scarce.total_gain(choice)
     return Placement(choice=choice, gain=gain, bound=max(limit, gain))
-
-
-def _solve_core(offers: Offers, dual: Prices, floor: float) -> Placement:
-    """The answer with all items outside the core at their best option by price."""
-    open_items = core.select_core(offers, dual)
-    choice = best_options(dual.reduced)[0]
-    choice[open_items] = STAY
-    settled = offers.total_gain(choice)
-    inner = replace(offers.only(open_items), capacity=offers.capacity - offers.total_consumption(choice))
-    inner_dual = replace(dual, bound=dual.bound - settled, reduced=dual.reduced[:, open_items])
-    share = core.gain_scale(dual) / core.gain_scale(inner_dual)  # the tolerance is a share of the whole problem's gain
-    best, limit = solve(inner, inner_dual, floor - settled, replace(OF_MANY, missed=OF_MANY.missed * share))
-    if best is not None:
-        choice[open_items] = best
-    if best is None or offers.total_gain(choice) < 0:
-        # The options that prices fix outside the core overdraw by more than the core can release, or lose more than it
-        # gains. A search of all items would take minutes, so prices decide about all of them.
-        return _placement(offers, round_choice(offers, dual), dual.bound)
-    far = np.ones(len(offers), dtype=np.bool_)
-    far[open_items] = False
-    # The core's bound covers choices that differ inside the core only. It holds for all choices if no other item could
-    # choose otherwise; else the bound of the dual stands. Reduced-cost fixing of all others tells.
-    sure = float(margins(dual.reduced[:, far]).min()) > dual.bound - offers.total_gain(choice)
-    return _placement(offers, choice, limit + settled if sure else dual.bound)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from connectors.model import F64, I64
 from policies.solver.dual import minimise_dual
-from policies.solver.offers import STAY, Offers, best_options
+from policies.solver.offers import STAY, Offers, best_options, margins
 from policies.solver.sifting import sift_prices
 
 # An evaluation of the dual costs one pass over all items, and the ellipsoid method makes some hundreds of them. Up to
@@ -29,7 +29,8 @@ class Prices:
     bound: float  # upper bound on every feasible choice
     price: F64  # (k,) per unit of each resource
     tried: F64  # (tries, k), the best first
-    reduced: F64  # (o, n) reduced gain of each option at the best prices
+    choice: I64  # (n,) best option of each item at the best prices, STAY for none
+    margin: F64  # (n,) of that option over the second best
 
 
 def prices(offers: Offers) -> Prices:
@@ -41,8 +42,9 @@ def prices(offers: Offers) -> Prices:
         tried = minimise_dual(offers, scale)
         reduced = offers.reduced_gain(tried[0])
     price = tried[0]
-    bound = float(price @ offers.capacity + best_options(reduced)[1].sum())
-    return Prices(bound=bound, price=price, tried=tried, reduced=reduced)
+    choice, worth = best_options(reduced)
+    bound = float(price @ offers.capacity + worth.sum())
+    return Prices(bound=bound, price=price, tried=tried, choice=choice, margin=margins(reduced))
 
 
 def price_limits(offers: Offers) -> F64:

@@ -4,6 +4,10 @@ A beam search (``search``) prunes what cannot exceed its floor: the gain of the 
 to be beaten. What it does not find above its floor does not exist, as far as it did not drop states for its width; that
 lowers the upper bound.
 
+Most items are far from the threshold, and prices alone decide them (the core of a knapsack: Balas and Zemel, 1980).
+What is searched is what is near it, and also what is large: a large item may be far from the threshold by its gain and
+still decide how much capacity is left for all others.
+
 A high floor leaves fewer items open and prunes more, so the width goes further; but there may be nothing above it. So
 searches begin just below the bound, with floors that fall, until one has come near it. A single search from the rounded
 choice is as good in most instances, and lost 2 % of the gain in one of 20 with three tiers, 10,000 units and a heavy
@@ -19,11 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from connectors.model import F64, I64
-from policies.solver import core
-from policies.solver.offers import STAY, Offers, best_options
-from policies.solver.prices import PRICE_FACTORS, Prices, round_choice
+from policies.solver.dual import importance
+from policies.solver.offers import STAY, Offers
+from policies.solver.prices import MANY, PRICE_FACTORS, Prices, round_choice
 from policies.solver.search import search
 
+_CORE = 10_000  # items that are searched, the most important ones; the others follow prices
 _WIDTH = (64, 32768)  # of a beam, least and most
 _PRICES = 6  # prices from the way to the dual optimum at which states are bounded
 _SINGLE_FACTORS = (0.9, 1.1)  # times the price of one resource, the others unchanged
@@ -40,37 +45,35 @@ class Effort:
 
     states: int  # items times width
     missed: float = 0.0  # relative gap at which the search ends
-    depth: int = core.SIZE  # items that are decided
+    depth: int = 600  # items that are decided; by then nothing of worth is open
 
 
-_FULL, OF_MANY = Effort(1_000_000), Effort(500_000, missed=2e-4, depth=300)
+_FULL, _OF_MANY = Effort(1_000_000), Effort(500_000, missed=2e-4, depth=300)
 _IN_HASTE = Effort(200_000, depth=200)
 
 
-def solve(
-    offers: Offers, dual: Prices, incumbent_gain: float = -np.inf, effort: Effort = _FULL
-) -> tuple[I64 | None, float]:
+def solve(offers: Offers, dual: Prices, incumbent_gain: float = -np.inf) -> tuple[I64 | None, float]:
     """The best choice found, and a proven upper bound on every choice.
 
     Args:
         offers: the problem, with at least one resource.
         dual: its prices.
         incumbent_gain: gain that is to be beaten. If given, the search is a short one.
-        effort: of the search if no such gain is given.
     """
     best, limit = round_choice(offers, dual), dual.bound
     gained = -np.inf if best is None else offers.total_gain(best)
-    shares = _BELOW_BOUND
+    effort, shares = _OF_MANY if len(offers) > MANY else _FULL, _BELOW_BOUND
     if not np.isinf(incumbent_gain):
         effort, shares = _IN_HASTE, _BELOW_BOUND[-1:]
     close = max(_CLOSE, effort.missed)
+    order = order_by_importance(offers, dual)
     for share in shares:
         least = max(incumbent_gain, gained)
         floor = least if share is None else max(least, limit - share * abs(limit))
         if limit - floor <= close * limit:
             continue
         states = effort.states if share is None else effort.states // _NARROWER
-        found, proven = _search(offers, dual, floor, replace(effort, states=states))
+        found, proven = _search(offers, dual, order, floor, replace(effort, states=states))
         if better := found is not None and offers.total_gain(found) > gained:
             best, gained = found, offers.total_gain(found)
             close = max(close, _CLOSE_AGAIN)
@@ -80,25 +83,38 @@ def solve(
     return best, limit
 
 
-def _search(offers: Offers, dual: Prices, floor: float, effort: Effort) -> tuple[I64 | None, float]:
+def _search(offers: Offers, dual: Prices, order: I64, floor: float, effort: Effort) -> tuple[I64 | None, float]:
     """A choice above a floor, None if none was found, and a bound on all choices above it.
 
-    Items that prices settle keep their best option; the search decides about the others.
+    Reduced-cost fixing: where every other option of an item loses more than the bound exceeds the floor, no better
+    choice contains it, and the item is settled. The search decides about the others, as far as they are in the order.
     """
-    order = core.order_by_importance(offers, dual, floor)
-    base = best_options(dual.reduced)[0]
-    base[order] = STAY
+    in_doubt = dual.margin <= dual.bound - floor
+    core, base = order[in_doubt[order]], dual.choice.copy()
+    base[core] = STAY
     settled = offers.total_gain(base)
-    inner = replace(offers.only(order), capacity=offers.capacity - offers.total_consumption(base))
+    inner = replace(offers.only(core), capacity=offers.capacity - offers.total_consumption(base))
     # Measured from the bound of the dual and not from the best choice: a search that has come this near to it cannot be
     # beaten by more, and need not run to its end.
     enough = dual.bound - effort.missed * abs(dual.bound) - settled
-    width = int(np.clip(effort.states // max(1, min(core.SIZE, len(order))), *_WIDTH))
+    width = int(np.clip(effort.states // max(1, min(_FULL.depth, len(core))), *_WIDTH))
     answer = search(inner, _select_prices(dual), width, floor - settled, effort.depth, enough)
+    # The search's bound covers choices that differ inside the core only.
+    proven = answer.bound + settled if len(core) == np.count_nonzero(in_doubt) else dual.bound
     if answer.choice is None:
-        return None, answer.bound + settled
-    base[order] = answer.choice
-    return base, answer.bound + settled
+        return None, proven
+    base[core] = answer.choice
+    return base, proven
+
+
+def order_by_importance(offers: Offers, dual: Prices) -> I64:
+    """The items that may have to choose otherwise than prices say, the most important first."""
+    stake, price = abs(dual.bound), dual.price[np.newaxis]
+    important = -np.concatenate([importance(part, price, stake) for part in offers.in_chunks()])
+    items = np.sort(np.argpartition(important, _CORE)[:_CORE]) if len(important) > _CORE else np.arange(len(important))
+    # Stable, so that ties keep the canonical order: numpy's default sort leaves them in an order that depends on the
+    # processor's instructions, and the same situation would give another plan on another machine.
+    return items[np.argsort(important[items], kind="stable")]
 
 
 def _select_prices(dual: Prices) -> F64:

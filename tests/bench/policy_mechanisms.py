@@ -30,11 +30,9 @@ from policies.model.plan import Plan, PolicySettings, Situation
 from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, transit_capacity
 from policies.placement.balancer import make_plan
 from policies.solver import (
-    core,
     dual,
     ellipsoid,
     integer_rounding,
-    placement,
     prices,
     scarcity,
     search,
@@ -186,7 +184,7 @@ def _chosen_only(groups: Any, begin: Any, seconds: float) -> Any:
 _SKETCHES = balancer._sketches
 MECHANISMS = (
     _mechanism("sifting", prices, "MANY", 10**9, sifting.sift_prices, sifting._solve_restricted, sifting.SiftedItems),
-    _mechanism("core of many items", placement, "MANY", 10**9, placement._solve_core, core.select_core),
+    _mechanism("core of many items", solving, "_CORE", 10**9),
     _mechanism("searches with falling floors", solving, "_BELOW_BOUND", (None,)),
     _mechanism("several prices for states", solving, "_select_prices", _best_prices, solving._select_prices),
     _mechanism(
