@@ -171,7 +171,7 @@ def solve_dual(problem: GranularityProblem) -> Dual:
     A resource that is overdrawn from the start counts as just used up, which keeps the bound valid: more capacity is
     never worth less.
     """
-    scarce, _, _ = reduce_to_scarce(replace(problem.joint(), capacity=np.maximum(problem.single.capacity, 0.0)))
+    scarce, _ = reduce_to_scarce(replace(problem.joint(), capacity=np.maximum(problem.single.capacity, 0.0)))
 
     def evaluate(_row: I64, price: F64) -> tuple[F64, F64]:
         found, slope = _evaluate_dual(scarce, problem.group, price[0])

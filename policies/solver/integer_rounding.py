@@ -25,7 +25,7 @@ _CLEAR = 1e-9  # items: rounding tolerance of a capacity
 
 def rounded_bound(offers: Offers) -> float:
     """Upper bound on every feasible choice. A resource that is overdrawn counts as just used up."""
-    scarce, _, _ = reduce_to_scarce(replace(offers, capacity=np.maximum(offers.capacity, 0.0)))
+    scarce, _ = reduce_to_scarce(replace(offers, capacity=np.maximum(offers.capacity, 0.0)))
     if not len(scarce.capacity) or not (scarce.gain > 0).any():
         return float(best_options(scarce.gain)[1].sum())
     dual = prices(scarce)

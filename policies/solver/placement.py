@@ -50,7 +50,7 @@ def place(offers: Offers, floor: float = -np.inf) -> Placement:
 
 def _place_within(offers: Offers, floor: float) -> Placement:
     """The best choice found that ends within every capacity, staying if there is none."""
-    scarce, _, _ = reduce_to_scarce(offers)
+    scarce, _ = reduce_to_scarce(offers)
     if not (scarce.gain > 0).any() or np.any(scarce.capacity + scarce.max_release() < 0):
         return Placement(choice=stay_everywhere(offers), gain=0.0, bound=0.0)
     if not len(scarce.capacity):
@@ -74,13 +74,14 @@ class Bound:
 def bound(offers: Offers) -> Bound:
     """The dual bound alone, where no choice is needed."""
     # An overdrawn resource counts as just used up: more capacity is never worth less, so the bound stays valid.
-    scarce, kept, limiting = reduce_to_scarce(replace(offers, capacity=np.maximum(offers.capacity, 0.0)))
+    scarce, kept = reduce_to_scarce(replace(offers, capacity=np.maximum(offers.capacity, 0.0)))
+    limiting = np.zeros(len(kept), dtype=np.bool_)
     if not len(scarce.capacity) or not (scarce.gain > 0).any():
         return Bound(gain=float(best_options(scarce.gain)[1].sum()), limiting=limiting)
     dual = prices(scarce)
     # Of a resource that is used up, price times capacity is 0 however much it limits the gain, so that case is asked
     # for separately.
-    limiting[kept] |= (dual.price * scarce.capacity > _WORTH * dual.bound) | (scarce.capacity <= 0)
+    limiting[kept] = (dual.price * scarce.capacity > _WORTH * dual.bound) | (scarce.capacity <= 0)
     return Bound(gain=max(0.0, dual.bound), limiting=limiting)
 
 

@@ -34,7 +34,6 @@ from policies.solver import (
     ellipsoid,
     integer_rounding,
     prices,
-    scarcity,
     search,
     sifting,
     solving,
@@ -195,9 +194,7 @@ MECHANISMS = (
         dual.reprice,
         ellipsoid._cut,
     ),
-    _mechanism(
-        "reordering items", search, "importance", lambda offers, *_: -np.arange(len(offers)), dual.importance
-    ),
+    _mechanism("reordering items", search, "importance", lambda offers, *_: -np.arange(len(offers)), dual.importance),
     _mechanism("settling items in a search", search._Search, "_settle", _unsettled, search._Search._settle),
     _mechanism("lower bounds in the beam", search, "_select_beam", _best_bounds, search._select_beam),
     _mechanism(
@@ -206,14 +203,6 @@ MECHANISMS = (
         "_same_as_before",
         lambda offers: np.zeros(len(offers), dtype=np.bool_),
         search._same_as_before,
-    ),
-    _mechanism(
-        "options that cannot be afforded",
-        scarcity,
-        "_rates",
-        lambda _offers: {},
-        scarcity._rates,
-        scarcity._unaffordable,
     ),
     _mechanism(
         "transit constraints",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from connectors.model import F64
+from policies.solver.dual import DualEvaluator, importance, reprice
 from policies.solver.offers import STAY, Offers
 from policies.solver.prices import prices
 from policies.solver.relaxation import Relaxation
-from policies.solver.dual import DualEvaluator, importance, reprice
 from policies.solver.search import search
 
 
