@@ -7,10 +7,9 @@ such that each saves more than it loses, exceeds the floor and pays back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from heapq import heappop, heappush
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from policies.placement.placement_problem import PlacementProblem
 from policies.placement.placement_state import Group, PlacementState, Relocation
 from policies.placement.plan_draft import PlanDraft, by_density
 from policies.placement.schedule import Timetable, ordered_groups, schedule_groups
-from policies.placement.transit_capacity import excluding_largest, with_transit_constraints
 from policies.solver.integer_rounding import rounded_bound
 from policies.solver.offers import STAY, Offers
 from policies.solver.placement import Placement, bound, place
@@ -122,41 +120,41 @@ def best_groups(draft: PlanDraft, problem: PlacementProblem) -> list[Group]:
     """Groups that bring every tier nearer to its best content: of the problem's answer and of some alternatives.
 
     The solver sees the final placement only, not the way there. If two full tiers would exchange bundles for which
-    neither has room, its answer cannot be carried out. Then the problem is solved again in two variants: without the
-    largest bundle that found no room, and with transit constraints (``transit_capacity``). Variants are explored best
-    first, a few of them.
+    neither has room, its answer cannot be carried out. Then the problem is solved again without what could not be, the
+    largest bundle first, a few times.
 
     Args:
         draft: is extended.
         problem: of the draft as it is.
     """
-    best = first = _carry_out(draft, problem, problem.offers)
-    if first.missed <= _MISSED * first.gain or len(problem.offers.gain) < 2:
-        return first.groups
-    draft.take_back(first.groups)
-    # The count breaks ties: outcomes hold arrays and cannot be compared.
-    queue, count = [(-first.placed, 0, first, problem.offers)], 0
-    while queue and count < _AGAIN[len(problem.bundle) > _FEW]:
-        _, _, last, offers = heappop(queue)
-        # A variant's answer bounds what any of its own variants can bring, so a branch whose answer is below the best
-        # outcome ends here.
-        if last.missed <= _MISSED * last.gain or last.placed <= best.gain:
-            continue
-        for again in _restate(draft, problem, offers, last):
-            done = _carry_out(draft, problem, again, best.gain)
-            draft.take_back(done.groups)
-            best = max(best, done, key=lambda outcome: outcome.gain)
-            count += 1
-            heappush(queue, (-done.placed, count, done, again))
-    draft.redo(best.groups)
+    offers = problem.offers
+    best = last = _carry_out(draft, problem, offers)
+    for _ in range(_AGAIN[len(problem.bundle) > _FEW]):
+        # An answer bounds what any variant with less in it can bring.
+        if last.missed <= _MISSED * last.gain or (last is not best and last.placed <= best.gain):
+            break
+        draft.take_back(best.groups)
+        offers = _without_what_failed(draft, problem, offers, last)
+        last = _carry_out(draft, problem, offers, best.gain)
+        draft.take_back(last.groups)
+        best = max(best, last, key=lambda outcome: outcome.gain)
+        draft.redo(best.groups)
     return best.groups
 
 
-def _restate(draft: PlanDraft, problem: PlacementProblem, offers: Offers, last: _Outcome) -> Iterator[Offers]:
-    """Both variants of the problem. The draft is in the state in which the problem was built."""
-    if last.left:
-        yield excluding_largest(draft, problem, offers, last.choice, last.left)
-    yield with_transit_constraints(draft, problem, offers, last.choice, last.left, last.elsewhere)
+def _without_what_failed(draft: PlanDraft, problem: PlacementProblem, offers: Offers, last: _Outcome) -> Offers:
+    """The problem in which the largest bundle that found room in no order stays out; if all found it, all that stayed.
+
+    Room for large ones is what others wait for, and prices say little about one large item.
+    """
+    gain = offers.gain.copy()
+    items = np.flatnonzero(np.isin(problem.bundle, [target.bundle for target in last.left]))
+    if len(items):
+        largest = items[int(draft.bundles.size[problem.bundle[items]].argmax())]
+        gain[last.choice[largest], largest] = -np.inf
+    else:
+        gain[last.elsewhere] = -np.inf
+    return replace(offers, gain=gain)
 
 
 def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floor: float = -np.inf) -> _Outcome:

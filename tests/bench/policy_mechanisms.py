@@ -27,7 +27,7 @@ from unittest.mock import patch
 import numpy as np
 
 from policies.model.plan import Plan, PolicySettings, Situation
-from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule, transit_capacity
+from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule
 from policies.placement.balancer import make_plan
 from policies.solver import (
     dual,
@@ -157,10 +157,6 @@ def _as_it_was(*given: Any, **_named: Any) -> Any:
     return given[1]
 
 
-def _nothing_to_gain(_draft: Any, _problem: Any, offers: Any, *_: Any) -> Any:
-    return replace(offers, gain=np.full_like(offers.gain, -np.inf))
-
-
 def _best_bounds(bound: Any, _certain: Any, width: int) -> Any:
     kept = np.zeros(len(bound), dtype=np.bool_)
     kept[np.argpartition(-bound, width)[:width]] = True
@@ -204,18 +200,7 @@ MECHANISMS = (
         lambda offers: np.zeros(len(offers), dtype=np.bool_),
         search._same_as_before,
     ),
-    _mechanism(
-        "transit constraints",
-        hsm,
-        "with_transit_constraints",
-        _nothing_to_gain,
-        transit_capacity.with_transit_constraints,
-        transit_capacity._not_all,
-        transit_capacity._too_large,
-        transit_capacity._passing,
-    ),
-    _mechanism("without the largest", hsm, "excluding_largest", _nothing_to_gain, transit_capacity.excluding_largest),
-    _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), transit_capacity, hsm._restate),
+    _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), hsm._without_what_failed),
     _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
     _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
     _mechanism("search for an order", move_ordering, "_LOOKS", 0),

@@ -104,7 +104,7 @@ def test_what_nobody_can_afford_to_make_room_for_is_no_hope() -> None:
 
 
 def test_of_many_options_only_a_core_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """2,000 items that may go to any of four places, of which 500 may be searched: most keep what prices say, within 0.1 % of the bound."""
+    """Of 2,000 items with four options 500 are searched, the others do what prices say: within 0.1 % of the bound."""
     random = np.random.default_rng(7)
     count, places = 2_000, 4
     size = random.lognormal(0.0, 1.0, count)
