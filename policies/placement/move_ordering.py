@@ -16,7 +16,7 @@ from itertools import combinations
 from policies.model.plan import MoveReason
 from policies.placement.placement_state import PlacementState, Relocation
 
-_LOOKS = 4000  # candidates examined in one search for an order
+_SEARCHED = 12  # targets, up to which all orders are searched
 _HELPERS = 24  # moves that are tried as helpers
 _PAIRED = 10  # helpers that are tried two at a time
 
@@ -60,8 +60,60 @@ def _order_of(state: PlacementState, targets: Iterable[TargetPlace]) -> tuple[li
     for target in targets:
         comes = state.place_of_bundle(target.bundle) >= state.exchanging
         (first if target.place >= state.exchanging else last if comes else between).append(target)
-    search = _Search(state, first, between)
-    return [*first, *search.order, *last], search.left
+    # Largest first: small ones fit into what a large one leaves, but may take the only room that it fits into.
+    waiting = (*first, *sorted(between, key=lambda target: -int(state.size[target.bundle])))
+    order, left = _greedy_order(state, waiting)
+    if left and len(waiting) <= _SEARCHED and (complete := _complete_order(state, waiting, set())):
+        order, left = complete, []
+    return [*order, *last], left
+
+
+def _greedy_order(
+    state: PlacementState, waiting: Iterable[TargetPlace]
+) -> tuple[list[TargetPlace], list[TargetPlace]]:
+    """Whatever finds room goes, again and again; and what never finds any. State unchanged."""
+    order, done, left, count = list[TargetPlace](), list[Relocation](), list(waiting), -1
+    while len(order) > count:
+        count, again = len(order), left
+        left = []
+        for target in again:
+            relocation = _relocation_to(state, target)
+            if relocation is None:
+                left.append(target)
+            else:
+                state.apply(relocation)
+                done.append(relocation)
+                order.append(target)
+    state.undo(done)
+    return order, left
+
+
+def _complete_order(
+    state: PlacementState, waiting: tuple[TargetPlace, ...], dead: set[tuple[TargetPlace, ...]]
+) -> list[TargetPlace] | None:
+    """An order of all, by depth-first search; None if there is none. State unchanged.
+
+    Those that wait determine the state, in whatever order the others have moved. So those that led nowhere once
+    (``dead``) are never searched again.
+    """
+    if not waiting or waiting in dead:
+        return None if waiting else []
+    for at, target in enumerate(waiting):
+        relocation = _relocation_to(state, target)
+        if relocation is not None:
+            state.apply(relocation)
+            rest = _complete_order(state, waiting[:at] + waiting[at + 1 :], dead)
+            state.undo([relocation])
+            if rest is not None:
+                return [target, *rest]
+    dead.add(waiting)
+    return None
+
+
+def _relocation_to(state: PlacementState, target: TargetPlace) -> Relocation | None:
+    """The relocation to a target place, None if there is no room now."""
+    space = state.space_in_place(target.bundle, target.place)
+    return None if space is None else relocation_between(state, target.bundle, space)
 
 
 def relocation_between(state: PlacementState, bundle: int, space: int) -> Relocation:
@@ -69,81 +121,3 @@ def relocation_between(state: PlacementState, bundle: int, space: int) -> Reloca
     before, after = state.tier_of_bundle(bundle), state.tier_of[space]
     within = MoveReason.LEVEL if before == after else MoveReason.MAKE_ROOM
     return Relocation(bundle, int(state.home[bundle]), space, MoveReason.PROMOTE if after < before else within)
-
-
-class _Search:
-    """Depth-first search through the orders of an exchange, with memory of dead ends.
-
-    A set of waiting targets determines the state of the upper tiers, in whatever order the others have moved. So a set
-    that led nowhere once is never searched again. The state is left unchanged.
-    """
-
-    def __init__(self, state: PlacementState, first: list[TargetPlace], between: list[TargetPlace]) -> None:
-        self.order: list[TargetPlace] = []
-        # Largest first: small ones fit into what a large one leaves, but may take the only room that it fits into.
-        self.left = sorted(between, key=lambda target: -int(state.size[target.bundle]))
-        self._state, self._dead = state, set[int]()
-        done = []
-        for target in first:
-            relocation = self._relocation_to(target)
-            if relocation is not None:
-                state.apply(relocation)
-                done.append(relocation)
-        free = sum(state.free_bytes(place) for place in range(state.exchanging))
-        # Moves between these places leave the sum of their free bytes as it is. A bundle larger than it fits in
-        # no order, so a search would only prove it slowly: one greedy pass is enough to name what is stuck.
-        doomed = any(int(state.size[target.bundle]) > free for target in between)
-        self._looks = 2 * len(self.left) + (0 if doomed else _LOOKS)
-        self._go(list(self.left))
-        if len(done) < len(first):
-            self.left = self.left or first
-        state.undo(done)
-
-    def _relocation_to(self, target: TargetPlace) -> Relocation | None:
-        """The relocation to a target place, None if there is no room now."""
-        space = self._state.space_in_place(target.bundle, target.place)
-        return None if space is None else relocation_between(self._state, target.bundle, space)
-
-    def _go(self, waiting: list[TargetPlace]) -> None:
-        # An explicit path instead of recursion: an exchange of thousands of bundles is deeper than Python's stack.
-        path: list[tuple[int, TargetPlace, Relocation]] = []
-        # A set of waiting bundles as the bits of one number: a frozenset of thousands would be built and hashed for
-        # every candidate.
-        bit = {target.bundle: 1 << at for at, target in enumerate(waiting)}
-        mask, at = (1 << len(waiting)) - 1, 0
-        while self.left:
-            step = self._next(waiting, at, mask, bit)
-            if step is not None:
-                at, target, relocation = step
-                self._state.apply(relocation)
-                path.append((at, waiting.pop(at), relocation))
-                mask, at = mask ^ bit[target.bundle], 0
-                if waiting:
-                    continue
-            if self._weight(waiting) < self._weight(self.left):
-                self.left, self.order = list(waiting), [each for _, each, _ in path]
-            self._dead.add(mask)
-            if not path or self._looks < 1:
-                break
-            at, target, relocation = path.pop()
-            self._state.undo([relocation])
-            waiting.insert(at, target)
-            mask, at = mask ^ bit[target.bundle], at + 1
-        self._state.undo(relocation for _, _, relocation in path)
-
-    def _next(
-        self, waiting: list[TargetPlace], start: int, mask: int, bit: dict[int, int]
-    ) -> tuple[int, TargetPlace, Relocation] | None:
-        """The next target that finds room now: its position, the target, and its relocation."""
-        for at in range(start, len(waiting)):
-            target = waiting[at]
-            if self._looks < 1 or mask ^ bit[target.bundle] in self._dead:
-                continue
-            self._looks -= 1
-            relocation = self._relocation_to(target)
-            if relocation is not None:
-                return at, target, relocation
-        return None
-
-    def _weight(self, targets: Sequence[TargetPlace]) -> tuple[int, int]:
-        return sum(int(self._state.size[target.bundle]) for target in targets), len(targets)

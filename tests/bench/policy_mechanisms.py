@@ -203,7 +203,6 @@ MECHANISMS = (
     _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), hsm._without_what_failed),
     _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
     _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
-    _mechanism("search for an order", move_ordering, "_LOOKS", 0),
     _mechanism("flipping groups", granularity_choice, "_flip", lambda *_: None, granularity_choice._flip),
     _mechanism("all combinations of groups", granularity_choice, "_FEW", -1, granularity_choice._combinations),
     _mechanism("rounding capacities", hsm, "rounded_bound", lambda _offers: np.inf, integer_rounding),
