@@ -59,10 +59,9 @@ def make_plan(
     begin = partial(_begin, settings=settings, demote=demote, seconds=time_limit_seconds)
     groups = groups_of(situation)
     if groups is None or not groups.open.any():
-        only = situation if groups is None else groups.of(np.zeros_like(groups.open))
-        sketch = _sketch(begin(only), time_limit_seconds)
-        return _finish([sketch], sketch.limit)
-    return _finish(*_sketches(groups, begin, time_limit_seconds))
+        begun = begin(situation if groups is None else groups.of(np.zeros_like(groups.open)))
+        return _complete(begun, time_limit_seconds)
+    return _complete(*_in_best_granularity(groups, begin, time_limit_seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,27 +90,7 @@ class _Begun:
     situation: Situation
     reasons: list[I8]
     side: Side
-    pinned: int  # groups that pins ask for
-    forced: list[Group]  # those, then what gives its room to growth
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sketch:
-    """A plan before its figures are computed."""
-
-    situation: Situation
-    draft: PlanDraft
-    pinned: int  # groups that pins ask for
-    groups: list[Group]
-    staying: I8
-    limit: Limit  # on plans of the same granularity
-
-    def worth(self) -> tuple[int, float]:
-        """Sort key of plans for one situation: pins first, then saving net of cost."""
-        balance = self.draft.start_balance()
-        for relocation in (relocation for group in self.groups for relocation in group.relocations):
-            balance.add(relocation)
-        return self.pinned, balance.net
+    forced: list[Group]  # what pins ask for, then what gives its room to growth
 
 
 def _begin(situation: Situation, *, settings: PolicySettings, demote: bool, seconds: float) -> _Begun:
@@ -120,20 +99,25 @@ def _begin(situation: Situation, *, settings: PolicySettings, demote: bool, seco
     wanted = (bundles.pin == Pin.MUST) & (reasons[0] == Verdict.PROMOTE)
     draft = new_draft(situation, bundles, settings, demote=demote, seconds=seconds)
     open_to = [(reason == Verdict.PROMOTE) & (bundles.pin != Pin.MUST) for reason in reasons]
-    pinned = pin_groups(draft, wanted)
-    forced = [*pinned, *growth_groups(draft, situation)]
-    side = Side(draft=draft, open_to=open_to)
-    return _Begun(situation=situation, reasons=reasons, side=side, pinned=len(pinned), forced=forced)
+    forced = [*pin_groups(draft, wanted), *growth_groups(draft, situation)]
+    return _Begun(situation=situation, reasons=reasons, side=Side(draft=draft, open_to=open_to), forced=forced)
 
 
-def _sketch(begun: _Begun, seconds: float) -> _Sketch:
-    """The groups that follow what is forced; ``begun`` is used up."""
+def _complete(begun: _Begun, seconds: float, limit: Limit | None = None) -> Plan:
+    """The plan with the groups that follow what is forced; ``begun`` is used up.
+
+    Args:
+        begun: what is forced.
+        seconds: the plan ends before the group whose copying would exceed this.
+        limit: on plans of any granularity, None: this one is the only one.
+    """
     situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
     bundles, settings = draft.bundles, draft.settings
     problem = build_problem(draft, open_to)
     bounding = _bounding_problem(draft, open_to, problem)
-    limit, more = value_bound(bounding)
-    forced = _total_saved(begun.forced) - _total_cost(draft, begun.forced)
+    gain, more = value_bound(bounding)
+    forced = _net_of_cost(draft, begun.forced)
+    limit = limit or Limit(forced + gain, closer_bounds(bounding, forced))
     state = _after(_fresh_state(situation, bundles, settings), begun.forced)
     # The solver's groups are found for the draft as it is; sorted afterwards, a plan that is stopped after any group
     # has done the best part first.
@@ -145,14 +129,12 @@ def _sketch(begun: _Begun, seconds: float) -> _Sketch:
     kept = within_limits(tables_first(worn, bundles, situation.units, fresh()), settings, seconds)
     large = (bundles.size > draft.left_bytes) | (bundles.copying > draft.left_copying)
     full = large | more | (draft.left < 1) | (len(kept) < len(groups))
-    return _Sketch(
-        situation=situation,
-        draft=draft,
-        pinned=begun.pinned,
-        groups=kept,
-        staying=_staying(bundles, begun.reasons[0], settings, full=full),
-        limit=Limit(forced + limit, closer_bounds(bounding, forced)),
-    )
+    staying = _staying(bundles, begun.reasons[0], settings, full=full)
+    # Bound and plan are compared by what they are worth once moves are paid for: a saving that costs more than itself
+    # is not missed. The bound that is shown has the cost of the plan's own moves in it, as its saving has.
+    net = _net_of_cost(draft, kept)
+    nothing_beats = limit.above(net) + _total_saved(kept) - net
+    return plan_of(situation, bundles, settings, kept, staying, nothing_beats)
 
 
 def _bounding_problem(draft: PlanDraft, open_to: Sequence[Bools], problem: PlacementProblem) -> PlacementProblem:
@@ -165,39 +147,24 @@ def _bounding_problem(draft: PlanDraft, open_to: Sequence[Bools], problem: Place
     return build_problem(replace(draft, state=draft.state.by_tier()), open_to)
 
 
-def _sketches(groups: Groups, begin: Callable[[Situation], _Begun], seconds: float) -> tuple[list[_Sketch], Limit]:
-    """Plans of the chosen granularity, of single units and of whole groups; and an upper bound on all of them."""
-    none, every = np.zeros_like(groups.open), groups.open
-    single, whole = begin(groups.of(none)), begin(groups.of(every))
+def _in_best_granularity(
+    groups: Groups, begin: Callable[[Situation], _Begun], seconds: float
+) -> tuple[_Begun, float, Limit]:
+    """The plan to complete in the best granularity; and an upper bound on plans of all granularities."""
+    single, whole = begin(groups.of(np.zeros_like(groups.open))), begin(groups.of(groups.open))
     fresh = new_draft(
         whole.situation, whole.side.draft.bundles, whole.side.draft.settings, demote=single.side.draft.demote
     )
     # Whole groups start from a fresh draft brought to the state of the single one: pins carried out in each of the two
     # would leave them with different room, and their bounds could not be compared.
     sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
-    taken = choose_whole(groups, *sides)
     granularity = granularity_problem(groups, *sides)
-    forced = _total_saved(single.forced) - _total_cost(single.side.draft, single.forced)
-    # Over both granularities. The bound of the plan's own granularity would call it optimal although the other one may
-    # save more.
+    forced = _net_of_cost(single.side.draft, single.forced)
     limit = Limit(
         forced + solve_dual(granularity).bound,
         [lambda _: forced + choose_granularity(granularity).placement.bound] if len(granularity) <= FEW_ITEMS else [],
     )
-    begun = [single, whole]
-    if taken.any() and not np.array_equal(taken, every):
-        begun.insert(0, begin(groups.of(taken)))
-    return [_sketch(each, seconds) for each in begun], limit
-
-
-def _finish(sketches: list[_Sketch], limit: Limit) -> Plan:
-    """The best of some sketches as a plan."""
-    best = sketches[0] if len(sketches) == 1 else max(sketches, key=_Sketch.worth)  # of equals the first
-    # Bound and plan are compared by what they are worth once moves are paid for: a saving that costs more than itself
-    # is not missed. The bound that is shown has the cost of the plan's own moves in it, as its saving has.
-    cost = _total_cost(best.draft, best.groups)
-    nothing_beats = limit.above(_total_saved(best.groups) - cost) + cost
-    return plan_of(best.situation, best.draft.bundles, best.draft.settings, best.groups, best.staying, nothing_beats)
+    return begin(groups.of(choose_whole(groups, *sides))), seconds, limit
 
 
 def reasons_of(
@@ -311,10 +278,10 @@ def _total_saved(groups: Iterable[Group]) -> float:
     return sum(group.saved for group in groups)
 
 
-def _total_cost(draft: PlanDraft, groups: Iterable[Group]) -> float:
-    """What one hour bears of the cost of all moves, microseconds per hour."""
+def _net_of_cost(draft: PlanDraft, groups: Sequence[Group]) -> float:
+    """What groups save less what one hour bears of the cost of their moves, microseconds per hour."""
     moving = [relocation.bundle for group in groups for relocation in group.relocations]
-    return float(draft.bundles.cost[moving].sum()) * draft.per_hour
+    return _total_saved(groups) - float(draft.bundles.cost[moving].sum()) * draft.per_hour
 
 
 def new_draft(

@@ -3,14 +3,14 @@
 Once the granularity of every group is fixed, what remains is an ordinary knapsack for the ``solver``. The choice is
 made with a Lagrangian dual over both: at given prices a group contributes the larger of its gain as a whole and of its
 members' gains. That sum, minimised over the prices, bounds all answers of both kinds. A group whose better granularity
-leads by more than the remaining gap is settled. The others are enumerated if they are few, otherwise improved by
-flipping one group at a time. All groups separately and all groups as a whole are always tried.
+leads by more than the remaining gap is settled. Of the others all combinations of a few are tried, the least certain
+ones; also all groups separately, and all as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -24,9 +24,7 @@ from policies.solver.scarcity import reduce_to_scarce
 
 ALONE = -1  # the group of an item that has none
 _CLOSE = 2e-5  # relative gap below which another trial is not worth its time
-_FEW = 6  # open groups whose combinations are all tried
-_ITEMS_TRIED = 300_000  # items in all trials together, within ...
-_TRIES = 8, 24  # ... this least and greatest number of trials
+_FEW = 3  # groups, the least certain ones, whose combinations are all tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,67 +74,36 @@ class Dual:
     advantage: F64  # (g,) negative where the members are worth more by themselves
 
 
-@dataclass(slots=True)
-class _Trials:
-    """The granularities tried so far, and their answers."""
-
-    problem: GranularityProblem
-    best: GranularityChoice | None = None
-    bounds: dict[bytes, float] = field(default_factory=dict)
-
-    def evaluate(self, whole: Bools) -> float:
-        """Solve for one granularity, unless that was done before. Its bound."""
-        name = whole.tobytes()
-        if name not in self.bounds:
-            answer = place(self.problem.offers(whole))
-            self.bounds[name] = answer.bound
-            if self.best is None or answer.gain > self.best.placement.gain:
-                self.best = GranularityChoice(whole=whole.copy(), placement=answer)
-        return self.bounds[name]
-
-    @property
-    def gain(self) -> float:
-        """The best gain so far."""
-        return 0.0 if self.best is None else self.best.placement.gain
-
-    def answer(self, limit: float) -> GranularityChoice:
-        """The best answer so far, under an upper bound on answers of both kinds."""
-        assert self.best is not None, "at least one granularity was tried"
-        found = self.best.placement
-        limit = found.bound if len(self.bounds) == 1 else max(found.gain, limit)
-        return replace(self.best, placement=replace(found, bound=limit))
-
-    def evaluations_left(self) -> int:
-        """How many more trials there is time for."""
-        return int(np.clip(_ITEMS_TRIED // max(1, len(self.problem)), *_TRIES)) - len(self.bounds)
-
-
 def choose_granularity(problem: GranularityProblem) -> GranularityChoice:
     """The best granularity found; optimal for a few groups and some dozen items.
 
     Never worse than all groups as a whole, or none.
     """
-    groups = len(problem.grouped)
-    trials = _Trials(problem)
-    trials.evaluate(np.zeros(groups, dtype=np.bool_))
-    if not groups:
-        return trials.answer(np.inf)  # the only question there is
-    # Both extremes are tried whatever the dual says: so the answer is never worse than a planner that knows one
-    # granularity.
-    trials.evaluate(np.ones(groups, dtype=np.bool_))
+    none = np.zeros(len(problem.grouped), dtype=np.bool_)
+    if not len(none):
+        return GranularityChoice(whole=none, placement=place(problem.single))  # the only question there is
     dual = solve_dual(problem)
     start = dual.advantage > 0
-    trials.evaluate(start)
-    open_ = _unsettled_groups(dual, trials.gain)
-    if dual.bound - trials.gain <= _CLOSE * dual.bound:
-        return trials.answer(dual.bound)
-    # All combinations of the open groups prove the optimum, since every other group is settled; beyond a handful there
-    # are too many, and flipping finds most of what they would.
-    if len(open_) <= _FEW and 2 ** len(open_) <= trials.evaluations_left():
-        proven = max(trials.evaluate(each) for each in _combinations(start, open_))
-        return trials.answer(min(proven, dual.bound))
-    _flip(trials, open_)
-    return trials.answer(dual.bound)
+    # Both extremes are tried whatever the dual says: so the answer is never worse than a planner that knows one
+    # granularity.
+    best = max((_placed(problem, whole) for whole in (none, ~none, start)), key=_gain)
+    limit = dual.bound
+    if limit - _gain(best) > _CLOSE * limit:
+        open_ = _unsettled_groups(dual, _gain(best))
+        tried = [_placed(problem, whole) for whole in _combinations(start, open_[:_FEW])]
+        best = max((best, *tried), key=_gain)
+        # All combinations of the open groups prove the optimum, since every other group is settled.
+        if len(open_) <= _FEW:
+            limit = min(limit, max(each.placement.bound for each in tried))
+    return replace(best, placement=replace(best.placement, bound=max(limit, _gain(best))))
+
+
+def _placed(problem: GranularityProblem, whole: Bools) -> GranularityChoice:
+    return GranularityChoice(whole=whole, placement=place(problem.offers(whole)))
+
+
+def _gain(choice: GranularityChoice) -> float:
+    return choice.placement.gain
 
 
 def _unsettled_groups(dual: Dual, gain: float) -> I64:
@@ -152,17 +119,6 @@ def _combinations(start: Bools, open_: I64) -> Iterator[Bools]:
         whole = start.copy()
         whole[open_] = choice
         yield whole
-
-
-def _flip(trials: _Trials, open_: I64) -> None:
-    """Local search: the other granularity for one group after the other, kept if better."""
-    for group in open_:
-        if trials.evaluations_left() <= 0:
-            break
-        assert trials.best is not None, "at least one granularity was tried"
-        whole = trials.best.whole.copy()
-        whole[group] = not whole[group]
-        trials.evaluate(whole)
 
 
 def solve_dual(problem: GranularityProblem) -> Dual:

@@ -68,9 +68,7 @@ def _order_of(state: PlacementState, targets: Iterable[TargetPlace]) -> tuple[li
     return [*order, *last], left
 
 
-def _greedy_order(
-    state: PlacementState, waiting: Iterable[TargetPlace]
-) -> tuple[list[TargetPlace], list[TargetPlace]]:
+def _greedy_order(state: PlacementState, waiting: Iterable[TargetPlace]) -> tuple[list[TargetPlace], list[TargetPlace]]:
     """Whatever finds room goes, again and again; and what never finds any. State unchanged."""
     order, done, left, count = list[TargetPlace](), list[Relocation](), list(waiting), -1
     while len(order) > count:

@@ -56,9 +56,8 @@ def _place_within(offers: Offers, floor: float) -> Placement:
     if not len(scarce.capacity):
         choice, worth = best_options(scarce.gain)
         return Placement(choice=choice, gain=float(worth.sum()), bound=float(worth.sum()))
-    choice, limit = solve(scarce, prices(scarce), floor)
-    if choice is None or scarce.total_gain(choice) < 0:
-        choice = stay_everywhere(scarce)
+    found, limit = solve(scarce, prices(scarce), floor)
+    choice = stay_everywhere(scarce) if found is None or scarce.total_gain(found) < 0 else found
     gain = scarce.total_gain(choice)
     return Placement(choice=choice, gain=gain, bound=max(limit, gain))
 

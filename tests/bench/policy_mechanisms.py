@@ -27,7 +27,7 @@ from unittest.mock import patch
 import numpy as np
 
 from policies.model.plan import Plan, PolicySettings, Situation
-from policies.placement import balancer, granularity_choice, hsm, move_ordering, schedule
+from policies.placement import granularity_choice, hsm, move_ordering, schedule
 from policies.placement.balancer import make_plan
 from policies.solver import (
     dual,
@@ -171,12 +171,6 @@ def _best_prices(dual: Any) -> Any:
     return dual.tried[:1]
 
 
-def _chosen_only(groups: Any, begin: Any, seconds: float) -> Any:
-    sketched, limit = _SKETCHES(groups, begin, seconds)
-    return sketched[:1], limit
-
-
-_SKETCHES = balancer._sketches
 MECHANISMS = (
     _mechanism("sifting", prices, "MANY", 10**9, sifting.sift_prices, sifting._solve_restricted, sifting.SiftedItems),
     _mechanism("core of many items", solving, "_CORE", 10**9),
@@ -203,10 +197,8 @@ MECHANISMS = (
     _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), hsm._without_what_failed),
     _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
     _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
-    _mechanism("flipping groups", granularity_choice, "_flip", lambda *_: None, granularity_choice._flip),
-    _mechanism("all combinations of groups", granularity_choice, "_FEW", -1, granularity_choice._combinations),
+    _mechanism("combinations of groups", granularity_choice, "_FEW", 0, granularity_choice._combinations),
     _mechanism("rounding capacities", hsm, "rounded_bound", lambda _offers: np.inf, integer_rounding),
-    _mechanism("plans of either granularity", balancer, "_sketches", _chosen_only),
 )
 
 

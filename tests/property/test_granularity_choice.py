@@ -99,12 +99,12 @@ def site(seed: int, items: int, groups: int) -> GranularityProblem:
 
 @pytest.mark.parametrize(("seed", "items", "groups"), [(2, 300, 20), (3, 600, 40), (4, 3000, 200)])
 def test_many_groups_keep_every_limit(seed: int, items: int, groups: int) -> None:
-    """Within the room, within a thousandth of the bound, and better than one way for all of them."""
+    """Within the room, within two thousandths of the bound, and better than one way for all of them."""
     of = site(seed, items, groups)
     answer = choose_granularity(of)
     offers = of.offers(answer.whole)
     assert offers.fits(answer.placement.choice)
-    assert 0.999 * answer.placement.bound <= answer.placement.gain <= answer.placement.bound
+    assert 0.998 * answer.placement.bound <= answer.placement.gain <= answer.placement.bound
     for all_one_way in (np.zeros(groups, dtype=np.bool_), np.ones(groups, dtype=np.bool_)):
         assert answer.placement.gain > place(of.offers(all_one_way)).gain
 
