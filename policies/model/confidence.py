@@ -44,8 +44,6 @@ class Placed:
     tier_before: I64
     tier_after: I64
     error: F64  # of demand, as a share
-    omitted: float = 0.0  # wait of others, all on the slowest tier, which stay there ...
-    omitted_variance: float = 0.0  # ... and the squares of the wait of each times its error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +132,7 @@ def ratio_interval(
         learned: how far earlier predictions were off.
         kinds: of moves, with the share of the saving that each has.
     """
-    before, after = (float(wait.sum()) + placed.omitted for wait in (placed.wait_before, placed.wait_after))
+    before, after = (float(wait.sum()) for wait in (placed.wait_before, placed.wait_after))
     if before <= 0:
         return ConfidenceInterval(low=0.0, high=0.0)
     if after <= 0:
@@ -143,10 +141,8 @@ def ratio_interval(
     tiers = len(speed_errors)
     by_tier = np.bincount(placed.tier_after, placed.wait_after, tiers) / after
     by_tier -= np.bincount(placed.tier_before, placed.wait_before, tiers) / before
-    by_tier[-1] += placed.omitted * (1 / after - 1 / before)
     changed = MODEL_ERROR if not np.array_equal(placed.tier_before, placed.tier_after) else 0.0
-    variance = np.square(demand).sum() + placed.omitted_variance * (1 / after - 1 / before) ** 2
-    variance += np.square(by_tier * np.asarray(speed_errors)).sum() + changed**2
+    variance = np.square(demand).sum() + np.square(by_tier * np.asarray(speed_errors)).sum() + changed**2
     if changed:
         variance = taught_variance(float(variance), learned, kinds)
     reach = float(np.exp(spread(certainty) * np.sqrt(variance)))

@@ -79,17 +79,6 @@ class HeatView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OmittedSums:
-    """Sums over the bundles on the slowest tier that presolve leaves out of the problem (``placement.presolve``)."""
-
-    wait: float = 0.0  # whole microseconds per hour
-    variance: float = 0.0  # squares of each bundle's wait times the error of its demand
-    io: float = 0.0  # drive I/Os per second
-    whole_io: float = 0.0  # the same in whole millionths of each bundle
-    written: float = 0.0  # whole bytes per day
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """Everything a plan may depend on. The same situation and settings give the same plan, always."""
 
@@ -113,7 +102,6 @@ class Situation:
     transient: Mapping[str, int] = field(default_factory=dict)  # by PlannedMove.name: bytes beyond the copy, on the way
     growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until the next plan can act
     growth_seconds: float = float("nan")  # how long that is; NaN: stored before it was recorded
-    omitted: OmittedSums = field(default_factory=OmittedSums)  # what else is on the slowest tier, see ``presolve``
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
     elsewhere_alone: float = float("nan")  # seconds a transaction spent outside tiers before another limit showed

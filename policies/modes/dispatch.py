@@ -19,13 +19,12 @@ from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation
 from policies.modes.clear import clear_groups
 from policies.modes.drain import drain_groups, left_behind
 from policies.modes.level import Weight, fill, level_groups, read_load
-from policies.placement.balancer import new_draft, nothing, plan_of, reasons_of, within_limits
+from policies.placement.balancer import make_plan, new_draft, nothing, plan_of, reasons_of, within_limits
 from policies.placement.granularity import single_where_possible, whole_where_possible
 from policies.placement.group_order import tables_first
 from policies.placement.hsm import pin_groups
 from policies.placement.placement_state import Group
 from policies.placement.plan_draft import PlanDraft
-from policies.placement.presolve import make_presolved_plan
 
 
 class HsmSubtype(StrEnum):
@@ -94,7 +93,7 @@ def plan_mode(
     mode = mode or Hsm()
     if isinstance(mode, Hsm) and mode.subtype is not HsmSubtype.SSD:
         demote = mode.subtype is HsmSubtype.CALC
-        return make_presolved_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
+        return make_plan(situation, settings, demote=demote, time_limit_seconds=time_limit_seconds)
     rows = _rows(situation, mode)
     if not situation.tiers:
         return nothing(situation)

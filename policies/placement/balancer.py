@@ -167,19 +167,13 @@ def _in_best_granularity(
     return begin(groups.of(choose_whole(groups, *sides))), seconds, limit
 
 
-def reasons_of(
-    situation: Situation, bundles: Bundles, settings: PolicySettings, *, total: float | None = None
-) -> list[I8]:
-    """Verdict of each bundle on coming to each tier but the slowest, at least on the fastest.
-
-    ``total``: microseconds per hour that all managed bundles wait now, None: these are all.
-    """
+def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:
+    """Verdict of each bundle on coming to each tier but the slowest, at least on the fastest."""
     weights = wait_weights([tier.speed for tier in situation.tiers], settings)
-    total = present_wait(bundles, situation) if total is None else total
     targets = range(max(1, len(situation.tiers) - 1))
     limits = [tier.limits for tier in situation.tiers]
     largest = [largest_unit(situation, tier, settings.head_room_ratio) for tier in range(len(situation.tiers))]
-    return why_not(bundles, weights, targets, total, settings, limits, largest)
+    return why_not(bundles, weights, targets, present_wait(bundles), settings, limits, largest)
 
 
 def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:
@@ -230,7 +224,7 @@ def plan_of(
     wait = bundles.unit_wait
     relocations = [relocation for group in groups for relocation in group.relocations]
     spared = reliefs(bundles, situation, relocations)
-    total = present_wait(bundles, situation) / MICRO
+    total = present_wait(bundles) / MICRO
     interval, share = intervals(bundles, situation, settings, relocations, spared, total)
     return Plan(
         moves=tuple(planned_moves(groups, bundles, situation, settings)),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from policies.benefit.bundles import MICRO, Bundles
-from policies.model.plan import OmittedSums, Situation
+from policies.model.plan import Situation
 from policies.placement.placement_state import Relocation
 from policies.storage.limits import drive_io
 from policies.storage.queueing import relief, utilisation
@@ -30,14 +30,13 @@ def reliefs(bundles: Bundles, situation: Situation, relocations: Sequence[Reloca
             continue
         io = drive_io(bundles.rates, tier.limits)
         here = bundles.tier == row
-        omitted = situation.omitted if row == len(situation.tiers) - 1 else OmittedSums()
         found.append(
             relief(
-                float(bundles.wait[row, here & ~moved].sum() + omitted.wait) / MICRO,
+                float(bundles.wait[row, here & ~moved].sum()) / MICRO,
                 tier.speed.random_read_seconds,
                 tier.speed.idle_read_seconds,
-                float(io[here].sum() + omitted.io),
-                float(io[after == row].sum() + omitted.io),
+                float(io[here].sum()),
+                float(io[after == row].sum()),
                 stations.queue(row),
             )
         )

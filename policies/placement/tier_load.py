@@ -14,7 +14,7 @@ import numpy as np
 
 from connectors.model import F64
 from policies.benefit.bundles import MICRO, Bundles
-from policies.model.plan import OmittedSums, PolicySettings, Situation
+from policies.model.plan import PolicySettings, Situation
 from policies.storage.limits import drive_io, written_per_day
 
 
@@ -48,14 +48,13 @@ def tier_loads_of(bundles: Bundles, situation: Situation, settings: PolicySettin
 
 def _tier_loads(bundles: Bundles, situation: Situation, settings: PolicySettings, row: int) -> Iterator[TierLoad]:
     limits, here = situation.tiers[row].limits, bundles.tier == row
-    omitted = situation.omitted if row == len(situation.tiers) - 1 else OmittedSums()
     if limits.io_per_second is not None:
         io = np.rint(drive_io(bundles.rates, limits) * MICRO)
         most = np.floor(limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO)
-        yield TierLoad(row, io, io, float(most - io[here].sum() - omitted.whole_io))
+        yield TierLoad(row, io, io, float(most - io[here].sum()))
     if limits.written_bytes_per_day is not None:
         own = np.rint(written_per_day(bundles.rates, settings.block_bytes))
-        left = np.floor(limits.written_bytes_per_day) - own[here].sum() - omitted.written
+        left = np.floor(limits.written_bytes_per_day) - own[here].sum()
         # The day's copies keep other bundles out, but force none to leave.
         copied = limits.copied_bytes
         yield TierLoad(row, own + bundles.size, own, float(left - copied))

@@ -14,10 +14,10 @@ from policies.model.prediction_error import Kind
 from policies.placement.placement_state import Relocation
 
 
-def present_wait(bundles: Bundles, situation: Situation) -> float:
+def present_wait(bundles: Bundles) -> float:
     """Microseconds per hour that all managed bundles wait where they are."""
     managed = np.flatnonzero(bundles.tier >= 0)
-    return float(bundles.wait[bundles.tier[managed], managed].sum() + situation.omitted.wait)
+    return float(bundles.wait[bundles.tier[managed], managed].sum())
 
 
 def intervals(
@@ -32,7 +32,7 @@ def intervals(
 
     Args:
         bundles: before the moves.
-        situation: tiers, their errors, and the sums of units outside the bundles.
+        situation: tiers and their errors.
         settings: with the confidence level.
         relocations: the moves.
         spared: queueing relief by tier, from ``relief.reliefs``; widens both intervals.
@@ -81,8 +81,6 @@ def _placements(bundles: Bundles, situation: Situation, relocations: Sequence[Re
         tier_before=bundles.tier[rows],
         tier_after=after[rows],
         error=bundles.error[rows],
-        omitted=situation.omitted.wait,
-        omitted_variance=situation.omitted.variance,
     )
 
 
