@@ -13,7 +13,7 @@ from policies.benefit.bundles import MICRO
 from policies.benefit.guards import may_leave
 from policies.model.plan import MoveReason, Pin, Situation
 from policies.placement.placement_state import Group
-from policies.placement.plan_draft import PlanDraft, by_density
+from policies.placement.plan_draft import PlanDraft
 from policies.storage.capacity import room_bytes
 
 
@@ -26,7 +26,7 @@ def clear_groups(draft: PlanDraft, situation: Situation, free_ratio: float) -> l
         free_ratio: share of the capacity of each space that is to be free, 0 to 1.
     """
     loss = draft.bundles.wait[min(1, draft.state.tiers - 1)] - draft.bundles.wait[0]
-    coldest_first = list(reversed(by_density(draft, _cold(draft), loss)))
+    coldest_first = list(reversed(draft.by_density(_cold(draft), loss)))
     groups: list[Group] = []
     for space in sorted(draft.state.spaces(0), key=lambda row: draft.state.names[row]):
         free = room_bytes(situation.spaces[space], free_ratio)

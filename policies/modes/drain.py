@@ -16,7 +16,7 @@ from connectors.model import Bools
 from policies.benefit.bundles import Bundles
 from policies.model.plan import LeftBehind, MoveReason, Pin, Situation
 from policies.placement.placement_state import Group, PlacementState, Relocation
-from policies.placement.plan_draft import PlanDraft, by_density
+from policies.placement.plan_draft import PlanDraft
 
 
 def drain_groups(drafts: tuple[PlanDraft, PlanDraft], space: int) -> list[Group]:
@@ -34,9 +34,9 @@ def drain_groups(drafts: tuple[PlanDraft, PlanDraft], space: int) -> list[Group]
     loss = hot.bundles.wait[min(tier + 1, hot.state.tiers - 1)] - hot.bundles.wait[tier]
     size = hot.bundles.size.astype(np.float64)
     ways = [
-        _empty_space(hot, space, by_density(hot, leaving, loss)),
+        _empty_space(hot, space, hot.by_density(leaving, loss)),
         # by_density divides by the size: its square there is what makes the largest bundle the first.
-        _empty_space(large, space, by_density(large, leaving, size * np.maximum(size, 1))),
+        _empty_space(large, space, large.by_density(leaving, size * np.maximum(size, 1))),
     ]
     return max(ways, key=lambda groups: (sum(group.size for group in groups), sum(group.saved for group in groups)))
 

@@ -18,7 +18,7 @@ from policies.model.plan import MoveReason, Pin, Situation
 from policies.placement.move_ordering import TargetPlace, find_order
 from policies.placement.placement_problem import PlacementProblem
 from policies.placement.placement_state import Group, PlacementState, Relocation
-from policies.placement.plan_draft import PlanDraft, by_density
+from policies.placement.plan_draft import PlanDraft
 from policies.placement.schedule import Timetable, ordered_groups, schedule_groups
 from policies.solver.integer_rounding import rounded_bound
 from policies.solver.offers import STAY, Offers
@@ -45,7 +45,7 @@ def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
     free = (bundles.cooling <= 0) & bundles.routable
     groups = []
     barred = free & (bundles.pin == Pin.NEVER) & (bundles.tier == 0) & draft.demote
-    for bundle in by_density(draft, barred, bundles.saving_on(0)):
+    for bundle in draft.by_density(barred, bundles.saving_on(0)):
         relocation = state.demotion_of(bundle, MoveReason.PIN)
         if relocation is not None and draft.left > 0:
             state.apply(relocation)
@@ -53,10 +53,10 @@ def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
     if not wanted.any():
         return groups
     upper = [row for row, place in enumerate(state.places) if place.tier == 0]
-    residents = by_density(draft, draft.leavers() & (draft.tier() == 0), _loss(draft, 0))[::-1]
+    residents = draft.by_density(draft.leavers() & (draft.tier() == 0), _loss(draft, 0))[::-1]
     table = Timetable(draft, dict.fromkeys(residents, len(upper)))
     table.let_leave(residents)
-    for bundle in by_density(draft, wanted & (bundles.tier > 0), bundles.saving_on(0)):
+    for bundle in draft.by_density(wanted & (bundles.tier > 0), bundles.saving_on(0)):
         places = sorted(upper, key=lambda place: -state.free_bytes(place))
         relocations = next(filter(None, (table.way(bundle, place) for place in places)), None)
         if relocations:
@@ -84,7 +84,7 @@ def growth_groups(draft: PlanDraft, situation: Situation) -> list[Group]:
         if not 0 <= tier < state.tiers - 1 or not growing[row] or left is None or left >= 0 or state.room[row] >= 0:
             continue
         leaving = draft.leavers() & (state.home == row) & (draft.bundles.size > 0)
-        coldest_first = reversed(by_density(draft, leaving, _loss(draft, tier)))
+        coldest_first = reversed(draft.by_density(leaving, _loss(draft, tier)))
         relocations: list[Relocation] = []
         for bundle in coldest_first:
             if _is_within_room(state, row) or len(relocations) >= draft.left:
@@ -199,19 +199,16 @@ def _while_there_is_room(
 
 
 def _outcome(draft: PlanDraft, problem: PlacementProblem, placed: Placement, groups: list[Group]) -> _Outcome:
-    moving = [relocation.bundle for group in groups for relocation in group.relocations]
-    items = np.flatnonzero((placed.choice != STAY) | np.isin(problem.bundle, moving))
-    went = _went(draft, problem, items, groups)
-    moved = went != STAY
+    went, items = problem.options_to(draft.place()[problem.bundle]), np.arange(len(problem.bundle))
+    moved, other = went != STAY, (went != placed.choice) & (placed.choice != STAY)
     gain = float(problem.offers.gain[went[moved], items[moved]].sum())
-    other = items[(went != placed.choice[items]) & (placed.choice[items] != STAY)]
     return _Outcome(
         groups=groups,
         choice=placed.choice,
         placed=placed.gain,
         gain=gain,
         missed=placed.gain - gain,
-        elsewhere=(placed.choice[other], other),
+        elsewhere=(placed.choice[other], items[other]),
     )
 
 
@@ -227,19 +224,6 @@ def _helpers(problem: PlacementProblem, placed: Placement) -> list[TargetPlace]:
     option, item = np.unravel_index(np.argsort(loss, axis=None, kind="stable"), loss.shape)
     found = zip(problem.bundle[item].tolist(), problem.target[option, item].tolist(), strict=True)
     return [TargetPlace(*pair) for pair in found][: int(np.isfinite(loss).sum())]
-
-
-def _went(draft: PlanDraft, problem: PlacementProblem, items: I64, groups: Sequence[Group]) -> I64:
-    """The option that each of some items really took; they hold all that moved."""
-    at = {bundle: row for row, bundle in enumerate(problem.bundle[items].tolist())}
-    went = np.full(len(items), STAY, dtype=np.int64)
-    relocations = [relocation for group in groups for relocation in group.relocations]
-    if not relocations:
-        return went
-    rows = np.array([at[relocation.bundle] for relocation in relocations], dtype=np.int64)
-    place = np.array([draft.state.place_of[relocation.target] for relocation in relocations], dtype=np.int64)
-    went[rows] = (problem.target[:, items[rows]] == place).argmax(axis=0)
-    return went
 
 
 def value_bound(problem: PlacementProblem) -> tuple[float, bool]:

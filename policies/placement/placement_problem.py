@@ -15,9 +15,8 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.model.chunks import row_chunks
-from policies.model.density import KeysOf, densest_first
 from policies.placement.plan_draft import PlanDraft
-from policies.solver.offers import Offers
+from policies.solver.offers import STAY, Offers
 
 ANYWHERE = 400  # bundles, the largest ones, that may go to each space of a tier
 _FEW_GAIN = 200  # bundles that gain, up to which they may too
@@ -35,6 +34,11 @@ class PlacementProblem:
     target: I64  # (o, n) place that each option leads to
     by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
 
+    def options_to(self, place: I64) -> I64:
+        """The option of each item that leads to some place, STAY for its present one. Shape ``(n,)``."""
+        found = (self.target == place).argmax(axis=0)
+        return np.where((self.target == place).any(axis=0), found, STAY)
+
 
 def build_problem(draft: PlanDraft, open_to: Sequence[Bools], *, all_rows: bool = False) -> PlacementProblem:
     """The problem of improving the draft's present state.
@@ -50,12 +54,12 @@ def build_problem(draft: PlanDraft, open_to: Sequence[Bools], *, all_rows: bool 
     listed = np.flatnonzero(movable)
     # Of two granularities of one plan, what cannot leave in this one may leave in the other.
     largest = _largest(draft, np.arange(len(tier)) if all_rows else listed)
-    gain, plain = _gains(draft, listed, freedom, largest)
-    order = _order(draft, listed, tier)
-    bundle = listed[order]
+    # By the difference between the slowest and the fastest tier, per byte: an order that the input's has no part in.
+    stake = (draft.bundles.wait[-1, listed] - draft.bundles.wait[0, listed]) * np.where(tier[listed] == 0, 2.0, 1.0)
+    bundle = draft.densest_first(listed, stake)
+    gain, plain = _gains(draft, bundle, freedom, largest)
     home = draft.place()[bundle]
     target = _targets(home, len(draft.state.places))
-    gain = gain.take(order, axis=1)
     if len(draft.state.places) > draft.state.tiers:
         _spread(draft, bundle, target, largest, gain)
     rows = [*_place_resources(draft, bundle, all_rows=all_rows)]
@@ -67,7 +71,7 @@ def build_problem(draft: PlanDraft, open_to: Sequence[Bools], *, all_rows: bool 
             consumption=_consumption(rows, home, target),
             capacity=np.array([row.capacity for row in rows], dtype=np.float64),
         ),
-        plain=plain.take(order, axis=1),
+        plain=plain,
         bundle=bundle,
         target=target,
         by_plan=np.arange(len(rows)) >= by_plan,
@@ -100,12 +104,6 @@ def _targets(home: I64, places: int) -> I64:
     """The places that the options of bundles in those places lead to: every other one. Shape ``(places - 1, n)``."""
     option = np.arange(max(0, places - 1), dtype=np.int64)[:, np.newaxis]
     return np.asarray(option + (option >= home), dtype=np.int64)
-
-
-def _order(draft: PlanDraft, bundle: I64, tier: I64) -> I64:
-    """Positions by the difference between the slowest and the fastest tier, per byte; ties by size and key."""
-    stake = (draft.bundles.wait[-1, bundle] - draft.bundles.wait[0, bundle]) * np.where(tier[bundle] == 0, 2.0, 1.0)
-    return densest_first(stake, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
 
 
 def _gains(draft: PlanDraft, bundle: I64, freedom: _Freedom, largest: F64) -> tuple[F64, F64]:

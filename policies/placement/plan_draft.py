@@ -88,6 +88,15 @@ class PlanDraft:
             and sum(float(self.bundles.copying[relocation.bundle]) for relocation in relocations) <= self.left_copying
         )
 
+    def densest_first(self, bundle: I64, value: F64) -> I64:
+        """Some bundles by falling value of each per byte (``model.density``)."""
+        return bundle[densest_first(value, self.bundles.size[bundle], KeysOf(self.keys, bundle))]
+
+    def by_density(self, which: Bools, value: F64) -> list[int]:
+        """Those bundles by falling value per byte; ``value`` is of all."""
+        items = np.flatnonzero(which)
+        return [int(bundle) for bundle in self.densest_first(items, value[items])]
+
     def preference(self, some: I64 | slice) -> F64:
         """Factor on the benefit of some bundles: ``prefer_bonus`` for preferred ones, otherwise 1."""
         return np.where(self.bundles.pin[some] == Pin.PREFER, self.settings.prefer_bonus, 1.0)
@@ -115,13 +124,6 @@ class PlanDraft:
         """Bundles that may change to another space of their tier; what a pin keeps on its tier may do so too."""
         pinned = ~self.moved & may_move(self.bundles, self.settings) & (self.bundles.pin == Pin.MUST) & self.demote
         return np.asarray(self.leavers() | pinned, dtype=np.bool_)
-
-
-def by_density(draft: PlanDraft, which: Bools, value: F64) -> list[int]:
-    """Some bundles by falling value per byte (``model.density``)."""
-    items = np.flatnonzero(which)
-    order = densest_first(value[items], draft.bundles.size[items], KeysOf(draft.keys, items))
-    return [int(bundle) for bundle in items[order]]
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from connectors.model import I64
-from policies.model.density import KeysOf, densest_first
 from policies.model.plan import MoveReason
 from policies.placement.move_ordering import TargetPlace, relocation_between
 from policies.placement.placement_state import Group, Relocation
@@ -191,8 +190,7 @@ def _by_saving(draft: PlanDraft, bundle: I64, tier: I64) -> list[int]:
     """Bundles by saving per byte, most first; losses count as negative."""
     wait = draft.bundles.wait
     saved = wait[draft.tier()[bundle], bundle] - wait[tier, bundle]
-    order = densest_first(saved, draft.bundles.size[bundle], KeysOf(draft.keys, bundle))
-    return [int(each) for each in bundle[order]]
+    return [int(each) for each in draft.densest_first(bundle, saved)]
 
 
 def _pass(draft: PlanDraft, table: Timetable, coming: Sequence[int]) -> list[Group]:
