@@ -7,8 +7,10 @@ device changes less often than its load.
 
 For each number of servers, and both ways to queue (``stations``), the points say how likely it is; the time of an idle
 read is integrated out, with the error that a configured one has. Equal weight goes to equal ratios, but small numbers
-are preferred in proportion. **Measured** is only what the points alone decide: an interval of at most ``NARROW`` with
-the idle time left open. One load alone cannot do that: a long read may be a slow disk or a queue.
+are preferred in proportion. What is believed is the likelier way to queue, and the median of its numbers: a few servers
+with one queue lengthen reads much as many with a queue each do, so a median of both would be the number of neither. The
+interval covers both. **Measured** is only what the points alone decide: an interval of at most ``NARROW`` with the idle
+time left open. One load alone cannot do that: a long read may be a slow disk or a queue.
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ SCATTER = 0.2  # of one interval, as if one had been seen
 OPEN_ERROR = 1.5  # of the time of an idle read, as a share, where the points alone are to decide
 NARROW = 2.0
 CERTAINTY = 0.9
-LEAST_LIKELY = 0.1  # of the likelier way to queue; below it, it is taken to be the other
 FITS_KEPT = 256  # a tier's latest evidence, for many databases
 COUNTS: F64 = np.unique(np.round(np.geomspace(1.0, 256.0, 65)))
 
@@ -81,20 +82,27 @@ def _fit(evidence: bytes, idle_error: float) -> Servers:
     """Of the points that count, as bytes: whoever looks between two intervals asks again with the same ones."""
     seen = np.frombuffer(evidence).reshape(-1, FIGURES)
     stretch = {own: _stretch(seen[:, FOUND] / seen[:, INTERVALS], own) for own in (True, False)}
-    likely = {own: _log_likelihood(seen, each, idle_error) for own, each in stretch.items()}
-    least, middle, most = _quantiles(likely)
-    alone = {own: _log_likelihood(seen, each, OPEN_ERROR) for own, each in stretch.items()}
-    alone_least, _, alone_most = _quantiles(alone)
+    likely, alone = (_likelihoods(seen, stretch, error) for error in (idle_error, OPEN_ERROR))
+    least, most = _interval(likely)
+    alone_least, alone_most = _interval(alone)
     measured = alone_most <= NARROW * alone_least
     if not measured and least <= 1.0:
         return replace(ONE_SERVER, most=most)
+    striped = bool(likely[True].sum() >= likely[False].sum())
     return Servers(
-        count=middle,
+        count=_quantile(likely[striped], 0.5),
         least=least,
         most=most,
         source="measured" if measured else "interval",
-        striped=_likely_striping(likely),
+        striped=striped,
     )
+
+
+def _likelihoods(seen: F64, stretch: dict[bool, F64], idle_error: float) -> dict[bool, F64]:
+    """Of each of ``COUNTS`` for both ways to queue, but for a common factor. Shapes ``(len(COUNTS),)``."""
+    logs = {own: _log_likelihood(seen, each, idle_error) for own, each in stretch.items()}
+    best = max(float(each.max()) for each in logs.values())
+    return {own: np.exp(each - best) / COUNTS * np.gradient(np.log(COUNTS)) for own, each in logs.items()}
 
 
 def _log_likelihood(seen: F64, stretch: F64, idle_error: float) -> F64:
@@ -116,19 +124,13 @@ def _stretch(found: F64, striped: bool) -> F64:
     return np.asarray(1 + services_ahead(shares, powers, busy), dtype=np.float64).T
 
 
-def _quantiles(likely: dict[bool, F64]) -> tuple[float, float, float]:
-    """Lower end, median and upper end of the servers, whichever way they queue."""
-    best = max(float(each.max()) for each in likely.values())
-    weight = sum(np.exp(each - best) for each in likely.values()) / COUNTS * np.gradient(np.log(COUNTS))
-    below = np.cumsum(weight) / weight.sum()
-    tails = ((1 - CERTAINTY) / 2, 0.5, (1 + CERTAINTY) / 2)
-    least, middle, most = (float(COUNTS[min(int(np.searchsorted(below, tail)), len(COUNTS) - 1)]) for tail in tails)
-    return least, middle, most
+def _interval(likely: dict[bool, F64]) -> tuple[float, float]:
+    """Ends of the servers that are possible, whichever way they queue."""
+    both, tail = likely[True] + likely[False], (1 - CERTAINTY) / 2
+    return _quantile(both, tail), _quantile(both, 1 - tail)
 
 
-def _likely_striping(likely: dict[bool, F64]) -> bool | None:
-    """Which way they queue, where one is much likelier."""
-    odds = float(np.exp(likely[True].max() - likely[False].max()))
-    if odds >= 1 / LEAST_LIKELY:
-        return True
-    return False if odds <= LEAST_LIKELY else None
+def _quantile(likely: F64, share: float) -> float:
+    """Servers, so many that no more than that share of the likelihood is of fewer."""
+    below = np.cumsum(likely) / likely.sum()
+    return float(COUNTS[min(int(np.searchsorted(below, share)), len(COUNTS) - 1)])

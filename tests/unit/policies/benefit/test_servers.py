@@ -47,6 +47,15 @@ def test_a_day_of_light_and_heavy_load_tells_the_servers(servers: int, striped: 
     assert found.count == pytest.approx(servers, rel=0.25)
 
 
+@pytest.mark.parametrize("striped", [True, False])
+def test_the_number_is_that_of_the_likelier_way_to_queue(striped: bool) -> None:
+    """Where the other way is still possible with several times as many, it widens the interval only."""
+    found = fit_servers(watched(48, striped, [1, 2, 5, 10, 20, 40, 80], noise=0.0), 0.5)
+    assert found.striped is striped
+    assert found.count == pytest.approx(48, rel=0.1)
+    assert striped or found.most > 3 * 48
+
+
 @pytest.mark.parametrize("servers", [1, 20])
 def test_one_load_alone_measures_nothing(servers: int) -> None:
     """A long read may be a slow disk or a queue: an interval at best, one that holds what is true."""
