@@ -164,10 +164,8 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     # Nothing to schedule: even carried out in full the answer would not beat what another variant already has.
     if placed.gain <= floor:
         return _outcome(draft, problem, placed, [])
-    bundle, target = problem.bundle[items], problem.target[placed.choice[items], items]
+    bundle, target = problem.bundle[items], problem.place_of(placed.choice[items], items)
     outcome = _outcome(draft, problem, placed, schedule_groups(draft, bundle, target))
-    if outcome.missed > _MISSED * outcome.gain and draft.bundles.transient[bundle].any():
-        outcome = _while_there_is_room(draft, problem, placed, outcome, (bundle, target))
     if outcome.missed <= _MISSED * outcome.gain:
         return outcome
     groups = outcome.groups
@@ -183,19 +181,6 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     draft.take_back(others)
     draft.redo(groups)
     return replace(outcome, left=left)
-
-
-def _while_there_is_room(
-    draft: PlanDraft, problem: PlacementProblem, placed: Placement, outcome: _Outcome, moving: tuple[I64, I64]
-) -> _Outcome:
-    """The outcome, or the one of the other order: what takes most room on the way comes first."""
-    draft.take_back(outcome.groups)
-    other = _outcome(draft, problem, placed, schedule_groups(draft, *moving, most_on_the_way_first=True))
-    if other.gain > outcome.gain:
-        return other
-    draft.take_back(other.groups)
-    draft.redo(outcome.groups)
-    return outcome
 
 
 def _outcome(draft: PlanDraft, problem: PlacementProblem, placed: Placement, groups: list[Group]) -> _Outcome:
@@ -222,7 +207,7 @@ def _helpers(problem: PlacementProblem, placed: Placement) -> list[TargetPlace]:
     gain[placed.choice[placed.choice != STAY], items[placed.choice != STAY]] = -np.inf
     loss = chosen - gain
     option, item = np.unravel_index(np.argsort(loss, axis=None, kind="stable"), loss.shape)
-    found = zip(problem.bundle[item].tolist(), problem.target[option, item].tolist(), strict=True)
+    found = zip(problem.bundle[item].tolist(), problem.place_of(option, item).tolist(), strict=True)
     return [TargetPlace(*pair) for pair in found][: int(np.isfinite(loss).sum())]
 
 

@@ -31,13 +31,16 @@ class PlacementProblem:
     offers: Offers
     plain: F64  # (o, n) wait that each option saves, less what its move costs: no bonus or uncertainty
     bundle: I64  # (n,) of each item
-    target: I64  # (o, n) place that each option leads to
+    home: I64  # (n,) place of each bundle; its options lead to all other places
     by_plan: Bools  # (k,) resources that are limits of the plan, not of a tier
 
     def options_to(self, place: I64) -> I64:
         """The option of each item that leads to some place, STAY for its present one. Shape ``(n,)``."""
-        found = (self.target == place).argmax(axis=0)
-        return np.where((self.target == place).any(axis=0), found, STAY)
+        return np.where(place == self.home, STAY, place - (place > self.home))
+
+    def place_of(self, option: I64, item: I64) -> I64:
+        """The place that some options of some items lead to."""
+        return np.asarray(option + (option >= self.home[item]), dtype=np.int64)
 
 
 def build_problem(draft: PlanDraft, open_to: Sequence[Bools], *, all_rows: bool = False) -> PlacementProblem:
@@ -73,7 +76,7 @@ def build_problem(draft: PlanDraft, open_to: Sequence[Bools], *, all_rows: bool 
         ),
         plain=plain,
         bundle=bundle,
-        target=target,
+        home=home,
         by_plan=np.arange(len(rows)) >= by_plan,
     )
 
