@@ -12,7 +12,7 @@ from connectors.model import Bools
 from policies.benefit.bundles import MICRO
 from policies.benefit.guards import may_leave
 from policies.model.plan import MoveReason, Pin, Situation
-from policies.placement.placement_state import Group
+from policies.model.relocation import Group
 from policies.placement.plan_draft import PlanDraft
 from policies.storage.capacity import room_bytes
 

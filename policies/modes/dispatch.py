@@ -15,15 +15,16 @@ import numpy as np
 
 from connectors.model import Bools
 from policies.benefit.bundles import Bundles, bundles_of
+from policies.explanation.plan_figures import nothing, plan_of
 from policies.model.plan import LeftBehind, Pin, Plan, PolicySettings, Situation, Verdict
+from policies.model.relocation import Group
 from policies.modes.clear import clear_groups
 from policies.modes.drain import drain_groups, left_behind
 from policies.modes.level import Weight, fill, level_groups, read_load
-from policies.placement.balancer import make_plan, new_draft, nothing, plan_of, reasons_of, within_limits
+from policies.placement.balancer import make_plan, new_draft, reasons_of, within_limits
 from policies.placement.granularity import single_where_possible, whole_where_possible
 from policies.placement.group_order import tables_first
 from policies.placement.hsm import pin_groups
-from policies.placement.placement_state import Group
 from policies.placement.plan_draft import PlanDraft
 
 

@@ -15,7 +15,8 @@ from connectors.formatting import format_bytes, format_seconds
 from connectors.model import Bools
 from policies.benefit.bundles import Bundles
 from policies.model.plan import LeftBehind, MoveReason, Pin, Situation
-from policies.placement.placement_state import Group, PlacementState, Relocation
+from policies.model.relocation import Group, Relocation
+from policies.placement.placement_state import PlacementState
 from policies.placement.plan_draft import PlanDraft
 
 

@@ -19,7 +19,8 @@ from policies.benefit.bundles import MICRO, Bundles
 from policies.benefit.foreground_wait import HOUR
 from policies.model.density import KeysOf, canonical_order, compute_density
 from policies.model.plan import MoveReason, Situation, TierSpeed
-from policies.placement.placement_state import Group, PlacementState, Relocation
+from policies.model.relocation import Group, Relocation
+from policies.placement.placement_state import PlacementState
 from policies.placement.plan_draft import PlanDraft
 from policies.storage.capacity import room_bytes
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from connectors.model import UnitKind, UnitTable
 from policies.benefit.bundles import Bundles
-from policies.placement.placement_state import Group, PlacementState
+from policies.model.relocation import Group
+from policies.placement.placement_state import PlacementState
 
 INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.model.plan import MoveReason, Pin, Situation
+from policies.model.relocation import Group, Relocation
 from policies.placement.move_ordering import TargetPlace, find_order
 from policies.placement.placement_problem import PlacementProblem
-from policies.placement.placement_state import Group, PlacementState, Relocation
+from policies.placement.placement_state import PlacementState
 from policies.placement.plan_draft import PlanDraft
 from policies.placement.schedule import Timetable, ordered_groups, schedule_groups
 from policies.solver.integer_rounding import rounded_bound

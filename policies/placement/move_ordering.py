@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from policies.model.plan import MoveReason
-from policies.placement.placement_state import PlacementState, Relocation
+from policies.model.relocation import Relocation
+from policies.placement.placement_state import PlacementState
 
 _SEARCHED = 12  # targets, up to which all orders are searched
 _HELPERS = 24  # moves that are tried as helpers

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
 
 from connectors.model import F64, I64, Bools
 from policies.benefit.bundles import Bundles
 from policies.model.plan import MoveReason, Pin, PolicySettings, Situation
+from policies.model.relocation import Group, Relocation
 from policies.placement.places import Place, place_of_spaces, places_in
 from policies.placement.tier_load import tier_loads_of
 from policies.storage.capacity import room_bytes
 
 # A space whose room is unknown is never a target, since its head-room could not be guaranteed. Bundles may leave it.
 UNKNOWN_ROOM = -(2**62)
-
-
-@dataclass(frozen=True, slots=True)
-class Relocation:
-    """One bundle from space to space, by row."""
-
-    bundle: int
-    source: int
-    target: int
-    reason: MoveReason
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Relocations that belong together: those that make room, then the one that uses it."""
-
-    relocations: tuple[Relocation, ...]
-    saved: float  # microseconds per hour, all relocations together
-    cost: float  # session microseconds
-    size: int  # bytes copied
-    copying: float  # microseconds that it takes
 
 
 class PlacementState:

@@ -14,8 +14,9 @@ from policies.benefit.foreground_wait import HOUR
 from policies.benefit.guards import may_leave, may_move
 from policies.model.density import KeysOf, densest_first
 from policies.model.plan import MoveReason, Pin, PolicySettings
+from policies.model.relocation import Group, Relocation
 from policies.model.settings import THERE_AND_BACK
-from policies.placement.placement_state import Group, PlacementState, Relocation
+from policies.placement.placement_state import PlacementState
 
 _PREFER, _MAKE_ROOM = int(Pin.PREFER), MoveReason.MAKE_ROOM  # looked up once: enum attributes are slow in 3.11
 

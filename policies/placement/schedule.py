@@ -15,8 +15,8 @@ import numpy as np
 
 from connectors.model import I64
 from policies.model.plan import MoveReason
+from policies.model.relocation import Group, Relocation
 from policies.placement.move_ordering import TargetPlace, relocation_between
-from policies.placement.placement_state import Group, Relocation
 from policies.placement.plan_draft import PlanDraft
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from policies.benefit.bundles import Bundles
 from policies.model.plan import MoveReason, PolicySettings, Situation
-from policies.placement.placement_state import Group, PlacementState
+from policies.model.relocation import Group
+from policies.placement.placement_state import PlacementState
 from policies.storage.capacity import capacity_bytes
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, I8, I64, Bools
+from connectors.model import F64, I8, Bools
 from policies.solver.dual import DualEvaluator
 from policies.solver.offers import SLACK, STAY, Offers
 
@@ -31,10 +31,8 @@ class Relaxation:
         release = np.maximum(-offers.consumption.min(axis=1), 0.0)
         self.release = _from(release[:, :front], release[:, front:].sum(axis=1))  # (k, front + 1)
 
-    def optimistic_gain(self, gain: F64, residual: F64, item: int) -> tuple[F64, I64, F64]:
-        """The upper bound of each state, the price that proves it, and the highest bound of all states by price.
-
-        Of shape ``(m,)``, ``(m,)`` and ``(p,)``.
+    def optimistic_gain(self, gain: F64, residual: F64, item: int) -> F64:
+        """Upper bounds of each state by price, shape ``(p, m)``: the lowest of them holds.
 
         Args:
             gain: of each state so far.
@@ -46,13 +44,7 @@ class Relaxation:
         optimistic_gain = self.price @ residual
         optimistic_gain += self.worth[:, item, np.newaxis]
         optimistic_gain += gain
-        return optimistic_gain.min(axis=0), optimistic_gain.argmin(axis=0), optimistic_gain.max(axis=1)
-
-    def bound(self, gain: F64, residual: F64, item: int) -> F64:
-        """The upper bound of each state, without the price that proves it. Shape ``(m,)``."""
-        optimistic_gain = self.price @ residual
-        optimistic_gain += self.worth[:, item, np.newaxis]
-        return np.asarray(optimistic_gain.min(axis=0) + gain, dtype=np.float64)
+        return np.asarray(optimistic_gain, dtype=np.float64)
 
     def can_fit(self, residual: F64, item: int) -> Bools:
         """States from which the undecided items could still release what is overdrawn. Shape ``(m,)``."""

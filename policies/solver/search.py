@@ -44,7 +44,6 @@ class SearchResult:
     choice: I64 | None  # (n,) option of each item, None: nothing better than the floor
     gain: float  # of the choice, otherwise the floor
     bound: float  # upper bound on every choice, at least ``gain``
-    states_judged: int
 
 
 def search(
@@ -106,7 +105,6 @@ class _Search:
     settled: I64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (n,) options
     choice: I64 | None = None
     missed: float = -np.inf  # the best upper bound among states dropped for width
-    states_judged: int = 0
 
     def run(self, depth: int) -> SearchResult:
         """Decide so many items, stage after stage."""
@@ -117,11 +115,9 @@ class _Search:
             states = self._stage(states, front, last=front == open_)
             stage += 1
         if len(states) and len(self.waiting):
-            bound = self._relax(0)[1].bound(states.gain, states.residual, 0)
-            self.missed = max(self.missed, float(bound.max()))
-        return SearchResult(
-            choice=self.choice, gain=self.gain, bound=max(self.gain, self.missed), states_judged=self.states_judged
-        )
+            bound = self._relax(0)[1].optimistic_gain(states.gain, states.residual, 0)
+            self.missed = max(self.missed, float(bound.min(axis=0).max()))
+        return SearchResult(choice=self.choice, gain=self.gain, bound=max(self.gain, self.missed))
 
     def _relax(self, front: int) -> tuple[Offers, Relaxation]:
         offers = self.offers.only(self.waiting)
@@ -133,7 +129,6 @@ class _Search:
         waiting, same = self.waiting, _same_as_before(offers.only(np.arange(front)))
         for item in range(front):
             states = _branch(states, offers, item, same=bool(same[item]))
-            self.states_judged += len(states)
             self.decided.append(int(waiting[item]))
             self.waiting = waiting[item + 1 :]
             states = self._keep(states, relaxation, item + 1, look=item % _LOOK_EVERY == 0 or item == front - 1)
@@ -146,7 +141,7 @@ class _Search:
 
     def _keep(self, states: _States, relaxation: Relaxation, item: int, *, look: bool) -> _States:
         """Prune by bounds and cut down to the width; a better complete choice is recorded on the way."""
-        bound = relaxation.bound(states.gain, states.residual, item)
+        bound = relaxation.optimistic_gain(states.gain, states.residual, item).min(axis=0)
         alive = np.flatnonzero((bound > self.gain) & relaxation.can_fit(states.residual, item))
         states, bound = states.only(alive), bound[alive]
         # Lower bounds need a comparison for every price and resource, so they wait for some items while nothing has to
@@ -186,8 +181,9 @@ class _Search:
         Repriced are the states with the best upper bounds, at first one for each price that proves the bound of some
         state.
         """
-        bound, at, most = relaxation.optimistic_gain(states.gain, states.residual, item)
-        states, offers = self._settle(states, offers, relaxation, most, item)
+        optimistic = relaxation.optimistic_gain(states.gain, states.residual, item)
+        bound, at = optimistic.min(axis=0), optimistic.argmin(axis=0)
+        states, offers = self._settle(states, offers, relaxation, optimistic.max(axis=1), item)
         order = np.argsort(-bound, kind="stable")
         _, first = np.unique(at[order], return_index=True)
         first = np.sort(first)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from policies.benefit.bundles import Bundles
 from policies.model.plan import MoveReason, Plan, PolicySettings, Situation
+from policies.model.relocation import Group
 from policies.placement import balancer
 from policies.placement.balancer import make_plan
-from policies.placement.placement_state import Group
 from policies.placement.turnover import fastest_bytes, within_turnover
 from policies.storage.limits import WEEK, turned_over
 from tests.examples import examples

@@ -11,6 +11,7 @@ import pytest
 from policies.solver import solving
 from policies.solver.offers import STAY, Offers
 from policies.solver.placement import bound, place
+from policies.solver.search import search
 
 
 def offers(options: Sequence[Sequence[float]], *capacity: float) -> Offers:
@@ -114,7 +115,7 @@ def test_of_many_options_only_a_core_is_searched(monkeypatch: pytest.MonkeyPatch
     consumption[places] = 1.0  # moves
     worth = random.pareto(1.1, count) * size * random.uniform(0.9, 1.0, (places, count))
     capacity = np.array([*[size.sum() * 0.03] * places, 500.0])
-    searched = Mock(wraps=solving.search)
+    searched = Mock(wraps=search)
     monkeypatch.setattr(solving, "search", searched)
     monkeypatch.setattr(solving, "_CORE", 500)
     answer = place(Offers(gain=worth, consumption=consumption, capacity=capacity))

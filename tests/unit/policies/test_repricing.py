@@ -51,7 +51,10 @@ def test_an_outlook_is_certain_only_of_what_fits() -> None:
     relaxation = Relaxation(of, prices(of).price * np.array([[1.0], [1.5], [1e6]]), 10)
     gain, left = np.zeros(3), of.capacity[:, np.newaxis] * np.array([1.0, 0.5, 0.01])
     for item in (0, 4, 10):
-        sure, bound = relaxation.certain_gain(gain, left, item), relaxation.bound(gain, left, item)
+        sure, bound = (
+            relaxation.certain_gain(gain, left, item),
+            relaxation.optimistic_gain(gain, left, item).min(axis=0),
+        )
         assert np.all(sure <= bound)
         for state in range(3):
             choice = np.full(60, STAY)

@@ -8,8 +8,8 @@ import pytest
 
 from policies.benefit.bundles import bundles_of
 from policies.model.plan import MoveReason, PolicySettings
+from policies.model.relocation import Relocation
 from policies.placement.balancer import new_draft
-from policies.placement.placement_state import Relocation
 from policies.placement.plan_draft import Balance, PlanDraft
 from tests.property.strategies import FOUR_SPACES
 from tests.unit.policies.situations import MIB, Site, Unit

@@ -8,7 +8,7 @@ import numpy as np
 
 from policies.benefit.bundles import MICRO, Bundles
 from policies.model.plan import Situation
-from policies.placement.placement_state import Relocation
+from policies.model.relocation import Relocation
 from policies.storage.limits import drive_io
 from policies.storage.queueing import relief, utilisation
 from policies.storage.stations import stations_of

@@ -11,7 +11,7 @@ from policies.benefit.bundles import MICRO, Bundles
 from policies.model.confidence import ConfidenceInterval, Placed, Shift, plan_interval, ratio_interval
 from policies.model.plan import PolicySettings, Situation
 from policies.model.prediction_error import Kind
-from policies.placement.placement_state import Relocation
+from policies.model.relocation import Relocation
 
 
 def present_wait(bundles: Bundles) -> float:

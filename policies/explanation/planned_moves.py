@@ -12,7 +12,7 @@ from policies.benefit.bundles import MICRO, Bundles, name_of_whole
 from policies.benefit.foreground_wait import HOUR
 from policies.explanation.verdicts import growth_sentence, move_sentence
 from policies.model.plan import PlannedMove, PolicySettings, Situation
-from policies.placement.placement_state import Group
+from policies.model.relocation import Group
 
 
 def planned_moves(
