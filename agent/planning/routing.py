@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from agent.planning.combining import combine_moves
 from connectors.base import Connector, FillsTemplates, FollowsOn
 from connectors.model import Bundle, NoRoute, Route, UnitKind, UnitTable
 from connectors.recording.tap import NotRecorded
 from connectors.templates import StatementTemplate
 from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
-from policies.placement.combining import combine_moves
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,17 +28,14 @@ from policies.model.density import KeysOf, compute_density
 from policies.model.plan import Pin, Plan, PolicySettings, Situation, Verdict
 from policies.model.relocation import Group
 from policies.placement.granularity import Groups, Side, align_draft, choose_whole, granularity_problem, groups_of
-from policies.placement.granularity_choice import choose_granularity, solve_dual
 from policies.placement.group_order import tables_first
-from policies.placement.hsm import FEW_ITEMS, best_groups, closer_bounds, growth_groups, pin_groups, value_bound
+from policies.placement.hsm import best_groups, growth_groups, pin_groups
 from policies.placement.placement_problem import ANYWHERE, PlacementProblem, build_problem
 from policies.placement.placement_state import PlacementState
 from policies.placement.plan_draft import PlanDraft
 from policies.placement.turnover import within_turnover
+from policies.placement.value_bound import closer_bound, granularity_bound, value_bound
 from policies.storage.capacity import largest_unit
-
-WIDE_GAP = 0.001  # relative
-LEAST = 0.5  # microseconds per hour: waits are whole ones, so a smaller bound is rounding
 
 
 def make_plan(
@@ -57,30 +54,14 @@ def make_plan(
     if not situation.tiers:
         return nothing(situation)
     begin = partial(_begin, settings=settings, demote=demote, seconds=time_limit_seconds)
-    groups = groups_of(situation)
-    if groups is None or not groups.open.any():
-        begun = begin(situation if groups is None else groups.of(np.zeros_like(groups.open)))
-        return _complete(begun, time_limit_seconds)
-    return _complete(*_in_best_granularity(groups, begin, time_limit_seconds))
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """Upper bound on what every plan saves, less what its moves cost, microseconds per hour."""
-
-    gain: float  # the Lagrangian bound, which is tight for many items
-    closer: Sequence[Callable[[float], float]]  # tighter ones for a plan that saves so much, the quickest first
-
-    def above(self, saved: float) -> float:
-        """The bound for a plan that saves so much net of cost; tightened while it leaves a wide gap."""
-        if self.gain < LEAST:
-            return 0.0
-        gain = self.gain
-        for closer in self.closer:
-            if gain - saved <= WIDE_GAP * gain:
-                break
-            gain = min(gain, max(saved, closer(saved)))
-        return gain
+    groups, limit = groups_of(situation), None
+    if groups is not None:
+        begun = begin(groups.of(np.zeros_like(groups.open)))
+        if groups.open.any():
+            begun, limit = _in_best_granularity(groups, begun, begin)
+    else:
+        begun = begin(situation)
+    return _complete(begun, time_limit_seconds, limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,21 +84,19 @@ def _begin(situation: Situation, *, settings: PolicySettings, demote: bool, seco
     return _Begun(situation=situation, reasons=reasons, side=Side(draft=draft, open_to=open_to), forced=forced)
 
 
-def _complete(begun: _Begun, seconds: float, limit: Limit | None = None) -> Plan:
+def _complete(begun: _Begun, seconds: float, limit: Callable[[float], float] | None) -> Plan:
     """The plan with the groups that follow what is forced; ``begun`` is used up.
 
     Args:
         begun: what is forced.
         seconds: the plan ends before the group whose copying would exceed this.
-        limit: on plans of any granularity, None: this one is the only one.
+        limit: bound on plans of any granularity for one that saves so much, None: this granularity is the only one.
     """
     situation, draft, open_to = begun.situation, begun.side.draft, begun.side.open_to
     bundles, settings = draft.bundles, draft.settings
     problem = build_problem(draft, open_to)
     bounding = _bounding_problem(draft, open_to, problem)
-    gain, more = value_bound(bounding)
-    forced = _net_of_cost(draft, begun.forced)
-    limit = limit or Limit(forced + gain, closer_bounds(bounding, forced))
+    bound, forced = value_bound(bounding), _net_of_cost(draft, begun.forced)
     state = _after(_fresh_state(situation, bundles, settings), begun.forced)
     # The solver's groups are found for the draft as it is; sorted afterwards, a plan that is stopped after any group
     # has done the best part first.
@@ -128,12 +107,15 @@ def _complete(begun: _Begun, seconds: float, limit: Limit | None = None) -> Plan
     # groups than the plan that is carried out.
     kept = within_limits(tables_first(worn, bundles, situation.units, fresh()), settings, seconds)
     large = (bundles.size > draft.left_bytes) | (bundles.copying > draft.left_copying)
+    # Where a limit of this plan is what keeps out more, the next plan has more to gain.
+    more = bool(bound.limiting[bounding.by_plan].any())
     full = large | more | (draft.left < 1) | (len(kept) < len(groups))
     staying = verdicts_if_unmoved(bundles, begun.reasons[0], settings, full=full)
     # Bound and plan are compared by what they are worth once moves are paid for: a saving that costs more than itself
     # is not missed. The bound that is shown has the cost of the plan's own moves in it, as its saving has.
     net = _net_of_cost(draft, kept)
-    nothing_beats = limit.above(net) + total_saved(kept) - net
+    best = limit(net) if limit else forced + closer_bound(bounding, bound.gain, net - forced)
+    nothing_beats = best + total_saved(kept) - net
     return plan_of(situation, bundles, settings, kept, staying, nothing_beats)
 
 
@@ -148,23 +130,17 @@ def _bounding_problem(draft: PlanDraft, open_to: Sequence[Bools], problem: Place
 
 
 def _in_best_granularity(
-    groups: Groups, begin: Callable[[Situation], _Begun], seconds: float
-) -> tuple[_Begun, float, Limit]:
-    """The plan to complete in the best granularity; and an upper bound on plans of all granularities."""
-    single, whole = begin(groups.of(np.zeros_like(groups.open))), begin(groups.of(groups.open))
-    fresh = new_draft(
-        whole.situation, whole.side.draft.bundles, whole.side.draft.settings, demote=single.side.draft.demote
-    )
+    groups: Groups, single: _Begun, begin: Callable[[Situation], _Begun]
+) -> tuple[_Begun, Callable[[float], float]]:
+    """The plan to complete in the best granularity; and a bound on plans of all granularities."""
+    whole, draft = begin(groups.of(groups.open)), single.side.draft
+    fresh = new_draft(whole.situation, whole.side.draft.bundles, draft.settings, demote=draft.demote)
     # Whole groups start from a fresh draft brought to the state of the single one: pins carried out in each of the two
     # would leave them with different room, and their bounds could not be compared.
-    sides = single.side, Side(draft=align_draft(single.side.draft, fresh), open_to=whole.side.open_to)
-    granularity = granularity_problem(groups, *sides)
-    forced = _net_of_cost(single.side.draft, single.forced)
-    limit = Limit(
-        forced + solve_dual(granularity).bound,
-        [lambda _: forced + choose_granularity(granularity).placement.bound] if len(granularity) <= FEW_ITEMS else [],
-    )
-    return begin(groups.of(choose_whole(groups, *sides))), seconds, limit
+    sides = single.side, Side(draft=align_draft(draft, fresh), open_to=whole.side.open_to)
+    problem, forced = granularity_problem(groups, *sides), _net_of_cost(draft, single.forced)
+    begun = begin(groups.of(choose_whole(groups, *sides)))
+    return begun, lambda net: forced + granularity_bound(problem, net - forced)
 
 
 def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:

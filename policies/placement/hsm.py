@@ -7,7 +7,7 @@ such that each saves more than it loses, exceeds the floor and pays back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,17 +21,14 @@ from policies.placement.placement_problem import PlacementProblem
 from policies.placement.placement_state import PlacementState
 from policies.placement.plan_draft import PlanDraft
 from policies.placement.schedule import Timetable, ordered_groups, schedule_groups
-from policies.solver.integer_rounding import rounded_bound
 from policies.solver.offers import STAY, Offers
-from policies.solver.placement import Placement, bound, place
+from policies.solver.placement import Placement, place
 from policies.storage.capacity import room_bytes
 
 _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be carried out as it is
 _FEW = 500  # items
 _TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
 _FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
-FEW_ITEMS = 3000  # up to which a wide gap is worth a search for a tighter bound ...
-SEARCHED_ITEMS = 15_000  # ... and up to which a short one; of more, searches see a core only
 _MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
 
 
@@ -210,36 +207,6 @@ def _helpers(problem: PlacementProblem, placed: Placement) -> list[TargetPlace]:
     option, item = np.unravel_index(np.argsort(loss, axis=None, kind="stable"), loss.shape)
     found = zip(problem.bundle[item].tolist(), problem.place_of(option, item).tolist(), strict=True)
     return [TargetPlace(*pair) for pair in found][: int(np.isfinite(loss).sum())]
-
-
-def value_bound(problem: PlacementProblem) -> tuple[float, bool]:
-    """Upper bound on the wait that any placement saves from the present state, net of cost, microseconds per hour.
-
-    Guards, pins and limits are respected; resident bonus, preference and uncertainty are left out. Also whether
-    the plan's limit on moves or bytes is binding: then the next plan has more to gain.
-    """
-    found = bound(replace(problem.offers, gain=problem.plain))
-    return found.gain, bool(found.limiting[problem.by_plan].any())
-
-
-def closer_bounds(problem: PlacementProblem, forced: float) -> list[Callable[[float], float]]:
-    """Tighter ones for a plan that saves so much, the quickest first.
-
-    With capacities rounded to whole items; by a short search for more than the plan saves; and of few items by an
-    unhurried one. Of some dozen items the last is what the best placement saves. ``forced`` is saved besides.
-    """
-    offers = replace(problem.offers, gain=problem.plain)
-    closer = [
-        lambda _: rounded_bound(offers),
-        lambda saved: place(offers, saved - forced).bound,
-        lambda _: place(offers).bound,
-    ]
-    searches = (len(offers) <= SEARCHED_ITEMS) + (len(offers) <= FEW_ITEMS)
-    return [partial(_with_forced, each, forced) for each in closer[: 1 + searches]]
-
-
-def _with_forced(bound_of: Callable[[float], float], forced: float, saved: float) -> float:
-    return forced + bound_of(saved)
 
 
 def _loss(draft: PlanDraft, tier: int) -> F64:

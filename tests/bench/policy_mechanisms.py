@@ -27,7 +27,7 @@ from unittest.mock import patch
 import numpy as np
 
 from policies.model.plan import Plan, PolicySettings, Situation
-from policies.placement import granularity_choice, hsm, move_ordering, schedule
+from policies.placement import granularity_choice, hsm, move_ordering, schedule, value_bound
 from policies.placement.balancer import make_plan
 from policies.solver import (
     dual,
@@ -198,7 +198,7 @@ MECHANISMS = (
     _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
     _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
     _mechanism("combinations of groups", granularity_choice, "_FEW", 0, granularity_choice._combinations),
-    _mechanism("rounding capacities", hsm, "rounded_bound", lambda _offers: np.inf, integer_rounding),
+    _mechanism("rounding capacities", value_bound, "rounded_bound", lambda _offers: np.inf, integer_rounding),
 )
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from policies.explanation.verdicts import explain
 from policies.model.plan import MoveReason, Pin, Plan, Situation, Verdict
-from policies.placement.balancer import WIDE_GAP, make_plan
+from policies.placement.balancer import make_plan
+from policies.placement.value_bound import WIDE_GAP
 from tests.examples import examples
 from tests.property.strategies import TWO, Case, bare_cases, cases
 from tests.unit.policies.referee import after, best_wait, best_wait_either_way, carried_out, present, wait_of

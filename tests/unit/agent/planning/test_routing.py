@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from agent.planning.combining import combine_moves
 from agent.planning.planner import _costs_to_weigh
 from agent.planning.routing import Routed, derives, find_routes
 from connectors.base import Connector
@@ -16,7 +17,6 @@ from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
 from policies.model.moves import RouteCost
 from policies.model.plan import MoveReason
 from policies.placement.balancer import make_plan
-from policies.placement.combining import combine_moves
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
 TS = "table space TS"
