@@ -64,8 +64,9 @@ def situation_of(
         gave_way = keys_that_gave_way(ledger.moves.sent_statements(database.name, lately))
         free = np.zeros(len(units), dtype=np.bool_)
         free[list(rows_of_keys(units.key, gave_way).values())] = True
+        came_up = tier_of_space[units.space] == 0
         cooling = cool_down_left(
-            since, earned, tier_of_space[units.space] == 0, free, units.size_bytes, picture.work, settings
+            since, earned, came_up, free, units.size_bytes, picture.work, settings, picture.dearest
         )
     spaces, growth = _without_closed_spaces(picture.storage.spaces, ledger, database.name), None
     ahead = seconds_to_next_plan(database, now)

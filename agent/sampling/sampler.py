@@ -39,7 +39,7 @@ from policies.benefit.device import DeviceState
 from policies.benefit.foreground_wait import wait_weights
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import GrowthState
-from policies.demand.horizons import earned_seconds
+from policies.demand.horizons import dearest_copy, earned_seconds
 from policies.demand.measured_waits import in_measured_waits
 from policies.demand.workload import RecentWork
 from policies.model.plan import HeatView
@@ -199,6 +199,7 @@ class Sampler:
             sessions=work.mean_sessions(),
             growth=growth_of(self._learned, self._slots),
             earned=earned_seconds(self._learned.horizons, self._slots, resident),
+            dearest=dearest_copy(self._learned.horizons, self._learned.seasons, now),
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )
 

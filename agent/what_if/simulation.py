@@ -130,6 +130,7 @@ class _World:
         expected = horizons.expected_demand(self.horizons, self.seasons, at)
         both = horizons.with_expected_demand(heat.view(self.state, self.slots), self.slots, *expected)
         earned = horizons.earned_seconds(self.horizons, self.slots, resident)
+        dearest = horizons.dearest_copy(self.horizons, self.seasons, at)
         gave_way = np.isin(np.arange(len(units)), list(self.made_room))
         return replace(
             self.situation,
@@ -137,7 +138,7 @@ class _World:
             spaces=self._spaces(),
             heat=heat.decision_heat(both, resident),
             cooling_seconds=cool_down_left(
-                since, earned, resident, gave_way, units.size_bytes, self.situation.database, self.settings
+                since, earned, resident, gave_way, units.size_bytes, self.situation.database, self.settings, dearest
             ),
             turned_over_ratio=self._turned_over(at),
         )

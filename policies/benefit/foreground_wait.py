@@ -13,7 +13,6 @@ import numpy as np
 
 from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Signal
 from policies.model.plan import PolicySettings, TierSpeed
-from policies.model.settings import THERE_AND_BACK
 
 HOUR = 3600.0
 
@@ -74,25 +73,26 @@ def move_cost_seconds(copying_seconds: F64, database: DatabaseDemand, settings: 
 
 def cool_down_left(
     since: F64, earned: F64, came_up: Bools, gave_way: Bools, size_bytes: I64, database: DatabaseDemand,
-    settings: PolicySettings,
+    settings: PolicySettings, dearest: float = 1.0,
 ) -> F64:  # fmt: skip
     """Seconds for which each unit that moved has to stay where it is, shape ``(n,)``.
 
     Until the cool-down has passed; what is on the fastest tier only until it was spared as much wait as both copies
-    cost. Ski rental: it costs at most twice what hindsight would have paid. What made room for others may come back at
-    once, and then stays in turn; what a person sent down rests.
+    cost, each in its hour. Ski rental: it costs at most twice what hindsight would have paid. What made room for others
+    may come back at once, and then stays in turn; what a person sent down rests.
 
     Args:
         since: seconds since each moved, inf where it did not.
-        earned: wait seconds spared since then (``horizons.earned_seconds``).
+        earned: wait seconds spared since then, less what that copy cost (``horizons.earned_seconds``).
         came_up: on the fastest tier.
         gave_way: moved last to make room for others.
         size_bytes: of each.
         database: whose sessions a copy holds up.
         settings: cool-down and speed of copies.
+        dearest: times its present price that the copy back may cost (``horizons.dearest_copy``).
     """
     cost = move_cost_seconds(copy_seconds(size_bytes, settings), database, settings)
-    stays = np.where(came_up, earned < THERE_AND_BACK * cost, ~gave_way)
+    stays = np.where(came_up, earned < dearest * cost, ~gave_way)
     return np.where(stays, np.maximum(0.0, settings.cool_down_seconds - since), 0.0)
 
 

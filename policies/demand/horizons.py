@@ -35,6 +35,7 @@ HOUR = 3600.0
 HALF_LIVES = (1.5, 6.0, 24.0, 96.0)  # hours
 LASTING = np.array((12.0, 24.0, 48.0, 96.0, 8.0, 12.0))  # hours over which a move by each forecast is to pay
 FORECASTS = len(LASTING)
+RECENT = 1  # the memory as long as that of recent work, by which copies are priced (``settings.half_life_seconds``)
 LONG = 2  # the memory that stands in where no day or week was seen yet
 DAY_AHEAD, WEEK_AHEAD = 3, 6  # hours
 DAY_HALF_LIFE = 2.0  # repetitions of an hour of the day
@@ -54,7 +55,7 @@ class HorizonState:
     day_weight: F32 = field(default_factory=lambda: np.zeros((24, 0), np.float32))
     resident: Bools = field(default_factory=lambda: np.zeros((FORECASTS, 0), np.bool_))  # on its fast tier
     came: F64 = field(default_factory=lambda: np.zeros(0))  # (k,) index times seconds since the last judgement
-    earned: F64 = field(default_factory=lambda: np.zeros(0))  # (k,) index times seconds since it changed its tier
+    earned: F64 = field(default_factory=lambda: np.zeros(0))  # (k,) the same since it changed its tier, less that copy
     fast: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))  # (k,) on the fastest tier at that time
     spent: F64 = field(default_factory=lambda: np.zeros(FORECASTS))  # session seconds of its copies at that time
     score: F64 = field(default_factory=lambda: np.zeros(FORECASTS))  # faded seconds saved a second, copies paid
@@ -142,9 +143,12 @@ def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, sit
     size = _by_slot(state.slot, site.slot, site.size.astype(np.float64))
     cost = _by_slot(state.slot, site.slot, site.cost)
     fast = _by_slot(state.slot, site.slot, site.fast) > 0
-    earned = np.where(fast == state.fast, state.earned + state.came, 0.0)
+    forecasts = _forecasts(state, seasons, at)
+    # What a copy cost is known best when it was made: a unit that comes up amid batch work costs ten times what the
+    # same copy seems to have cost by noon.
+    earned = np.where(fast == state.fast, state.earned + state.came, -cost * _dearest(forecasts, fast))
     resident, spent = np.zeros_like(state.resident), np.zeros(FORECASTS)
-    for row, (demand, hours) in enumerate(zip(_forecasts(state, seasons, at), LASTING, strict=True)):
+    for row, (demand, hours) in enumerate(zip(forecasts, LASTING, strict=True)):
         before = state.resident[row] & (size > 0)
         upkeep = THERE_AND_BACK * cost / (hours * HOUR)
         # What is there counts with the cost of a copy on top, what would come less that cost. Without it a forecast
@@ -165,7 +169,9 @@ def expected_demand(state: HorizonState, seasons: SeasonState, at: datetime) -> 
 
 
 def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
-    """What units waited for, or were spared, since they changed their tier, in seconds on a usual disk; 0: unknown.
+    """What units waited for, or were spared, since they changed their tier, less what that copy cost; 0: unknown.
+
+    In seconds on a usual disk; negative until the copy is paid.
 
     Args:
         state: as of the last judgement.
@@ -180,6 +186,20 @@ def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
         there = (state.slot[place] == slots) & (state.fast[place] == fast)
         earned[there] = state.earned[place[there]]
     return earned
+
+
+def dearest_copy(state: HorizonState, seasons: SeasonState, at: datetime) -> float:
+    """How many times what recent work says a copy may cost in the hours to come, by who expects most; 1 or more."""
+    if not np.array_equal(state.slot, seasons.slot):
+        return 1.0
+    return _dearest(_forecasts(state, seasons, at), state.fast)
+
+
+def _dearest(forecasts: F64, fast: Bools) -> float:
+    """The same of some forecasts: a copy holds up those who wait for what is not on the fastest tier."""
+    waiting = forecasts[:, ~fast].sum(axis=1)
+    # Over one session at least, as a copy is priced: after an idle night the morning would seem endlessly dear.
+    return max(1.0, float(waiting.max() / max(1.0, waiting[RECENT])))
 
 
 def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64) -> HeatView:

@@ -171,7 +171,7 @@ def made_room(key: str, reason: str, at: datetime) -> SentRow:
 
 
 def test_what_came_to_the_fastest_tier_stays_until_it_has_paid(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three that moved an hour ago one has paid for its copies and two have not; what made room may come back."""
+    """Of three that moved an hour ago one has paid, unless copies become dear; what made room may come back."""
     picture, now = desk.picture(), desk.clock.now()
     count = len(picture.catalog.units)
     units = replace(picture.catalog.units, space=(np.arange(count) == 2).astype(np.int32))
@@ -184,14 +184,15 @@ def test_what_came_to_the_fastest_tier_stays_until_it_has_paid(desk: Desk, monke
     lately = dict.fromkeys(units.key[:3], now - timedelta(hours=1))
     monkeypatch.setattr(desk.ledger.moves, "last_moved", lambda _database: lately)
     day = 23 * 3600.0
-    for reason, earned, rests in (
-        ("undo", picture.earned, [0.0, day, day]),
-        ("undo", None, [day, day, day]),
-        ("make_room", None, [day, day, 0.0]),
+    for reason, earned, dearest, rests in (
+        ("undo", picture.earned, 1.0, [0.0, day, day]),
+        ("undo", picture.earned, 1e12, [day, day, day]),
+        ("undo", None, 1.0, [day, day, day]),
+        ("make_room", None, 1.0, [day, day, 0.0]),
     ):
         row = made_room(units.key[2], reason, now)
         monkeypatch.setattr(desk.ledger.moves, "sent_statements", lambda _database, _since, row=row: [row])
-        known = replace(picture, earned=earned)
+        known = replace(picture, earned=earned, dearest=dearest)
         cooling = situation_of(known, DATABASE, desk.ledger, DATABASE.policy_settings(), now).cooling_seconds
         assert cooling.tolist() == [*rests, *[0.0] * (count - 3)]
 

@@ -99,10 +99,10 @@ def test_payback_is_cost_over_gain() -> None:
 
 
 def test_what_has_paid_for_both_copies_may_leave_before_the_cool_down_ends() -> None:
-    """100 s of copying hold up five sessions, there and back 1000 s: who was spared less stays out the day."""
+    """100 s of copying hold up five sessions: who was not spared 500 s beyond the first copy stays out the day."""
     cases = [  # hours since the move, seconds earned, on the fastest tier, made room; hours to stay
-        (1.0, 999.0, True, False, 23.0),
-        (1.0, 1000.0, True, False, 0.0),
+        (1.0, 499.0, True, False, 23.0),
+        (1.0, 500.0, True, False, 0.0),
         (25.0, 0.0, True, False, 0.0),
         (np.inf, 0.0, True, False, 0.0),
         (1.0, 0.0, False, True, 0.0),
@@ -112,3 +112,11 @@ def test_what_has_paid_for_both_copies_may_leave_before_the_cool_down_ends() -> 
     size = np.full(len(cases), 5 * 10**9, dtype=np.int64)
     left = cool_down_left(hours * 3600.0, earned, came_up, gave_way, size, DatabaseDemand(active=5.0), SETTINGS)
     assert left.tolist() == (stays * 3600.0).tolist()
+
+
+def test_what_came_up_also_pays_for_a_way_back_in_a_dear_hour() -> None:
+    """500 s pay for the copy back as it is now; where three times as many may wait by then, 1500 s do."""
+    size, hour, up = np.full(1, 5 * 10**9, dtype=np.int64), np.full(1, 3600.0), np.ones(1, dtype=np.bool_)
+    for earned, dearest, stays in ((1499.0, 1.0, 0.0), (1499.0, 3.0, 23.0), (1500.0, 3.0, 0.0)):
+        left = cool_down_left(hour, np.full(1, earned), up, ~up, size, DatabaseDemand(active=5.0), SETTINGS, dearest)
+        assert left.tolist() == [stays * 3600.0]

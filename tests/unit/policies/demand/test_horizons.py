@@ -17,6 +17,7 @@ from policies.demand.horizons import (
     LASTING,
     HorizonState,
     Site,
+    dearest_copy,
     earned_seconds,
     expected_demand,
     horizon_arrays,
@@ -112,7 +113,7 @@ def test_the_mix_is_what_units_are_ranked_by() -> None:
 
 
 def test_what_a_unit_earned_counts_from_its_move() -> None:
-    """Seconds of wait since it came where it is; those before count for nothing."""
+    """Seconds of wait since it came where it is, less the 300 s of that copy; those before count for nothing."""
     state, cells = HorizonState(), seasons.empty_seasons(UNITS)
     index = np.full(UNITS, 0.5)
     for hour in range(6):
@@ -122,7 +123,39 @@ def test_what_a_unit_earned_counts_from_its_move() -> None:
         state = judge_forecasts(state, cells, at, replace(site(), fast=(HERE == 0) & (hour >= 3)))
     slots = np.array([0, 1, -1, UNITS])
     earned = earned_seconds(state, slots, slots == 0)
-    assert earned == pytest.approx([2 * 0.5 * HOUR, 6 * 0.5 * HOUR, 0.0, 0.0])
+    assert earned == pytest.approx([2 * 0.5 * HOUR - 300.0, 6 * 0.5 * HOUR, 0.0, 0.0])
+
+
+def nightly(hour: int, draw: np.random.Generator) -> F64:
+    """Each waits a tenth of a session, and from 1 to 5 at night, for batch work, a whole one."""
+    return np.full(UNITS, 1.0 if 1 <= hour % 24 < 5 else 0.1)
+
+
+@pytest.mark.parametrize(("hour", "times"), [(1, 10.0), (12, 1.0)])
+def test_a_copy_is_dear_when_batch_work_begins(hour: int, times: float) -> None:
+    """At 1 at night ten times as many will wait, by the hours of the day; recent work knows it not. At noon no more."""
+    state, cells = lived(nightly)
+    for step in range(hour):
+        at = MONDAY + timedelta(days=DAYS, hours=step, minutes=30)
+        state = watch_interval(state, cells, at, HOUR, HERE, nightly(step, np.random.default_rng(1)), ALL)
+    assert dearest_copy(state, cells, MONDAY + timedelta(days=DAYS, hours=hour)) == pytest.approx(times, rel=0.3)
+    assert dearest_copy(HorizonState(), seasons.empty_seasons(UNITS), MONDAY) == 1.0
+
+
+def test_who_comes_up_amid_batch_work_pays_for_a_dear_copy() -> None:
+    """At 1 at night as many more sessions are held up as then wait: 300 s by recent work are thousands."""
+    state, cells = lived(nightly)
+    night = MONDAY + timedelta(days=DAYS, hours=1)
+    times = dearest_copy(state, cells, night)
+    moved = judge_forecasts(replace(state, waited=HOUR), cells, night, replace(site(), fast=HERE == 0))
+    assert times > 5
+    assert earned_seconds(moved, HERE, HERE == 0)[0] == pytest.approx(-300.0 * times, rel=0.01)
+
+
+def test_an_idle_night_makes_no_morning_dear() -> None:
+    """Less than one session is no price to compare with: a copy is priced at one."""
+    state, cells = lived(lambda hour, _draw: np.full(UNITS, 2.0 / UNITS if hour % 24 < 8 else 0.0))
+    assert dearest_copy(state, cells, MONDAY + timedelta(days=DAYS)) == pytest.approx(2.0, rel=0.01)
 
 
 def test_what_a_unit_waited_before_its_move_does_not_pay_for_it() -> None:
