@@ -83,7 +83,7 @@ class DualEvaluator:
     def __init__(self, offers: Offers) -> None:
         resources, options, items = offers.consumption.shape
         self._gain, self._use = offers.gain, offers.consumption.reshape(resources, options * items)
-        self._by_option = [offers.consumption[:, option].T for option in range(options)]
+        self._by_option = [np.ascontiguousarray(offers.consumption[:, option].T) for option in range(options)]
 
     def _priced(self, price: F64, use: F64) -> F64:
         """The price of what each option uses, shape ``(s, o, n)``."""

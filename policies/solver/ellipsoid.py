@@ -48,37 +48,43 @@ def minimise(
         relative: tolerance of the value, as a share of it.
         absolute: tolerance of the value.
     """
-    axes = radius[:, :, np.newaxis] * np.eye(centre.shape[1])
+    unit = np.eye(centre.shape[1])
+    axes = radius[:, :, np.newaxis] * unit
     best, lowest_value, row = centre.copy(), np.full(len(centre), np.inf), np.arange(len(centre))
     values, tried = [np.zeros(0)], [np.zeros((0, centre.shape[1]))]
     for _ in range(rounds):
-        lowest = centre.argmin(axis=1)
-        deficit = -centre[np.arange(len(row)), lowest]
+        depth = -centre.min(axis=1)
+        outside = depth > 0
         # Cut without evaluating: at a negative price the sum is no bound, since overdrawing a resource would be
         # rewarded, and an evaluation costs a pass over all items.
-        inside = np.flatnonzero(deficit <= 0)
-        value, slope = np.full(len(row), np.inf), -np.eye(centre.shape[1])[lowest]
-        if len(inside):
-            value[inside], slope[inside] = evaluate(row[inside], centre[inside])
-            values.append(value[inside])
-            tried.append(centre[inside])
-        better = value < lowest_value[row]
-        lowest_value[row[better]], best[row[better]] = value[better], centre[better]
+        if outside.all():
+            slope, near = -unit[centre.argmin(axis=1)], 0.0 * depth
+        else:
+            value, slope = evaluate(row, centre)
+            near = np.where(outside, 0.0, relative * np.abs(value) + absolute)
+            if outside.any():
+                value[outside], slope[outside] = np.inf, -unit[centre[outside].argmin(axis=1)]
+            values.append(value)
+            tried.append(centre)
+            better = value < lowest_value[row]
+            lowest_value[row[better]], best[row[better]] = value[better], centre[better]
+            # A deep cut, through the best value seen: where the linear minorant exceeds it there can be no minimum. A
+            # cut through the centre would keep that part, and need more evaluations.
+            depth = np.where(outside, depth, value - lowest_value[row])
         direction = (slope[:, np.newaxis] @ axes)[:, 0]
         half_width = np.sqrt((direction * direction).sum(axis=1))
-        # A deep cut, through the best value seen: where the linear minorant exceeds it there can be no minimum. A cut
-        # through the centre would keep that part, and need more evaluations.
-        depth, near = deficit.copy(), np.zeros(len(row))
-        depth[inside] = value[inside] - lowest_value[row[inside]]
-        near[inside] = relative * np.abs(value[inside]) + absolute
         # The function cannot fall by more than the half width inside the ellipsoid, so this is also the proof of how
         # near the best value is to the minimum.
         live = half_width > np.maximum(depth, near)
-        if not live.any():
+        if not live.all():
+            row, centre, axes = row[live], centre[live], axes[live]
+            direction, half_width, depth = direction[live], half_width[live], depth[live]
+        if not len(row):
             break
-        row, direction, half_width = row[live], direction[live], half_width[live, np.newaxis]
-        centre, axes = _cut(centre[live], axes[live], direction / half_width, depth[live, np.newaxis] / half_width)
-    order = np.argsort(np.concatenate(values), kind="stable")
+        half_width = half_width[:, np.newaxis]
+        centre, axes = _cut(centre, axes, direction / half_width, depth[:, np.newaxis] / half_width)
+    found = np.concatenate(values)
+    order = np.argsort(found, kind="stable")[: np.count_nonzero(np.isfinite(found))]
     return Minima(best, np.concatenate(tried)[order])
 
 
