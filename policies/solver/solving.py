@@ -28,7 +28,7 @@ from policies.solver.offers import STAY, Offers
 from policies.solver.prices import MANY, PRICE_FACTORS, Prices, round_choice
 from policies.solver.search import search
 
-_CORE = 10_000  # items that are searched, the most important ones; the others follow prices
+_CORE = 20_000  # options that are searched, of the most important items; the others follow prices
 _WIDTH = (64, 32768)  # of a beam, least and most
 _PRICES = 6  # prices from the way to the dual optimum at which states are bounded
 _SINGLE_FACTORS = (0.9, 1.1)  # times the price of one resource, the others unchanged
@@ -111,7 +111,8 @@ def order_by_importance(offers: Offers, dual: Prices) -> I64:
     """The items that may have to choose otherwise than prices say, the most important first."""
     stake, price = abs(dual.bound), dual.price[np.newaxis]
     important = -np.concatenate([importance(part, price, stake) for part in offers.in_chunks()])
-    items = np.sort(np.argpartition(important, _CORE)[:_CORE]) if len(important) > _CORE else np.arange(len(important))
+    most = _CORE // len(offers.gain)
+    items = np.sort(np.argpartition(important, most)[:most]) if len(important) > most else np.arange(len(important))
     # Stable, so that ties keep the canonical order: numpy's default sort leaves them in an order that depends on the
     # processor's instructions, and the same situation would give another plan on another machine.
     return items[np.argsort(important[items], kind="stable")]
