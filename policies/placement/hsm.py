@@ -118,8 +118,7 @@ def best_groups(draft: PlanDraft, problem: PlacementProblem) -> list[Group]:
     """Groups that bring every tier nearer to its best content: of the problem's answer and of some alternatives.
 
     The solver sees the final placement only, not the way there. If two full tiers would exchange bundles for which
-    neither has room, its answer cannot be carried out. Then the problem is solved again without what could not be, the
-    largest bundle first, a few times.
+    neither has room, its answer cannot be carried out. X
 
     Args:
         draft: is extended.
@@ -132,7 +131,7 @@ def best_groups(draft: PlanDraft, problem: PlacementProblem) -> list[Group]:
         if last.missed <= _MISSED * last.gain or (last is not best and last.placed <= best.gain):
             break
         draft.take_back(best.groups)
-        offers = _without_what_failed(draft, problem, offers, last)
+        offers = _with_what_failed_ruled_out(draft, problem, offers, last)
         last = _carry_out(draft, problem, offers, best.gain)
         draft.take_back(last.groups)
         best = max(best, last, key=lambda outcome: outcome.gain)
@@ -140,19 +139,29 @@ def best_groups(draft: PlanDraft, problem: PlacementProblem) -> list[Group]:
     return best.groups
 
 
-def _without_what_failed(draft: PlanDraft, problem: PlacementProblem, offers: Offers, last: _Outcome) -> Offers:
-    """The problem in which the largest bundle that found room in no order stays out; if all found it, all that stayed.
+def _with_what_failed_ruled_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, last: _Outcome) -> Offers:
+    """The problem with one more condition, which its last answer does not meet.
 
-    Room for large ones is what others wait for, and prices say little about one large item.
+    On the way a bundle occupies both places. The largest one that found room in no order fits only if all that is free
+    in the exchanging places, with what leaves them for good, can hold it. Where the answer meets that too, those that
+    found no room may not all go together. Where all found some, what did not pay stays out.
     """
-    gain = offers.gain.copy()
     items = np.flatnonzero(np.isin(problem.bundle, [target.bundle for target in last.left]))
-    if len(items):
-        largest = items[int(draft.bundles.size[problem.bundle[items]].argmax())]
-        gain[last.choice[largest], largest] = -np.inf
-    else:
+    if not len(items):
+        gain = offers.gain.copy()
         gain[last.elsewhere] = -np.inf
-    return replace(offers, gain=gain)
+        return replace(offers, gain=gain)
+    size, upper = draft.bundles.size[problem.bundle].astype(np.float64), draft.state.exchanging
+    target = problem.place_of(np.arange(len(offers.gain), dtype=np.int64)[:, np.newaxis], slice(None))
+    largest = items[int(size[items].argmax())]
+    taken, free = np.where(target >= upper, -size, 0.0), sum(draft.state.free_bytes(place) for place in range(upper))
+    taken[last.choice[largest], largest] = size[largest]
+    chosen = np.flatnonzero(last.choice != STAY)
+    if taken[last.choice[chosen], chosen].sum() <= free:
+        taken, free = np.zeros(target.shape), len(items) - 1
+        taken[last.choice[items], items] = 1.0
+    consumption = np.concatenate((offers.consumption, taken[np.newaxis]))
+    return replace(offers, consumption=consumption, capacity=np.append(offers.capacity, float(free)))
 
 
 def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floor: float = -np.inf) -> _Outcome:

@@ -38,7 +38,7 @@ class PlacementProblem:
         """The option of each item that leads to some place, STAY for its present one. Shape ``(n,)``."""
         return np.where(place == self.home, STAY, place - (place > self.home))
 
-    def place_of(self, option: I64, item: I64) -> I64:
+    def place_of(self, option: I64, item: I64 | slice) -> I64:
         """The place that some options of some items lead to."""
         return np.asarray(option + (option >= self.home[item]), dtype=np.int64)
 

@@ -194,7 +194,7 @@ MECHANISMS = (
         lambda offers: np.zeros(len(offers), dtype=np.bool_),
         search._same_as_before,
     ),
-    _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), hsm._without_what_failed),
+    _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), hsm._with_what_failed_ruled_out),
     _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
     _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
     _mechanism("combinations of groups", granularity_choice, "_FEW", 0, granularity_choice._combinations),
