@@ -39,13 +39,14 @@ from policies.solver import (
     solving,
 )
 from tests.bench.policy import divided
-from tests.bench.policy_instances import TAILS, instance
+from tests.bench.policy_instances import TAILS, Instance, instance
 from tests.property.test_spaces import NO_LIMITS, few, many
 from tests.unit.policies.situations import MIB, Site, Unit
 
 UNITS = {300: 3, 2_000: 2, 10_000: 1, 100_000: 1}  # seeds of each
 HARD = (("heavy", 19), ("light", 4))  # tails and seeds of 10,000 units on three tiers that one search alone loses
 FULL_TIERS = 40  # units
+PASSING = (("light", 9), ("light", 37), ("heavy", 38))  # of these: one large unit has to pass others on its way
 SPACES = ((40, 2), (100, 3), (300, 2), (600, 4))
 EQUAL = (500, 3_500)  # units
 DIVIDED = (1_000, 100_000)
@@ -84,14 +85,16 @@ def cases(times: int, largest: int = max(UNITS)) -> Iterator[Case]:
         of = instance(10_000, TAILS[tail], seed, 3)
         name = f"3 tiers, 10000 units, {tail} tail, seed {seed}"
         yield Case(name=name, situation=of.situation, settings=of.settings, value=of.value)
+    for tail, seed in PASSING:
+        of = full_tiers(tail, seed)
+        name = f"3 tiers, {FULL_TIERS} units, {tail} tail, seed {seed}, passing"
+        yield Case(name=name, situation=of.situation, settings=of.settings, value=of.value)
     sizes = [*((units, seeds) for units, seeds in UNITS.items() if units <= largest), (FULL_TIERS, 4)]
     for units, seeds in sizes:
         for tail, sigma in TAILS.items():
             for tiers in (3,) if units == FULL_TIERS else (2, 3):
                 for seed in range(seeds * times):
-                    of = instance(units, sigma, seed, tiers)
-                    if units == FULL_TIERS:  # its usual budget is one small unit
-                        of = replace(of, settings=replace(of.settings, maximum_bytes=int(of.size.sum() / 2)))
+                    of = full_tiers(tail, seed) if units == FULL_TIERS else instance(units, sigma, seed, tiers)
                     name = f"{tiers} tiers, {units} units, {tail} tail, seed {seed}"
                     yield Case(name=name, situation=of.situation, settings=of.settings, value=of.value)
     for units, spaces in SPACES:
@@ -119,6 +122,12 @@ def cases(times: int, largest: int = max(UNITS)) -> Iterator[Case]:
                 name=f"table spaces, {units} units, seed {seed}", situation=grouped(seed, units), settings=NO_LIMITS,
                 value=_saved,
             )  # fmt: skip
+
+
+def full_tiers(tail: str, seed: int) -> Instance:
+    """Three full tiers of few units, with half of all bytes as budget: the usual one is a single small unit."""
+    of = instance(FULL_TIERS, TAILS[tail], seed, 3)
+    return replace(of, settings=replace(of.settings, maximum_bytes=int(of.size.sum() / 2)))
 
 
 def equal(units: int) -> Situation:

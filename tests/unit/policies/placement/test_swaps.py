@@ -9,6 +9,7 @@ from connectors.model import I64
 from policies.model.plan import Plan, Situation
 from policies.placement.balancer import make_plan
 from tests.bench.policy_instances import TAILS, instance
+from tests.bench.policy_mechanisms import full_tiers
 from tests.unit.policies.referee import best_wait_on_the_way, carried_out
 from tests.unit.policies.situations import BARE, HDD, NVME, SSD, Site, Unit
 
@@ -134,3 +135,15 @@ def test_hardly_a_plan_misses_what_can_be_reached() -> None:
         assert plan.wait_saved_per_hour <= best * (1 + 1e-9) + 1e-3
         reached += plan.wait_saved_per_hour >= best * (1 - 1e-3) - 1e-3
     assert reached >= 49
+
+
+@pytest.mark.parametrize(("tail", "seed", "least"), [("light", 9, 143.6), ("light", 37, 4972.5), ("heavy", 38, 337.0)])
+def test_what_a_large_unit_needs_on_its_way_is_a_condition_of_the_next_answer(
+    tail: str, seed: int, least: float
+) -> None:
+    """40 units in three full tiers: the first answer has no order; only with that condition another one is found.
+
+    Without the largest unit instead, the plans save nothing, 3,413 and nothing.
+    """
+    of = full_tiers(tail, seed)
+    assert of.value(make_plan(of.situation, of.settings)) >= least
