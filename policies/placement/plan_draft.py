@@ -83,11 +83,8 @@ class PlanDraft:
 
     def affords(self, relocations: Sequence[Relocation]) -> bool:
         """Whether the plan's limits still allow these relocations, their bytes and their copying time."""
-        return (
-            len(relocations) <= self.left
-            and sum(int(self.bundles.size[relocation.bundle]) for relocation in relocations) <= self.left_bytes
-            and sum(float(self.bundles.copying[relocation.bundle]) for relocation in relocations) <= self.left_copying
-        )
+        group = self.group(relocations)
+        return len(relocations) <= self.left and group.size <= self.left_bytes and group.copying <= self.left_copying
 
     def densest_first(self, bundle: I64, value: F64) -> I64:
         """Some bundles by falling value of each per byte (``model.density``)."""
@@ -110,10 +107,6 @@ class PlanDraft:
         to and fro for little is left where it is.
         """
         return THERE_AND_BACK * HOUR / self.settings.horizon_seconds
-
-    def start_balance(self) -> Balance:
-        """A balance without any relocation."""
-        return Balance(self)
 
     def leavers(self) -> Bools:
         """Bundles that may be demoted, in spaces whose room is known."""

@@ -17,7 +17,7 @@ from connectors.model import I64
 from policies.model.plan import MoveReason
 from policies.model.relocation import Group, Relocation
 from policies.placement.move_ordering import TargetPlace, relocation_between
-from policies.placement.plan_draft import PlanDraft
+from policies.placement.plan_draft import Balance, PlanDraft
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ def ordered_groups(draft: PlanDraft, order: Sequence[TargetPlace]) -> list[Group
     table.let_leave(_by_saving(draft, away, tier))
     groups: list[Group] = []
     relocations: list[Relocation] = []
-    balance = draft.start_balance()
+    balance = Balance(draft)
     for target in (target for target in order if target.place < state.exchanging):
         more = table.bring(target.bundle, target.place) or []
         # Ends here instead of passing over it: what follows in this order may need the room that this one would have
@@ -177,7 +177,7 @@ def ordered_groups(draft: PlanDraft, order: Sequence[TargetPlace]) -> list[Group
         # the next group may never bring.
         if relocations and relocations[-1].reason is MoveReason.PROMOTE and balance.pays():
             groups.append(draft.keep(draft.group(relocations)))
-            relocations, balance = [], draft.start_balance()
+            relocations, balance = [], Balance(draft)
     state.undo(relocations)
     return groups
 
@@ -204,7 +204,7 @@ def _pass(draft: PlanDraft, table: Timetable, coming: Sequence[int]) -> list[Gro
 
 
 def _pays(draft: PlanDraft, relocations: Iterable[Relocation]) -> bool:
-    balance = draft.start_balance()
+    balance = Balance(draft)
     for relocation in relocations:
         balance.add(relocation)
     return balance.pays()

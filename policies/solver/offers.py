@@ -69,17 +69,17 @@ class Offers:
 
     def max_consumption(self) -> F64:
         """Consumption if every item took its most consuming option, shape ``(k,)``."""
-        taken = np.zeros(len(self.capacity))
-        for part in self.in_chunks():
-            taken += np.maximum(part.consumption.max(axis=1, initial=0.0), 0.0).sum(axis=1)
-        return taken
+        return self._most(1.0)
 
     def max_release(self) -> F64:
         """Release if every item took its most releasing option, shape ``(k,)``."""
-        given = np.zeros(len(self.capacity))
+        return self._most(-1.0)
+
+    def _most(self, sign: float) -> F64:
+        most = np.zeros(len(self.capacity))
         for part in self.in_chunks():
-            given += np.maximum(-part.consumption.min(axis=1, initial=0.0), 0.0).sum(axis=1)
-        return given
+            most += (sign * part.consumption).max(axis=1, initial=0.0).sum(axis=1)
+        return most
 
     def gain_range(self) -> float:
         """The largest possible gain less the smallest: the sum of every item's best and worst option."""
