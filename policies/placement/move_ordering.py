@@ -3,8 +3,8 @@
 While a bundle is copied it occupies both spaces. Bundles of two full tiers that change places need the few free bytes
 there: one moves, and the room it leaves lets the next one come back. Each may have to wait for another, so a greedy
 order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they only free
-room; those that come up from it go last, since they only need it. The order of the exchange between the upper tiers is
-found by depth-first search, largest bundle first. If there is none, other moves help, the least loss first.
+room; those that come up from it go last, since they only need it. In the exchange between the upper tiers whatever
+finds room goes, the largest first; of few all orders are tried. If there is none, other moves help, the least loss first.
 """
 
 from __future__ import annotations

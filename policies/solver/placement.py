@@ -1,9 +1,7 @@
 """The solver's entrance: a problem in, the best choice found and a proven bound out.
 
-Presolve (``scarcity``), Lagrangian dual (``prices``), then a search over the core: the items that prices leave open
-(``core``, ``solving``). Of very many items only a core is searched at all, and the others keep the options that their
-prices say. Staying put is always a candidate. Up to some dozen items the answer is optimal, and its bound equals its
-gain.
+Presolve (``scarcity``), Lagrangian dual (``prices``), then searches over the core (``solving``). Staying put is always a
+candidate. Up to some dozen items the answer is optimal, and its bound equals its gain.
 """
 
 from __future__ import annotations
