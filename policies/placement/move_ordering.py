@@ -4,7 +4,8 @@ While a bundle is copied it occupies both spaces. Bundles of two full tiers that
 there: one moves, and the room it leaves lets the next one come back. Each may have to wait for another, so a greedy
 order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they only free
 room; those that come up from it go last, since they only need it. In the exchange between the upper tiers whatever
-finds room goes, the largest first; of few all orders are tried. If there is none, other moves help, the least loss first.
+finds room goes, the largest first; of few all orders are tried. If there is none, other moves help, the least loss
+first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The solver's entrance: a problem in, the best choice found and a proven bound out.
 
-Presolve (``scarcity``), Lagrangian dual (``prices``), then searches over the core (``solving``). Staying put is always a
-candidate. Up to some dozen items the answer is optimal, and its bound equals its gain.
+Presolve (``scarcity``), Lagrangian dual (``prices``), then searches over the core (``solving``). Staying put is always
+a candidate. Up to some dozen items the answer is optimal, and its bound equals its gain.
 """
 
 from __future__ import annotations

@@ -111,11 +111,9 @@ def order_by_importance(offers: Offers, dual: Prices) -> I64:
     """The items that may have to choose otherwise than prices say, the most important first."""
     stake, price = abs(dual.bound), dual.price[np.newaxis]
     important = -np.concatenate([importance(part, price, stake) for part in offers.in_chunks()])
-    most = _CORE // len(offers.gain)
-    items = np.sort(np.argpartition(important, most)[:most]) if len(important) > most else np.arange(len(important))
     # Stable, so that ties keep the canonical order: numpy's default sort leaves them in an order that depends on the
     # processor's instructions, and the same situation would give another plan on another machine.
-    return items[np.argsort(important[items], kind="stable")]
+    return np.argsort(important, kind="stable")[: _CORE // len(offers.gain)]
 
 
 def _select_prices(dual: Prices) -> F64:
