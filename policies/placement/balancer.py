@@ -27,7 +27,8 @@ from policies.explanation.plan_intervals import present_wait
 from policies.model.density import KeysOf, compute_density
 from policies.model.plan import Pin, Plan, PolicySettings, Situation, Verdict
 from policies.model.relocation import Group
-from policies.placement.granularity import Groups, Side, align_draft, choose_whole, granularity_problem, groups_of
+from policies.placement.granularity import Groups, Side, align_draft, granularity_problems, groups_of
+from policies.placement.granularity_choice import choose_granularity
 from policies.placement.group_order import tables_first
 from policies.placement.hsm import best_groups, growth_groups, pin_groups
 from policies.placement.placement_problem import ANYWHERE, PlacementProblem, build_problem
@@ -138,9 +139,10 @@ def _in_best_granularity(
     # Whole groups start from a fresh draft brought to the state of the single one: pins carried out in each of the two
     # would leave them with different room, and their bounds could not be compared.
     sides = single.side, Side(draft=align_draft(draft, fresh), open_to=whole.side.open_to)
-    problem, forced = granularity_problem(groups, *sides), _net_of_cost(draft, single.forced)
-    begun = begin(groups.of(choose_whole(groups, *sides)))
-    return begun, lambda net: forced + granularity_bound(problem, net - forced)
+    decided, plain, group = granularity_problems(groups, *sides)
+    taken, forced = np.zeros_like(groups.open), _net_of_cost(draft, single.forced)
+    taken[group[choose_granularity(decided).whole]] = True
+    return begin(groups.of(taken)), lambda net: forced + granularity_bound(plain, net - forced)
 
 
 def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:

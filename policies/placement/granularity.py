@@ -16,8 +16,8 @@ import numpy as np
 
 from connectors.model import I64, NO_WIDE, Bools, UnitTable
 from policies.model.plan import Pin, Situation
-from policies.placement.granularity_choice import ALONE, GranularityProblem, choose_granularity
-from policies.placement.placement_problem import PlacementProblem, build_problem
+from policies.placement.granularity_choice import ALONE, GranularityProblem
+from policies.placement.placement_problem import build_problem
 from policies.placement.plan_draft import PlanDraft
 
 
@@ -152,37 +152,24 @@ def align_draft(single: PlanDraft, whole: PlanDraft) -> PlanDraft:
     return whole
 
 
-def choose_whole(groups: Groups, single: Side, whole: Side) -> Bools:
-    """The open groups that are to move as a whole. Shape ``(g,)``."""
-    granularity, group = _build_granularity_problem(groups, single, whole, plain=False)
-    taken = np.zeros(len(groups.open), dtype=np.bool_)
-    taken[group[choose_granularity(granularity).whole]] = True
-    return taken
-
-
-def granularity_problem(groups: Groups, single: Side, whole: Side) -> GranularityProblem:
-    """Both granularities, valued by waits and costs alone; see ``hsm.value_bound``."""
-    return _build_granularity_problem(groups, single, whole, plain=True)[0]
-
-
-def _problem_of(side: Side, *, plain: bool) -> PlacementProblem:
-    problem = build_problem(side.draft, side.open_to, all_rows=True)
-    return replace(problem, offers=replace(problem.offers, gain=problem.plain)) if plain else problem
-
-
-def _build_granularity_problem(
-    groups: Groups, single: Side, whole: Side, *, plain: bool
-) -> tuple[GranularityProblem, I64]:
-    """The problem of both granularities, and the group of each item that is a whole one."""
-    narrow, wide = (_problem_of(side, plain=plain) for side in (single, whole))
+def granularity_problems(
+    groups: Groups, single: Side, whole: Side
+) -> tuple[GranularityProblem, GranularityProblem, I64]:
+    """The choice of granularity, the same valued by waits and costs alone, and the group of each item that is whole."""
+    narrow, wide = (build_problem(side.draft, side.open_to, all_rows=True) for side in (single, whole))
     group = groups.of_row[whole.draft.bundles.lead[wide.bundle]]
     chosen = np.flatnonzero(np.append(groups.open, False)[group])
     item = np.full(len(groups.open) + 1, ALONE, dtype=np.int64)
     item[group[chosen]] = np.arange(len(chosen))
     room = np.maximum(narrow.offers.capacity, wide.offers.capacity)  # the same but for rounding
-    granularity = GranularityProblem(
+    decided = GranularityProblem(
         single=replace(narrow.offers, capacity=room),
         grouped=replace(wide.offers.only(chosen), capacity=room),
         group=item[groups.of_row[single.draft.bundles.lead[narrow.bundle]]],
     )
-    return granularity, group[chosen]
+    plain = replace(
+        decided,
+        single=replace(decided.single, gain=narrow.plain),
+        grouped=replace(decided.grouped, gain=wide.plain[:, chosen]),
+    )
+    return decided, plain, group[chosen]

@@ -29,7 +29,7 @@ _AGAIN = (8, 4)  # further answers, for few and for many items, if one cannot be
 _FEW = 500  # items
 _TOLERATED = 0.5  # share of the head-room that growth may take before something has to leave
 _FEW_MOVES = 24  # up to which a way is searched for with moves that are in no answer
-_MISSED = 1e-4  # share of an answer's gain whose loss is worth no further answer
+_MISSED = (1e-9, 1e-4)  # of few and of many items: share of an answer's gain whose loss is worth no further answer
 
 
 def pin_groups(draft: PlanDraft, wanted: Bools) -> list[Group]:
@@ -124,11 +124,11 @@ def best_groups(draft: PlanDraft, problem: PlacementProblem) -> list[Group]:
         draft: is extended.
         problem: of the draft as it is.
     """
-    offers = problem.offers
+    offers, tolerated = problem.offers, _MISSED[len(problem.bundle) > _FEW]
     best = last = _carry_out(draft, problem, offers)
-    for _ in range(_AGAIN[len(problem.bundle) > _FEW]):
+    for _ in range(_AGAIN[len(offers) > _FEW]):
         # An answer bounds what any variant with less in it can bring.
-        if last.missed <= _MISSED * last.gain or (last is not best and last.placed <= best.gain):
+        if last.missed <= tolerated * last.gain or (last is not best and last.placed <= best.gain):
             break
         draft.take_back(best.groups)
         offers = _with_what_failed_ruled_out(draft, problem, offers, last)
@@ -173,7 +173,7 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
         return _outcome(draft, problem, placed, [])
     bundle, target = problem.bundle[items], problem.place_of(placed.choice[items], items)
     outcome = _outcome(draft, problem, placed, schedule_groups(draft, bundle, target))
-    if outcome.missed <= _MISSED * outcome.gain:
+    if outcome.missed <= _MISSED[len(offers) > _FEW] * outcome.gain:
         return outcome
     groups = outcome.groups
     draft.take_back(groups)

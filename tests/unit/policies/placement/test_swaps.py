@@ -147,3 +147,18 @@ def test_what_a_large_unit_needs_on_its_way_is_a_condition_of_the_next_answer(
     """
     of = full_tiers(tail, seed)
     assert of.value(make_plan(of.situation, of.settings)) >= least
+
+
+def test_of_few_units_nothing_is_too_little_to_be_worth_another_order() -> None:
+    """What gives way for two crumbs would have to go with them: a ten-thousandth of the gain, and it is not missed."""
+    units = [
+        Unit(key="large", size=51, space="slow", sync=100.0),
+        Unit(key="cold", size=50, space="fast"),
+        Unit(key="small and cold", size=1, space="fast"),
+        Unit(key="lukewarm", size=2, space="fast", sync=0.01),
+        Unit(key="one", size=1, space="slow", sync=0.01),
+        Unit(key="two", size=1, space="slow", sync=0.01),
+    ]
+    situation = Site(room={"fast": 0, "slow": 10**15}).situation(units)
+    assert planned(situation).gap_ratio == 0.0
+    assert {key for key, space in relocations(planned(situation)) if space == "fast"} == {"large", "one", "two"}
