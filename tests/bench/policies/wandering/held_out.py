@@ -1,8 +1,9 @@
 """The three shapes that ``frozen.HELD_OUT`` describes, drawn after the policy was finished.
 
-No policy was changed after they had been played. What their descriptions leave open is decided here: tenants are units
-of their own besides the usual ones, and 20 of them exist; the wave is a triangle over the bytes in the order of keys;
-the two applications are the halves of the units, drawn by lot, and the one that rests keeps a tenth of ``SPOT_READS``.
+No policy was changed because of how they were played; later changes were made without a look at them. What their
+descriptions leave open is decided here: tenants are units of their own besides the usual ones, and 20 of them exist;
+the wave is a triangle over the bytes in the order of keys; the two applications are the halves of the units, drawn by
+lot, and the one that rests keeps a tenth of ``SPOT_READS``.
 """
 
 from __future__ import annotations
