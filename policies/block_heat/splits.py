@@ -50,13 +50,6 @@ class Split:
     whole_fits: bool  # whether there is, or can be made for less than it saves
     memory_saves_per_hour: float  # at most, of as much more buffer pool as the hot part has bytes
 
-    @property
-    def whole_bytes_alike(self) -> float:
-        """Bytes of the unit that save as much as the hot part does, were all its bytes alike."""
-        if self.whole_saves_per_hour <= 0:
-            return 0.0
-        return self.whole_bytes * min(1.0, self.saves_per_hour / self.whole_saves_per_hour)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsplit:

@@ -116,7 +116,6 @@ def test_no_split_saves_more_than_the_unit_or_takes_more_room_than_there_is(case
         assert 0.0 <= each.saves_low_per_hour <= each.saves_per_hour <= each.saves_high_per_hour
         assert each.saves_per_hour <= each.of_reads * each.whole_saves_per_hour * (1 + 1e-9)
         assert each.hot_bytes <= each.whole_bytes
-        assert 0.0 <= each.whole_bytes_alike <= each.whole_bytes
         assert each.memory_saves_per_hour >= each.saves_per_hour * (1 - 1e-9)
     room = room_left(situation, plan, case.settings)
     assert sum(each.hot_bytes for each in answer.splits if each.saves_per_hour > 0) <= max(0, room)
