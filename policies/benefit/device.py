@@ -103,7 +103,7 @@ def observe_spaces(
         missed=state.missed * fading + used * np.square(ratio / _factors(state, prior) - 1.0),
         count=state.count * fading + used,
         points=servers.add_points(
-            state.points, _found(waits, demand), ratio, weight >= servers.LEAST_READS, demand.seconds
+            state.points, _sessions_found(waits, demand), ratio, weight >= servers.LEAST_READS, demand.seconds
         ),
     )
 
@@ -147,7 +147,7 @@ def observe(
     )
 
 
-def _found(waits: F64, demand: Demand) -> F64:
+def _sessions_found(waits: F64, demand: Demand) -> F64:
     """Sessions that a read finds at each tier, its own left out. Shape ``(tiers,)``."""
     active = demand.database.active
     return waits * (1 - 1 / max(active, 1.0)) if active == active else waits
@@ -164,7 +164,7 @@ def _points_of_one(state: DeviceState, prior: Sequence[TierSpeed], demand: Deman
         return state.points
     left = np.full(len(prior), measured - rest)
     ratio = left / by_prior[row]
-    return servers.add_points(state.points, _found(left, demand), ratio, own, demand.seconds)
+    return servers.add_points(state.points, _sessions_found(left, demand), ratio, own, demand.seconds)
 
 
 def _factors(state: DeviceState, prior: Sequence[TierSpeed]) -> F64:

@@ -93,10 +93,10 @@ def history_document(looks: Iterable[BorderLook]) -> list[dict[str, Any]]:
 
 def history_from_document(document: Iterable[Mapping[str, Any]]) -> tuple[BorderLook, ...]:
     """From the ledger."""
-    return tuple(BorderLook(at_hour=each["at_hour"], found=_found(each["found"])) for each in document)
+    return tuple(BorderLook(at_hour=each["at_hour"], found=_border_from(each["found"])) for each in document)
 
 
-def _found(document: Mapping[str, Any] | None) -> FoundBorder | None:
+def _border_from(document: Mapping[str, Any] | None) -> FoundBorder | None:
     if document is None:
         return None
     return FoundBorder(**{**document, "border": ValueBorder(**document["border"])})

@@ -86,11 +86,11 @@ def choose_granularity(problem: GranularityProblem) -> GranularityChoice:
     start = dual.advantage > 0
     # Both extremes are tried whatever the dual says: so the answer is never worse than a planner that knows one
     # granularity.
-    best = max((_placed(problem, whole) for whole in (none, ~none, start)), key=_gain)
+    best = max((_solve_for(problem, whole) for whole in (none, ~none, start)), key=_gain)
     limit = dual.bound
     if limit - _gain(best) > _CLOSE * limit:
         open_ = _unsettled_groups(dual, _gain(best))
-        tried = [_placed(problem, whole) for whole in _combinations(start, open_[:_FEW])]
+        tried = [_solve_for(problem, whole) for whole in _combinations(start, open_[:_FEW])]
         best = max((best, *tried), key=_gain)
         # All combinations of the open groups prove the optimum, since every other group is settled.
         if len(open_) <= _FEW:
@@ -98,7 +98,7 @@ def choose_granularity(problem: GranularityProblem) -> GranularityChoice:
     return replace(best, placement=replace(best.placement, bound=max(limit, _gain(best))))
 
 
-def _placed(problem: GranularityProblem, whole: Bools) -> GranularityChoice:
+def _solve_for(problem: GranularityProblem, whole: Bools) -> GranularityChoice:
     return GranularityChoice(whole=whole, placement=place(problem.offers(whole)))
 
 

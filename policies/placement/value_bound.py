@@ -33,16 +33,16 @@ def closer_bound(problem: PlacementProblem, gain: float, saved: float) -> float:
     offers = replace(problem.offers, gain=problem.plain)
     searches = (len(offers) <= _SEARCHED_ITEMS) + (len(offers) <= _FEW_ITEMS)
     closer = [lambda: rounded_bound(offers), lambda: place(offers, saved).bound, lambda: place(offers).bound]
-    return _tightened(gain, saved, closer[: 1 + searches])
+    return _tighten(gain, saved, closer[: 1 + searches])
 
 
 def granularity_bound(problem: GranularityProblem, saved: float) -> float:
     """The same over plans of all granularities: that of one would call it optimal although another may save more."""
     searched = [lambda: choose_granularity(problem).placement.bound] if len(problem) <= _FEW_ITEMS else []
-    return _tightened(solve_dual(problem).bound, saved, searched)
+    return _tighten(solve_dual(problem).bound, saved, searched)
 
 
-def _tightened(gain: float, saved: float, closer: Sequence[Callable[[], float]]) -> float:
+def _tighten(gain: float, saved: float, closer: Sequence[Callable[[], float]]) -> float:
     if gain < _LEAST:
         return 0.0
     for each in closer:

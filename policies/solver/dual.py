@@ -85,13 +85,13 @@ class DualEvaluator:
         self._gain, self._use = offers.gain, offers.consumption.reshape(resources, options * items)
         self._by_option = [np.ascontiguousarray(offers.consumption[:, option].T) for option in range(options)]
 
-    def _priced(self, price: F64, use: F64) -> F64:
+    def _price_of(self, price: F64, use: F64) -> F64:
         """The price of what each option uses, shape ``(s, o, n)``."""
         return np.asarray((price @ use).reshape(len(price), *self._gain.shape), dtype=np.float64)
 
     def evaluate(self, price: F64, residual: F64) -> tuple[F64, F64]:
         """The dual bound of each state at its prices, shape ``(s,)``, and subgradients, shape ``(s, k)``."""
-        reduced = self._gain - self._priced(price, self._use)
+        reduced = self._gain - self._price_of(price, self._use)
         worth = np.zeros((len(price), reduced.shape[2]))
         for each in reduced.swapaxes(0, 1):
             np.maximum(worth, each, out=worth)
@@ -110,7 +110,7 @@ class DualEvaluator:
 
         All of shape ``(s, n)``. Staying is an option too, with a gain of 0.
         """
-        reduced = self._gain - self._priced(price, self._use)
+        reduced = self._gain - self._price_of(price, self._use)
         choice = np.full((len(price), reduced.shape[2]), STAY, dtype=np.int8)
         worth, second = np.zeros(choice.shape), np.full(choice.shape, -np.inf)
         for option, each in enumerate(reduced.swapaxes(0, 1)):
@@ -123,5 +123,5 @@ class DualEvaluator:
         """The price of the most expensive option of each item, consumed or released, shape ``(s, n)``."""
         # Absolute: a large bundle that leaves decides as much as one that comes, since its release is what lets others
         # in. And only of options that exist, or others would bring items into the core that have nothing to decide.
-        cost = self._priced(price, np.abs(self._use))
+        cost = self._price_of(price, np.abs(self._use))
         return np.asarray(np.where(np.isfinite(self._gain), cost, 0.0).max(axis=1), dtype=np.float64)

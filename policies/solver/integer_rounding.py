@@ -48,12 +48,12 @@ def _rows(offers: Offers, dual: Prices) -> list[tuple[F64, float]]:
         size = own.max(axis=0)[least_certain_first]
         if price > 0 and (size > 0).any():
             # The relaxation takes part of an item whose options are worth the same at these prices.
-            row = _rounded(own, float(capacity), float(size[int((size > 0).argmax())]))
+            row = _round_row(own, float(capacity), float(size[int((size > 0).argmax())]))
             rows += [] if row is None else [row]
     return rows
 
 
-def _rounded(consumption: F64, capacity: float, size: float) -> tuple[F64, float] | None:
+def _round_row(consumption: F64, capacity: float, size: float) -> tuple[F64, float] | None:
     """The row in units of that size, None where rounding brings nothing."""
     whole = float(np.floor(capacity / size + _CLEAR))
     lost = capacity / size - whole
