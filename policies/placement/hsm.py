@@ -173,7 +173,10 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
         return _outcome(draft, problem, placed, [])
     bundle, target = problem.bundle[items], problem.place_of(placed.choice[items], items)
     outcome = _outcome(draft, problem, placed, schedule_groups(draft, bundle, target))
-    if outcome.missed <= _MISSED[len(offers) > _FEW] * outcome.gain:
+    tolerated = _MISSED[len(offers) > _FEW]
+    if outcome.missed > tolerated * outcome.gain and draft.bundles.transient[bundle].any():
+        outcome = _while_there_is_room(draft, problem, placed, outcome, (bundle, target))
+    if outcome.missed <= tolerated * outcome.gain:
         return outcome
     groups = outcome.groups
     draft.take_back(groups)
@@ -188,6 +191,19 @@ def _carry_out(draft: PlanDraft, problem: PlacementProblem, offers: Offers, floo
     draft.take_back(others)
     draft.redo(groups)
     return replace(outcome, left=left)
+
+
+def _while_there_is_room(
+    draft: PlanDraft, problem: PlacementProblem, placed: Placement, outcome: _Outcome, moving: tuple[I64, I64]
+) -> _Outcome:
+    """The outcome, or the one of the other order: what takes most room on the way comes first."""
+    draft.take_back(outcome.groups)
+    other = _outcome(draft, problem, placed, schedule_groups(draft, *moving, most_on_the_way_first=True))
+    if other.gain > outcome.gain:
+        return other
+    draft.take_back(other.groups)
+    draft.redo(outcome.groups)
+    return outcome
 
 
 def _outcome(draft: PlanDraft, problem: PlacementProblem, placed: Placement, groups: list[Group]) -> _Outcome:

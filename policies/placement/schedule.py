@@ -128,18 +128,22 @@ class Timetable:
         return next((relocations for relocations in found if relocations is not None), None)
 
 
-def schedule_groups(draft: PlanDraft, bundle: I64, target: I64) -> list[Group]:
+def schedule_groups(draft: PlanDraft, bundle: I64, target: I64, *, most_on_the_way_first: bool = False) -> list[Group]:
     """Groups that bring bundles to their target places.
 
     Args:
         draft: is extended.
         bundle: those that move.
         target: place of each.
+        most_on_the_way_first: promotions that need the most room beyond their copy come first, while free room is
+            largest. If any order fits, this one does.
     """
     table = Timetable(draft, dict(zip(bundle.tolist(), target.tolist(), strict=True)))
     tier = np.array([place.tier for place in draft.state.places], dtype=np.int64)[target]
     rises = tier < draft.tier()[bundle]
     coming = _by_saving(draft, bundle[rises], tier[rises])
+    if most_on_the_way_first:
+        coming.sort(key=lambda each: -int(draft.bundles.transient[each]))
     # A bundle that is itself on its way up leaves its place only if the demotions do not suffice.
     table.let_leave([*_by_saving(draft, bundle[~rises], tier[~rises]), *coming])
     return _pass(draft, table, coming)
