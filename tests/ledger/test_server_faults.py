@@ -12,6 +12,8 @@ import pytest
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import AWAY, Ledger, LedgerBusy
+from agent.ledger.server.dialect import PostgresqlDialect
+from agent.ledger.server.sessions import Door, Sessions
 from agent.ledger.state_names import STATUS
 from agent.model.states import MoveState
 from tests.labs.postgresql import wait_until
@@ -167,3 +169,21 @@ def test_a_table_that_is_rewritten(agent: Ledger, server: LedgerServer, servers:
     assert agent.samples.waiting("shop", is_away=False) == 0
     agent.moves.step_intent(move, 1, sql)
     assert (len(agent.moves.steps(move)), agent.leases.token("shop")) == (1, 1)
+
+
+def test_ctrl_c_amid_a_statement_is_ctrl_c(server: LedgerServer) -> None:
+    """The session that still waits for its answer ends; the interrupt gets out, and the next question is answered."""
+    sessions = Sessions(Door(server), PostgresqlDialect(server.name), "BEGIN")
+
+    def interrupted() -> None:
+        with sessions.begun() as session:
+            session.pgconn.send_query(b"SELECT pg_sleep(20)")
+            raise KeyboardInterrupt
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        with sessions.begun() as session:
+            assert session.execute("SELECT 1").fetchone() == (1,)
+    finally:
+        sessions.close()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from connectors.base import Connector
+from connectors.base import Connector, LockNotObtained
 from connectors.model import NoRoute, Route
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
@@ -170,7 +170,13 @@ def test_a_busy_table_moves_online(connected: tuple[OracleHarness, Connector]) -
     worker.start()
     try:
         held.wait(10)
-        run(connector, route)
+        for once_more in (True, True, False):  # on a busy machine a transaction of an instant may last for seconds
+            try:
+                run(connector, route)
+                break
+            except LockNotObtained:
+                if not once_more:
+                    raise
     finally:
         stop.set()
         worker.join()

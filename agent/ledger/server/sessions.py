@@ -101,8 +101,12 @@ class Sessions:
             yield session
         finally:
             if not session.closed:
-                session.rollback()
-                self._free.append(session)
+                try:
+                    session.rollback()
+                except psycopg.OperationalError:  # Ctrl-C amid a statement: its answer has yet to come
+                    session.close()
+                else:
+                    self._free.append(session)
 
     def close(self) -> None:
         """End those that are free."""
