@@ -59,8 +59,10 @@ def build_problem(draft: PlanDraft, open_to: Sequence[Bools], *, all_rows: bool 
     largest = _largest(draft, np.arange(len(tier)) if all_rows else listed)
     # By the difference between the slowest and the fastest tier, per byte: an order that the input's has no part in.
     stake = (draft.bundles.wait[-1, listed] - draft.bundles.wait[0, listed]) * np.where(tier[listed] == 0, 2.0, 1.0)
-    bundle = draft.densest_first(listed, stake)
-    gain, plain = _gains(draft, bundle, freedom, largest)
+    order = draft.density_order(listed, stake)
+    bundle = listed[order]
+    # Ordered afterwards: read in the order of density, columns of a million bundles take a quarter second more.
+    gain, plain = (each.take(order, axis=1) for each in _gains(draft, listed, freedom, largest))
     home = draft.place()[bundle]
     target = _targets(home, len(draft.state.places))
     if len(draft.state.places) > draft.state.tiers:

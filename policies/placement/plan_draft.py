@@ -83,17 +83,20 @@ class PlanDraft:
 
     def affords(self, relocations: Sequence[Relocation]) -> bool:
         """Whether the plan's limits still allow these relocations, their bytes and their copying time."""
-        group = self.group(relocations)
-        return len(relocations) <= self.left and group.size <= self.left_bytes and group.copying <= self.left_copying
+        return (
+            len(relocations) <= self.left
+            and sum(int(self.bundles.size[relocation.bundle]) for relocation in relocations) <= self.left_bytes
+            and sum(float(self.bundles.copying[relocation.bundle]) for relocation in relocations) <= self.left_copying
+        )
 
-    def densest_first(self, bundle: I64, value: F64) -> I64:
-        """Some bundles by falling value of each per byte (``model.density``)."""
-        return bundle[densest_first(value, self.bundles.size[bundle], KeysOf(self.keys, bundle))]
+    def density_order(self, bundle: I64, value: F64) -> I64:
+        """Positions of some bundles by falling value of each per byte (``model.density``)."""
+        return densest_first(value, self.bundles.size[bundle], KeysOf(self.keys, bundle))
 
     def by_density(self, which: Bools, value: F64) -> list[int]:
         """Those bundles by falling value per byte; ``value`` is of all."""
         items = np.flatnonzero(which)
-        return [int(bundle) for bundle in self.densest_first(items, value[items])]
+        return [int(bundle) for bundle in items[self.density_order(items, value[items])]]
 
     def preference(self, some: I64 | slice) -> F64:
         """Factor on the benefit of some bundles: ``prefer_bonus`` for preferred ones, otherwise 1."""

@@ -190,7 +190,7 @@ def _by_saving(draft: PlanDraft, bundle: I64, tier: I64) -> list[int]:
     """Bundles by saving per byte, most first; losses count as negative."""
     wait = draft.bundles.wait
     saved = wait[draft.tier()[bundle], bundle] - wait[tier, bundle]
-    return [int(each) for each in draft.densest_first(bundle, saved)]
+    return [int(each) for each in bundle[draft.density_order(bundle, saved)]]
 
 
 def _pass(draft: PlanDraft, table: Timetable, coming: Sequence[int]) -> list[Group]:

@@ -28,7 +28,7 @@ from policies.solver.offers import STAY, Offers
 from policies.solver.prices import MANY, PRICE_FACTORS, Prices, round_choice
 from policies.solver.search import search
 
-_CORE = 20_000  # options that are searched, of the most important items; the others follow prices
+_CORE = 4_000  # of very many items: so many are searched, the most important ones; the others follow prices
 _WIDTH = (64, 32768)  # of a beam, least and most
 _PRICES = 6  # prices from the way to the dual optimum at which states are bounded
 _SINGLE_FACTORS = (0.9, 1.1)  # times the price of one resource, the others unchanged
@@ -66,12 +66,13 @@ def solve(offers: Offers, dual: Prices, incumbent_gain: float = -np.inf) -> tupl
     if not np.isinf(incumbent_gain):
         effort, shares = _IN_HASTE, _BELOW_BOUND[-1:]
     close = max(_CLOSE, effort.missed)
-    order = order_by_importance(offers, dual)
+    order: I64 | None = None
     for share in shares:
         least = max(incumbent_gain, gained)
         floor = least if share is None else max(least, limit - share * abs(limit))
         if limit - floor <= close * limit:
             continue
+        order = order_by_importance(offers, dual) if order is None else order  # a million items take a quarter second
         states = effort.states if share is None else effort.states // _NARROWER
         found, proven = _search(offers, dual, order, floor, replace(effort, states=states))
         if better := found is not None and offers.total_gain(found) > gained:
@@ -111,9 +112,11 @@ def order_by_importance(offers: Offers, dual: Prices) -> I64:
     """The items that may have to choose otherwise than prices say, the most important first."""
     stake, price = abs(dual.bound), dual.price[np.newaxis]
     important = -np.concatenate([importance(part, price, stake) for part in offers.in_chunks()])
+    most = _CORE if len(important) > MANY else len(important)
+    items = np.flatnonzero(important <= np.partition(important, most - 1)[most - 1])  # with all that tie with the last
     # Stable, so that ties keep the canonical order: numpy's default sort leaves them in an order that depends on the
     # processor's instructions, and the same situation would give another plan on another machine.
-    return np.argsort(important, kind="stable")[: _CORE // len(offers.gain)]
+    return items[np.argsort(important[items], kind="stable")][:most]
 
 
 def _select_prices(dual: Prices) -> F64:

@@ -117,7 +117,8 @@ def test_of_many_options_only_a_core_is_searched(monkeypatch: pytest.MonkeyPatch
     capacity = np.array([*[size.sum() * 0.03] * places, 500.0])
     searched = Mock(wraps=search)
     monkeypatch.setattr(solving, "search", searched)
-    monkeypatch.setattr(solving, "_CORE", 500 * places)
+    monkeypatch.setattr(solving, "_CORE", 500)
+    monkeypatch.setattr(solving, "MANY", 1_000)
     answer = place(Offers(gain=worth, consumption=consumption, capacity=capacity))
     assert max(len(call.args[0]) for call in searched.call_args_list) <= 500
     assert answer.gain >= 0.999 * answer.bound
