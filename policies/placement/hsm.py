@@ -118,7 +118,8 @@ def best_groups(draft: PlanDraft, problem: PlacementProblem) -> list[Group]:
     """Groups that bring every tier nearer to its best content: of the problem's answer and of some alternatives.
 
     The solver sees the final placement only, not the way there. If two full tiers would exchange bundles for which
-    neither has room, its answer cannot be carried out. X
+    neither has room, its answer cannot be carried out. Then the problem is solved again, a few times, with what failed
+    ruled out.
 
     Args:
         draft: is extended.

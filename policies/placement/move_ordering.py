@@ -19,6 +19,7 @@ from policies.model.relocation import Relocation
 from policies.placement.placement_state import PlacementState
 
 _SEARCHED = 12  # targets, up to which all orders are searched
+_DEAD_ENDS = 400  # after which such a search gives up: there may be thousands, once for each helper
 _HELPERS = 24  # moves that are tried as helpers
 _PAIRED = 10  # helpers that are tried two at a time
 
@@ -91,12 +92,12 @@ def _greedy_order(state: PlacementState, waiting: Iterable[TargetPlace]) -> tupl
 def _complete_order(
     state: PlacementState, waiting: tuple[TargetPlace, ...], dead: set[tuple[TargetPlace, ...]]
 ) -> list[TargetPlace] | None:
-    """An order of all, by depth-first search; None if there is none. State unchanged.
+    """An order of all, by depth-first search; None if none was found. State unchanged.
 
     Those that wait determine the state, in whatever order the others have moved. So those that led nowhere once
     (``dead``) are never searched again.
     """
-    if not waiting or waiting in dead:
+    if not waiting or waiting in dead or len(dead) >= _DEAD_ENDS:
         return None if waiting else []
     for at, target in enumerate(waiting):
         relocation = _relocation_to(state, target)
