@@ -4,7 +4,7 @@ While a bundle is copied it occupies both spaces. Bundles of two full tiers that
 there: one moves, and the room it leaves lets the next one come back. Each may have to wait for another, so a greedy
 order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they only free
 room; those that come up from it go last, since they only need it. In the exchange between the upper tiers whatever
-finds room goes, the largest first; of few all orders are tried. If there is none, other moves help, the least loss
+finds room goes, the largest first; of few, orders are searched. If none is found, other moves help, the least loss
 first.
 """
 
@@ -18,7 +18,7 @@ from policies.model.plan import MoveReason
 from policies.model.relocation import Relocation
 from policies.placement.placement_state import PlacementState
 
-_SEARCHED = 12  # targets, up to which all orders are searched
+_SEARCHED = 12  # targets, up to which orders are searched
 _DEAD_ENDS = 400  # after which such a search gives up: there may be thousands, once for each helper
 _HELPERS = 24  # moves that are tried as helpers
 _PAIRED = 10  # helpers that are tried two at a time
