@@ -23,7 +23,7 @@ from agent.execution.precheck_facts import FactReader
 from agent.execution.reconciler import Reconciler, in_words
 from agent.execution.runner import MoveRunner, Services
 from agent.execution.transition_rules import LONG_REST_SECONDS, drop_unbegun
-from agent.ledger import Ledger, MoveRow
+from agent.ledger import Ledger, MoveRow, Spoiled
 from agent.ledger.grouping import first_dropped, group_of, left_worse
 from agent.model.states import ACTIONABLE, IN_PLACE, TO_BEGIN, UNFINISHED, MoveState
 from connectors.base import Clock, Connector
@@ -73,6 +73,7 @@ class Executor:
             )
         )  # fmt: skip
         self._look_at = -math.inf  # when unfinished moves are worth a look, by the monotonic clock
+        self._spoiled: dict[int, tuple[float, str]] = {}  # proposal -> when it is worth another look, why not before
 
     # -- what there is to do -------------------------------------------------------------------------------------
 
@@ -81,7 +82,7 @@ class Executor:
         # Before the moves: what ended moves have left behind has to be removed even if no move was approved since.
         if self._leftovers.due() or self._half_done.due():
             return True
-        rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
+        rows = self._sound(self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE))
         if rows:
             self._gate.foreground.look(self._connector)
         unfinished = [row for row in rows if row.state in UNFINISHED]
@@ -102,17 +103,19 @@ class Executor:
         Raises:
             LeaseHeld: another agent acts on this database now, and reconciles what runs.
             ConnectorError: the engine did not answer before anything was started.
-            Untrusted: the ledger does not agree with itself; nothing is sent.
+            Untrusted: the ledger does not agree with itself; nothing is sent. A proposal that rows of the chain spoil
+                is left out (``spoiled``), and what the engine still does for it is waited for.
         """
         # The catalog before the ledger: an agent that crashed wrote no result, so a RUNNING row proves nothing.
         unfinished = [row for row in self.reconcile() if row.state in UNFINISHED]
+        left_out = self._at_engine()
         self._reconciler.tidy_later()
         done = []
         # A move that is still UNKNOWN may be running in the server: to resume another now could run two copies at once.
-        if all(row.state is MoveState.PAUSED for row in unfinished):
+        if not left_out and all(row.state is MoveState.PAUSED for row in unfinished):
             done = [self._runner.resume(row) for row in unfinished if self._may_go_on(row)]
             unfinished = [row for row in unfinished if self._ledger.moves.row(row.id).state in UNFINISHED]
-        if not unfinished:
+        if not unfinished and not left_out:
             done += self._begin_approved()
             self._reconciler.end_half_done()
         self._look_again(self._ledger.moves.rows(database=self._database.name, states=UNFINISHED))
@@ -123,9 +126,10 @@ class Executor:
 
         Raises:
             ConnectorError: the engine did not answer; the moves stay as they are.
+            Untrusted: the ledger does not agree with itself.
         """
         rows = self._ledger.moves.rows(database=self._database.name, states=UNFINISHED)
-        return tuple(self._runner.reconcile(row) for row in rows)
+        return tuple(self._runner.reconcile(row) for row in self._sound(rows) if not self._spoils(row))
 
     @property
     def foreground_seconds(self) -> float:
@@ -149,8 +153,9 @@ class Executor:
     def _begin_approved(self) -> list[MoveRow]:
         self._ledger.proposals.expire_due()
         done: list[MoveRow] = []
+        spoiled: set[int] = set()  # proposals: what comes after a move that is left out may need it
         rows = self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED})
-        for row in _ways_back_first(rows):
+        for row in _ways_back_first(self._sound(rows)):
             if self._stopping.is_set():
                 break
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
@@ -170,10 +175,56 @@ class Executor:
                 continue
             if self._is_in_vain(row):
                 break
-            done += self._run(row, group)
-            if done[-1].state in ACTIONABLE or left_worse(self._group(row)):
+            if row.proposal_id in spoiled or self._spoils(row):
+                spoiled.add(row.proposal_id)
+                continue  # what a forger did to one proposal holds up no other
+            ended = self._run(row, group)
+            done += ended
+            # None: while its facts were read, somebody else has ended what was to begin.
+            if not ended or ended[-1].state in ACTIONABLE or left_worse(self._group(row)):
                 break
         return done
+
+    @property
+    def spoiled(self) -> tuple[str, ...]:
+        """Why proposals are left out whose rows in the audit chain no honest writer wrote."""
+        return tuple(sentence for _, sentence in self._spoiled.values())
+
+    def _sound(self, rows: Iterable[MoveRow]) -> list[MoveRow]:
+        """The rows, without those of proposals that are spoiled and were looked at lately."""
+        now = self._clock.monotonic()
+        return [row for row in rows if self._spoiled.get(row.proposal_id, (now, ""))[0] <= now]
+
+    def _at_engine(self) -> list[MoveRow]:
+        """Unfinished moves of spoiled proposals for which the engine works, or holds something."""
+        rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
+        self._spoiled = {each: self._spoiled[each] for each in {row.proposal_id for row in rows} & self._spoiled.keys()}
+        begun = [row for row in rows if row.state in UNFINISHED]
+        # What the engine does with a unit of a sound move is that move's, whatever forged rows say of another one.
+        sound = {
+            key for row in begun if row.proposal_id not in self._spoiled for key in row.move.route.bundle.unit_keys
+        }
+        left_out = [
+            row
+            for row in begun
+            if row.proposal_id in self._spoiled and sound.isdisjoint(row.move.route.bundle.unit_keys)
+        ]
+        looks = ((row, self._reconciler.inspect(row)) for row in left_out)
+        return [row for row, found in looks if found.running or found.paused]
+
+    def _spoils(self, row: MoveRow) -> bool:
+        """Whether the ledger cannot be trusted about a move's proposal; each statement asks so too.
+
+        Raises:
+            Untrusted: it cannot be trusted at all.
+        """
+        self._spoiled.pop(row.proposal_id, None)
+        try:
+            self._ledger.moves.require_trust(row)
+        except Spoiled as error:
+            self._spoiled[row.proposal_id] = self._clock.monotonic() + LONG_REST_SECONDS, str(error)
+            return True
+        return False
 
     def _group(self, row: MoveRow) -> list[MoveRow]:
         """The moves of the same group with their present states, the move itself among them."""
@@ -207,7 +258,6 @@ class Executor:
 
     def _run(self, row: MoveRow, group: Sequence[MoveRow]) -> list[MoveRow]:
         """Begin the next move of a group if every remaining one can be carried out; returns the rows that ended."""
-        self._ledger.moves.require_trust(row)  # each statement does so too; here nothing has begun yet
         row = self._to(row, MoveState.PRECHECK, "comparing the approval with the facts of now")
         # Closed before the first statement: a plan made while the space is emptied would else bring other units there.
         if row.move.reason == MoveReason.DRAIN:

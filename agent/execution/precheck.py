@@ -94,8 +94,12 @@ def expected_bytes(row: MoveRow, facts: Facts, seconds: float) -> int:
 
 def transient_bytes(row: MoveRow, size_bytes: int) -> int:
     """Room that a move takes beyond a bundle of so many bytes: as approved, in proportion more where it has grown."""
-    grown = max(1.0, size_bytes / row.move.size_bytes) if row.move.size_bytes else 1.0
-    return ceil(row.move.route.transient_bytes * grown)
+    return ceil(row.move.route.transient_bytes * _grown(row, size_bytes))
+
+
+def _grown(row: MoveRow, size_bytes: int) -> float:
+    """How many times as large as planned a bundle of so many bytes is, 1 at least."""
+    return max(1.0, size_bytes / row.move.size_bytes) if row.move.size_bytes else 1.0
 
 
 def _check_approval(row: MoveRow, facts: Facts) -> PrecheckRefusal | None:
@@ -230,7 +234,8 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[Facts]) -> PrecheckRefusal
         if source in room:
             # The present size, not the expected one: ``room`` was read before the growth, so no more than that comes
             # back.
-            room[source] += facts[at].inspection.size_bytes
+            present = facts[at].inspection.size_bytes
+            room[source] += max(0, present - ceil(row.move.route.stays_bytes * _grown(row, present)))
     return None
 
 

@@ -1,29 +1,32 @@
 """Who may sign, and whether a signature is theirs: ``ssh-keygen -Y verify`` with a file of allowed signers.
 
-The format of that file and its options (``valid-before``, ``namespaces`` ...): ssh-keygen(1), "ALLOWED SIGNERS". The
-principals of a line are a person and, where he may sign for some databases only, these::
-
-    anna,database:shop,database:crm_* ssh-ed25519 AAAA...
+The file's format is in ``allowed_signers``.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import stat
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.keys.allowed_signers import (
+    OF_DATABASE,
+    Principals,
+    SignersMistaken,
+    parse_allowed_signers,
+    parse_principals,
+)
 from agent.keys.document import Signable
 from connectors.base import HotplaceError
+from connectors.trusted_files import ROOT, find_fault
 
 PROGRAM = "ssh-keygen"
 TIMEOUT_SECONDS = 10.0
 MOST_SIGNATURE_BYTES = 64 * 1024
-OF_DATABASE = "database:"  # begins a principal that names a database, not a person
 KEY = re.compile(r"\b(SHA256:[A-Za-z0-9+/]{20,})")
 
 
@@ -38,6 +41,7 @@ class Signature:
     who: str  # principal in the file of allowed signers
     key: str  # fingerprint of the key that signed
     armored: str  # as ssh-keygen wrote it
+    names: frozenset[str] = frozenset()  # of people under which the key stands, as canonical_name writes them
 
 
 class Signers:
@@ -48,25 +52,29 @@ class Signers:
         self.path = path
 
     def check_file(self) -> None:
-        """Check that the user who runs this process cannot change the file; root can change every file.
+        """Check that nobody but root can have written the file, and that each line of it says what it seems to say.
 
         Raises:
-            SignatureInvalid: it is missing, or this user may write it.
+            SignatureInvalid: it is missing, could be another's, or has a mistaken line.
         """
         try:
-            status = self.path.stat()
+            fault = find_fault(self.path, {ROOT})  # not the caller: he could add a key of his own
+            text = "" if fault else self.path.read_text(encoding="utf-8")
+            parse_allowed_signers(text)
         except OSError as error:
             raise SignatureInvalid(
                 f"allowed_signers {self.path} cannot be read: {error.strerror}",
                 advice="Create it as root: one line of principal and public key for each person, see ssh-keygen(1).",
             ) from error
-        # The owner counts without a right to write, since he can give it to himself; the folder counts, since who may
-        # write there can put another file in its place.
-        mine = os.geteuid() != 0 and (status.st_uid == os.geteuid() or _may_write(self.path, self.path.parent))
-        if mine or status.st_mode & stat.S_IWOTH:
+        except ValueError as error:  # a mistaken line, or no text at all
             raise SignatureInvalid(
-                f"allowed_signers {self.path} can be changed by the user that runs hotplace, so it proves nothing",
-                advice=f"Make file and folder belong to root: chown root {self.path}; chmod 644 {self.path}",
+                f"allowed_signers {self.path} is mistaken, so no signature counts: {error}",
+                advice="A line is: PERSON[,database:NAME...] [OPTIONS] KEY-TYPE KEY, see ssh-keygen(1).",
+            ) from error
+        if fault:
+            raise SignatureInvalid(
+                f"allowed_signers {self.path} can be changed by others than root, so it proves nothing: {fault}",
+                advice=f"Make file and folders belong to root: chown root {self.path}; chmod 644 {self.path}",
             )
 
     def verify(self, document: Signable, armored: str) -> Signature:
@@ -82,23 +90,34 @@ class Signers:
             file.write(armored)
             file.flush()
             common = ("-f", str(self.path), "-s", file.name)
-            # `verify` asks for the name whose key is to have signed. Asked of the file, not of the caller: a name that
-            # somebody gives proves nothing.
-            found = _run("find-principals", *common, document="").stdout.splitlines()
-            if not found:
-                raise SignatureInvalid(
-                    f"no key in {self.path} has made this signature", advice="Its owner has to add the signer's key."
-                )
-            who, *others = ",".join(found).split(",")  # a line may list several principals for one key
-            only = ", ".join(name for name in (who, *others) if name.startswith(OF_DATABASE))
+            signer = self._find_signer(common)
             # ssh-keygen compares patterns of principals itself: each database takes the place of the person.
             of_databases = [f"{OF_DATABASE}{name}" for name in sorted(document.databases)]
-            done = _verify_as(of_databases if only else [who], document, *common)
+            done = _verify_as(of_databases if signer.limited else [signer.person], document, *common)
         key = KEY.search(done.stdout)
         if done.returncode or key is None:
-            signer, why = f"{who} ({only})" if only else who, _last_line(done.stderr or done.stdout)
+            why = _last_line(done.stderr or done.stdout)
             raise SignatureInvalid(f"the signature by {signer} does not fit this document: {why}", advice=_SIGN_AGAIN)
-        return Signature(who, key[1], armored)
+        return Signature(signer.person, key[1], armored, frozenset({signer.canonical}))
+
+    def _find_signer(self, common: Sequence[str]) -> Principals:
+        """Whose key has made the signature.
+
+        `verify` asks for the name of the person who is to have signed. It is asked of the file and not of the caller: a
+        name that somebody gives proves nothing.
+
+        Raises:
+            SignatureInvalid: nobody's in the file.
+        """
+        found = _run("find-principals", *common, document="").stdout.splitlines()
+        if not found:
+            raise SignatureInvalid(
+                f"no key in {self.path} has made this signature", advice="Its owner has to add the signer's key."
+            )
+        try:
+            return parse_principals(",".join(found))  # one a line
+        except SignersMistaken as error:  # the certificate of an authority names several people
+            raise SignatureInvalid(f"whose signature this is, is not known: {error}", advice=_SIGN_AGAIN) from error
 
 
 _SIGN_AGAIN = "Print the document again, with the same command without --signature, and sign just that."
@@ -122,10 +141,6 @@ def _run(action: str, *arguments: str, document: str) -> subprocess.CompletedPro
         raise SignatureInvalid(
             f"{PROGRAM} could not be run: {error}", advice="Install OpenSSH 8.2 or later (package openssh-client)."
         ) from error
-
-
-def _may_write(*paths: Path) -> bool:
-    return any(os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids) for path in paths)
 
 
 def _last_line(text: str) -> str:

@@ -27,6 +27,7 @@ from agent.ledger.errors import (
     ProposalExpired,
     ProposalTampered,
     Refused,
+    Spoiled,
     Untrusted,
     WrongState,
 )
@@ -93,6 +94,7 @@ __all__ = [
     "RuleRow",
     "RuleState",
     "SentRow",
+    "Spoiled",
     "StepRow",
     "StepState",
     "StoppedList",

@@ -16,9 +16,13 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Protocol
 
 from connectors.base import HotplaceError, Retry
 
@@ -77,6 +81,10 @@ class Untrusted(LedgerError):
     """The audit chain, its anchors and what the ledger holds of a move do not agree: no statement is sent."""
 
 
+class Spoiled(Untrusted):
+    """The chain is whole, but holds a row about this proposal that no honest writer wrote: of it nothing is sent."""
+
+
 class FellBack(Untrusted):
     """The ledger lacks what this agent has sent, as after a failover to an older copy: that is restored first."""
 
@@ -121,10 +129,80 @@ class NotCovered(Refused):
 AWAY = (LedgerUnreachable, LedgerBusy, LedgerFull)
 
 
-def translate_error(path: Path, error: BaseException) -> LedgerError | None:
-    """The ledger's own error for one that SQLite raised; None where SQLite does not say more than the original."""
+class WrongKind(ValueError):
+    """What is stored in a column is not what it holds: no instant, no number, no text.
+
+    Attributes:
+        table: of the row; "": not known.
+        key: columns of its primary key with their values.
+    """
+
+    def __init__(self, detail: str, table: str = "", key: Mapping[str, object] = MappingProxyType({})) -> None:
+        """Arguments as the attributes, after what is wrong."""
+        super().__init__(detail)
+        self.table = table
+        self.key = key
+
+
+class Keeper(Protocol):
+    """Where rows are stored."""
+
+    def corrupt(self, detail: str, table: str = "", **key: object) -> LedgerCorrupt:
+        """The error that says that something stored is damaged."""
+        ...
+
+
+@contextmanager
+def readable(keeper: Keeper, table: str, what: str = "", **key: object) -> Iterator[None]:
+    """Within, a stored row is taken apart: what no writer writes is damage.
+
+    Args:
+        keeper: where the row is stored.
+        table: of the row.
+        what: the row in words, where its key is no number.
+        key: columns of its primary key with their values.
+
+    Raises:
+        LedgerCorrupt: a value of the row is of another kind, or no JSON, or not one of those there are.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        said = f"{error!s:.200}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error!s:.200}"
+        raise keeper.corrupt(f"{what}: {said}" if what else said, table, **key) from error
+
+
+# How SQLite and its driver say that a schema, a header or a text is not what was written; these have no code of their
+# own. Our statements are fixed: a table or column that one of them misses was there.
+_DAMAGED = re.compile(
+    "no such (?:table|column|index|collation|function|module)|has no column|unsupported file format|malformed|"
+    "Could not decode to UTF-8|datatype mismatch"
+)
+
+
+def find_no_place(path: Path) -> str:
+    """Nothing is known of where a file is damaged."""
+    del path
+    return ""
+
+
+def translate_error(
+    path: Path, error: BaseException, find_place: Callable[[Path], str] = find_no_place
+) -> LedgerError | None:
+    """The ledger's own error for one that SQLite raised; None where SQLite does not say more than the original.
+
+    Args:
+        path: of the file.
+        error: whatever was raised.
+        find_place: where a file is damaged, once it is.
+    """
+    if isinstance(error, UnicodeDecodeError) or (isinstance(error, sqlite3.Error) and _DAMAGED.search(str(error))):
+        said = str(error).partition(" with text")[0]  # the text itself is nobody's business
+        return corrupt(path, said, find_place(path))
     if not isinstance(error, sqlite3.Error):
         return None
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return corrupt(path, "it is shorter than it says", find_place(path))
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # extended codes carry the primary one in their low byte
     match code:
         case sqlite3.SQLITE_CONSTRAINT if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
@@ -138,7 +216,10 @@ def translate_error(path: Path, error: BaseException) -> LedgerError | None:
                 advice="Try again; if it persists, look for a hotplace that hangs: fuser -v on the file names it.",
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return corrupt(path, str(error))
+            return corrupt(path, str(error), find_place(path))
+        # An index that has lost a row, or a length that cannot be: else it is what SQLite says, and ours.
+        case sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_TOOBIG | sqlite3.SQLITE_NOMEM if place := find_place(path):
+            return corrupt(path, str(error), place)
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return read_only(path, str(error))
         case sqlite3.SQLITE_FULL:
@@ -153,10 +234,10 @@ def translate_error(path: Path, error: BaseException) -> LedgerError | None:
     return None
 
 
-def corrupt(path: Path, detail: str) -> LedgerCorrupt:
-    """The file is damaged or something else."""
+def corrupt(path: Path, detail: str, place: str = "") -> LedgerCorrupt:
+    """The file is damaged, at a place that may be known, or something else."""
     return LedgerCorrupt(
-        f"{path} is not a usable ledger: {detail}",
+        f"{path} is not a usable ledger: {f'{place}: ' if place else ''}{detail}",
         advice=f"Move it away and restore a backup; or start a new ledger by running: mv {path} {path}.broken",
     )
 

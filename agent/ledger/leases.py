@@ -17,18 +17,21 @@ import math
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+
+from sqlalchemy import select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.errors import LeaseLost
-from agent.ledger.file.reading import Row, where
-from agent.ledger.store.database import Database
+from agent.ledger.store.database import Database, Transaction
+from agent.ledger.store.elements import given
+from agent.ledger.store.schema import leases
+from agent.ledger.store.statements import Row
 from connectors.base import LeaseHeld
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
-_LEASE = "SELECT * FROM leases"
+_LEASES = select(leases)
+_LEASE = _LEASES.where(given(leases.c.database))
+# The writer of a file is alone: SQLite's dialect leaves the locks out.
+_LOCKED = {"SHARE": _LEASE.with_for_update(read=True), "UPDATE": _LEASE.with_for_update()}
 NOT_HELD = ""
 
 
@@ -139,7 +142,7 @@ class Leases:
         """All of them, by the name of the database."""
         with self._database.read() as reading:
             now = self._database.now(reading)
-            found = sorted(reading.rows(_LEASE), key=lambda row: str(row.database))
+            found = sorted(reading.rows(_LEASES), key=lambda row: str(row.database))
             return [_lease_row(row, now) for row in found]
 
     def require(self, transaction: Transaction, database: str, *, lock: str = "SHARE") -> None:
@@ -181,8 +184,7 @@ class Leases:
         )
 
     def _row(self, transaction: Transaction, database: str, *, lock: str) -> LeaseRow | None:
-        locking = f"FOR {lock}" if self.run_out else ""  # the writer of a file is alone
-        row = transaction.first(_LEASE, where("database = ?", database), then=locking)
+        row = transaction.first(_LOCKED[lock], database=database)
         # The clock after the lock: a wait for it may have taken longer than the lease lasts.
         return None if row is None else _lease_row(row, self._database.now(transaction))
 
@@ -192,7 +194,7 @@ class Leases:
             "database": database, "token": token, "holder": self._holder, "expires_at": end,
             "session": self.session if session is None else session, "seconds": self.seconds if self.run_out else 0.0,
         }  # fmt: skip
-        transaction.put("leases", [values])
+        transaction.put(leases, [values])
 
 
 def _lease_row(row: Row, now: datetime) -> LeaseRow:

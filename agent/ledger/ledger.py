@@ -11,31 +11,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.ledger.arrivals import Arrivals
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import CREATED, MIGRATED
 from agent.ledger.chain.sent import SentFile
 from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
-from agent.ledger.file.revisions import HEAD
 from agent.ledger.fleet.lists import Lists
 from agent.ledger.fleet.overview import Overview
 from agent.ledger.leases import Leases
 from agent.ledger.moves import Moves
-from agent.ledger.pins import Pins
+from agent.ledger.pins import Arrivals, Pins
 from agent.ledger.proposals import Proposals
 from agent.ledger.requests import Requests
 from agent.ledger.restoring import Restoring
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.state_changes import StateChanges
-from agent.ledger.store.database import Database, Upkeep
-from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, expiry_of, open_database, own_samples, upkeep_of
+from agent.ledger.store.database import Database
+from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database, own_samples, upkeep_of
+from agent.ledger.store.schema import HEAD
+from agent.ledger.store.tables import read_figures
 from connectors.base import Clock
 
 if TYPE_CHECKING:
     from agent.config.ledger import LedgerServer
+    from agent.ledger.file.upkeep import Upkeep
     from agent.ledger.measured.history import History
     from agent.ledger.measured.samples import Samples
     from agent.ledger.measured.slots import Slots
@@ -74,7 +75,7 @@ class Ledger:
         self.proposals = Proposals(database, self.audit, clock, changes, rule)
         self.lists = Lists(database, self.audit, changes, self.proposals)
         self.rules = Rules(database, self.audit, clock, changes, rule)
-        self._trust = Trust(anchors, rule)
+        self._trust = Trust(database, clock, anchors, rule)
         self.leases = Leases(database, self.audit, actor)
         # On one machine the ledger's own file is as good as another one next to it.
         self._sent = SentFile(anchors.path.with_name(f"{anchors.path.name}.sent")) if self.is_shared else None
@@ -178,7 +179,7 @@ class Ledger:
         """Demand by slot and interval."""
         from agent.ledger.measured.history import History
 
-        return History(self.samples, expiry_of(self._database))
+        return History(self.samples)
 
     @cached_property
     def work(self) -> WorkHistory:
@@ -196,8 +197,6 @@ class Ledger:
 
     def figures(self) -> dict[str, Any]:
         """Revision, bytes and rows of the tables, and how many proposals and moves are in which state."""
-        from agent.ledger.store.figures import read_figures
-
         with self._database.read() as reading:
             return {"bytes": self._database.size_bytes(), **read_figures(reading)}
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Select, Text, bindparam, or_, select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import GENESIS, hash_of_row, subject_of
 from agent.ledger.chain.sent import Sent, SentFile
 from agent.ledger.chain.trust import Trust
-from agent.ledger.errors import NotApproved, NotFound, WrongState
-from agent.ledger.file.instants import microseconds
-from agent.ledger.file.reading import Condition, in_parts, one_of, where
+from agent.ledger.errors import NotApproved, NotFound, WrongState, readable
 from agent.ledger.leases import Leases
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
 from agent.ledger.state_changes import StateChanges
-from agent.ledger.store.database import Database
-from agent.ledger.stored import load_move, load_moves, load_moves_of
+from agent.ledger.store.database import Database, Reading, Transaction
+from agent.ledger.store.elements import QUERIES_HELD, among, given, holds_text, one_of, unindexed, value_for
+from agent.ledger.store.schema import Whole, microseconds, moves, outcomes, placements, proposals, steps
+from agent.ledger.store.statements import Row
+from agent.ledger.stored import MOVES, SOME_MOVES, WITH_PROPOSAL, load_move, load_moves, load_moves_of, move_rows
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
 from agent.model.states import (
     ACTIONABLE,
@@ -34,22 +38,47 @@ from agent.model.states import (
 from connectors.base import Clock
 from connectors.route import Route
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
-AT_ONCE = 500  # moves in one statement
-_TO_DO = "SELECT moves.id FROM moves JOIN proposals ON proposals.id = moves.proposal_id"
-_STEPS = """
-SELECT steps.* FROM steps JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
-"""
-_STATE_OF_STEP = """
-SELECT steps.state, proposals.database FROM steps
-JOIN moves ON moves.id = steps.move_id JOIN proposals ON proposals.id = moves.proposal_id
-"""
-OUTCOMES = """
-SELECT outcomes.*, moves.proposal_id, proposals.database
-FROM outcomes JOIN moves ON moves.id = outcomes.move_id JOIN proposals ON proposals.id = moves.proposal_id
-"""
+_TO_DO = (
+    select(moves.c.id)
+    .join_from(moves, proposals, WITH_PROPOSAL)
+    .where(given(proposals.c.database), proposals.c.state == ProposalState.APPROVED)
+    .where(among(unindexed(moves.c.state), ACTIONABLE))
+    .limit(1)
+)
+_NEWEST = (
+    MOVES.where(unindexed(proposals.c.database) == value_for(proposals.c.database, "database"))
+    .order_by(moves.c.updated_at.desc(), moves.c.id.desc())
+    .limit(bindparam("limit", type_=Whole))
+)
+_LATER_THAT_HOLD = MOVES.where(
+    proposals.c.id > value_for(proposals.c.id, "after"),
+    unindexed(proposals.c.database) == value_for(proposals.c.database, "database"),
+    holds_text(proposals.c.body, bindparam("words", type_=Text)),
+)
+_PLACED = select(placements.c.unit_key, placements.c.placed_at).where(given(placements.c.database))
+_STATE_OF_STEP = (
+    select(steps.c.state, proposals.c.database)
+    .join_from(steps, moves, moves.c.id == steps.c.move_id)
+    .join(proposals, WITH_PROPOSAL)
+    .where(given(steps.c.id))
+)
+_STEPS_OF = select(steps).where(one_of(steps.c.move_id)).order_by(steps.c.id)
+_SENT_LATE = (
+    select(steps)
+    .join_from(steps, moves, moves.c.id == steps.c.move_id)
+    .join(proposals, WITH_PROPOSAL)
+    .where(or_(steps.c.ended_at.is_(None), steps.c.ended_at > value_for(steps.c.ended_at, "since")))
+    .where(unindexed(proposals.c.database) == value_for(proposals.c.database, "database"))
+)
+OUTCOMES = (
+    select(outcomes, moves.c.proposal_id, proposals.c.database)
+    .join_from(outcomes, moves, moves.c.id == outcomes.c.move_id)
+    .join(proposals, WITH_PROPOSAL)
+)
+_NEWEST_OUTCOMES = OUTCOMES.where(
+    unindexed(proposals.c.database) == value_for(proposals.c.database, "database")
+).order_by(outcomes.c.id.desc())
+_OUTCOMES_OF = OUTCOMES.where(one_of(outcomes.c.move_id)).order_by(outcomes.c.id)
 
 
 class Moves:
@@ -84,8 +113,11 @@ class Moves:
         Raises:
             ProposalTampered: the proposal of one of them is not what was stored.
         """
+        wanted = {"database": database, "proposal_id": proposal_id, "since": since}
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        query = _query(frozenset(asked), None if states is None else frozenset(states))
         with self._database.read() as reading:
-            return load_moves(reading, *_conditions(database, proposal_id, states, since))
+            return load_moves(reading, query, **asked)
 
     def of(self, proposals_: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
         """The moves of some proposals in the order of execution, by proposal."""
@@ -95,8 +127,7 @@ class Moves:
     def to_do(self, database: str) -> bool:
         """Whether a move of a database is approved or has begun and not ended; asked once a second."""
         with self._database.read() as reading:
-            approved = where("proposals.database = ?", database), where("proposals.state = ?", ProposalState.APPROVED)
-            return reading.first(_TO_DO, *approved, one_of("+moves.state", ACTIONABLE), then="LIMIT 1") is not None
+            return reading.first(_TO_DO, database=database) is not None
 
     def latest(self, database: str, limit: int) -> list[MoveRow]:
         """The moves whose state changed last, the newest first.
@@ -105,7 +136,7 @@ class Moves:
             ProposalTampered: the proposal of one of them is not what was stored.
         """
         with self._database.read() as reading:
-            return load_moves(reading, where("+proposals.database = ?", database), newest=limit)
+            return move_rows(reading, reading.rows(_NEWEST, database=database, limit=limit))
 
     def taking_back(self, row: MoveRow) -> list[MoveRow]:
         """The moves of later proposals that take a move back, or would.
@@ -113,11 +144,11 @@ class Moves:
         Raises:
             ProposalTampered: one of those proposals is not what was stored.
         """
-        later = where("proposals.id > ?", row.proposal_id), where("+proposals.database = ?", row.database)
-        named = where("instr(proposals.body, ?) > 0", f'"undoes":{row.id},')  # in canonical text; another key follows
+        words = f'"undoes":{row.id},'  # in canonical text; another key follows
         with self._database.read() as reading:
             # The text narrows the search, the parsed move decides: the same characters may stand inside a name.
-            return [each for each in load_moves(reading, *later, named) if each.move.undoes == row.id]
+            later = load_moves(reading, _LATER_THAT_HOLD, after=row.proposal_id, database=row.database, words=words)
+            return [each for each in later if each.move.undoes == row.id]
 
     def row(self, move_id: int) -> MoveRow:
         """One move.
@@ -156,8 +187,7 @@ class Moves:
     def last_moved(self, database: str) -> dict[str, datetime]:
         """Unit key -> when it last arrived in a new home, for every unit of every bundle that was moved."""
         with self._database.read() as reading:
-            found = reading.rows("SELECT unit_key, placed_at FROM placements", where("database = ?", database))
-            return {row.unit_key: row.placed_at for row in found}
+            return {row.unit_key: row.placed_at for row in reading.rows(_PLACED, database=database)}
 
     def _load(self, transaction: Transaction, move_id: int) -> MoveRow:
         """The move that a write is about, if no other agent acts on its database and nothing that was sent is missing.
@@ -197,7 +227,7 @@ class Moves:
                 "move_id": move_id, "ordinal": ordinal, "sql": sql, "state": StepState.INTENDED, "detail": "",
                 "intended_at": now,
             }  # fmt: skip
-            number = transaction.insert("steps", values)
+            number = transaction.insert(steps, values)
             link = self._chain.append(
                 transaction, "step.intended", subject_of("step", number),
                 move=move_id, ordinal=ordinal, sql=sql, digest=row.digest,
@@ -227,7 +257,7 @@ class Moves:
         with self._database.write() as transaction:
             if sent is not None:
                 self._require(transaction, sent.database)
-            step = transaction.first(_STATE_OF_STEP, where("steps.id = ?", number))
+            step = transaction.first(_STATE_OF_STEP, id=number)
             if step is None:
                 raise NotFound(f"there is no step {number}")
             self._require(transaction, step.database)
@@ -248,31 +278,18 @@ class Moves:
         """The same of several moves, by their numbers."""
         found: dict[int, list[StepRow]] = {number: [] for number in move_ids}
         with self._database.read() as reading:
-            for some in in_parts(move_ids, AT_ONCE):
-                for row in reading.rows("SELECT * FROM steps", one_of("move_id", some), then="ORDER BY id"):
+            for row in reading.some(_STEPS_OF, move_ids):
+                with readable(reading.database, "steps", id=row.id):
                     found[row.move_id].append(StepRow(**{**row._asdict(), "state": StepState(row.state)}))
         return found
 
     def sent_statements(self, database: str, since: datetime) -> list[SentRow]:
         """Every statement of a database that had not ended before ``since``, in the order they were sent."""
-        late = where("(steps.ended_at IS NULL OR steps.ended_at > ?)", since)
-        here = where("+proposals.database = ?", database)
         with self._database.read() as reading:
-            found = sorted(reading.rows(_STEPS, late, here), key=lambda row: int(row.id))
+            found = sorted(reading.rows(_SENT_LATE, database=database, since=since), key=lambda row: int(row.id))
             wanted = dict.fromkeys(row.move_id for row in found)
-            rows = {
-                row.id: row
-                for some in in_parts(wanted, AT_ONCE)
-                for row in load_moves(reading, one_of("moves.id", some))
-            }
-        return [
-            SentRow(
-                move_id=row.move_id, ordinal=row.ordinal, sql=row.sql, state=StepState(row.state),
-                intended_at=row.intended_at, ended_at=row.ended_at,
-                move_state=rows[row.move_id].state, move=rows[row.move_id].move,
-            )
-            for row in found
-        ]  # fmt: skip
+            rows = {row.id: row for row in move_rows(reading, list(reading.some(SOME_MOVES, wanted)))}
+            return [_sent_row(reading, row, rows) for row in found]
 
     # -- outcomes ------------------------------------------------------------------------------------------------
 
@@ -286,7 +303,7 @@ class Moves:
         with self._database.write() as transaction:
             row = self._load(transaction, move_id)
             values = {"move_id": move_id, "at": self._clock.now(), "body": json.dumps(plain, ensure_ascii=False)}
-            number = transaction.insert("outcomes", values)
+            number = transaction.insert(outcomes, values)
             self._chain.append(
                 transaction, "outcome.recorded", subject_of("move", move_id), proposal=row.proposal_id, **plain
             )
@@ -294,44 +311,42 @@ class Moves:
 
     def outcomes(self, *, database: str, limit: int) -> list[OutcomeRow]:
         """The newest outcome of each of the proposals that were measured last, the newest first."""
-        of_it = where("+proposals.database = ?", database)
         newest: dict[int, OutcomeRow] = {}
         with self._database.read() as reading:
-            for row in reading.rows(OUTCOMES, of_it, then="ORDER BY outcomes.id DESC"):
+            for row in reading.each(_NEWEST_OUTCOMES, database=database):
                 if len(newest) == limit:
                     break
                 if row.proposal_id not in newest:
-                    newest[row.proposal_id] = outcome_row(row._asdict())
+                    newest[row.proposal_id] = outcome_row(reading, row)
         return list(newest.values())
 
     def outcomes_of(self, move_ids: Collection[int]) -> dict[int, OutcomeRow]:
         """What was measured for those moves, by their numbers; what was not measured is left out."""
         with self._database.read() as reading:
-            return {
-                row.move_id: outcome_row(row._asdict())
-                for some in in_parts(move_ids, AT_ONCE)
-                for row in reading.rows(OUTCOMES, one_of("outcomes.move_id", some), then="ORDER BY outcomes.id")
-            }
+            return {row.move_id: outcome_row(reading, row) for row in reading.some(_OUTCOMES_OF, move_ids)}
 
 
-def _conditions(
-    database: str | None, proposal_id: int | None, states: Collection[MoveState] | None, since: datetime | None
-) -> list[Condition]:
-    """What is asked for, said so that SQLite begins with what is rare: not with all that ever was."""
-    rare = proposal_id is not None or states is not None or since is not None
-    conditions: list[Condition] = []
-    if states is not None and set(states) <= ONLY_IN_APPROVED:
-        conditions.append(where("proposals.state = ?", ProposalState.APPROVED))
+@lru_cache(maxsize=QUERIES_HELD)
+def _query(asked: frozenset[str], states: frozenset[MoveState] | None) -> Select[Any]:
+    """Moves by what is asked for of database, proposal and since, and by their states.
+
+    Said so that SQLite begins with what is rare: not with all that ever was.
+    """
+    rare, query = bool(asked & {"proposal_id", "since"}) or states is not None, MOVES
+    if states is not None and states <= ONLY_IN_APPROVED:
+        query = query.where(proposals.c.state == ProposalState.APPROVED)
         rare = False  # few of a database are, and an index holds both
-    if database is not None:
-        conditions.append(where(f"{'+' if rare else ''}proposals.database = ?", database))
-    if proposal_id is not None:
-        conditions.append(where("moves.proposal_id = ?", proposal_id))
+    if "database" in asked:
+        of_it = unindexed(proposals.c.database) if rare else proposals.c.database
+        query = query.where(of_it == value_for(proposals.c.database, "database"))
+    if "proposal_id" in asked:
+        query = query.where(given(moves.c.proposal_id))
     if states is not None:
-        conditions.append(one_of("moves.state" if proposal_id is None and since is None else "+moves.state", states))
-    if since is not None:
-        conditions.append(where("moves.updated_at >= ?", since))
-    return conditions
+        sifted = asked & {"proposal_id", "since"}
+        query = query.where(among(unindexed(moves.c.state) if sifted else moves.c.state, states))
+    if "since" in asked:
+        query = query.where(moves.c.updated_at >= value_for(moves.c.updated_at, "since"))
+    return query
 
 
 def _check(row: MoveRow, to: MoveState) -> None:
@@ -365,7 +380,22 @@ def _statements(route: Route) -> set[str]:
     return whole | around - {""}
 
 
-def outcome_row(values: dict[str, Any]) -> OutcomeRow:
-    """An outcome from the columns of ``OUTCOMES``."""
-    body = values.pop("body")
-    return OutcomeRow(**values, outcome=outcome_from_json(json.loads(body)))
+def _sent_row(reading: Reading, row: Row, moves: Mapping[int, MoveRow]) -> SentRow:
+    with readable(reading.database, "steps", id=row.id):
+        return SentRow(
+            move_id=row.move_id, ordinal=row.ordinal, sql=row.sql, state=StepState(row.state),
+            intended_at=row.intended_at, ended_at=row.ended_at,
+            move_state=moves[row.move_id].state, move=moves[row.move_id].move,
+        )  # fmt: skip
+
+
+def outcome_row(reading: Reading, row: Row) -> OutcomeRow:
+    """An outcome from a row of ``OUTCOMES``.
+
+    Raises:
+        LedgerCorrupt: it cannot be read.
+    """
+    values = row._asdict()
+    with readable(reading.database, "outcomes", id=row.id):
+        body = values.pop("body")
+        return OutcomeRow(**values, outcome=outcome_from_json(json.loads(body)))

@@ -1,16 +1,33 @@
-"""Pins set by hand: a pin overrides the policy until it ends."""
+"""What people set by hand: pins, which override the policy until they end, and spaces closed to arrivals.
+
+A space is emptied before it is removed; once it is closed, nothing may be brought back to it.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from sqlalchemy import delete, or_, select
+
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.errors import Refused
-from agent.ledger.file.reading import where
-from agent.ledger.rows import PinRow
-from agent.ledger.store.database import Database
+from agent.ledger.errors import Refused, readable
+from agent.ledger.rows import ClosedSpaceRow, PinRow
+from agent.ledger.store.database import Database, Reading
+from agent.ledger.store.elements import given, value_for
+from agent.ledger.store.schema import closed_spaces, pins
+from agent.ledger.store.statements import Row
 from connectors.base import Clock
 from policies.model.settings import Pin
+
+_UNPIN = delete(pins).where(given(pins.c.database), given(pins.c.pattern))
+_IN_FORCE = (
+    select(pins)
+    .where(given(pins.c.database), or_(pins.c.until.is_(None), pins.c.until > value_for(pins.c.until, "now")))
+    .order_by(pins.c.id)
+)
+_CLOSED = select(closed_spaces).where(given(closed_spaces.c.database))
+_IS_CLOSED = _CLOSED.where(given(closed_spaces.c.space))
+_OPEN = delete(closed_spaces).where(given(closed_spaces.c.database), given(closed_spaces.c.space))
 
 
 class Pins:
@@ -40,8 +57,8 @@ class Pins:
             "created_at": now, "until": until,
         }  # fmt: skip
         with self._database.write() as transaction:
-            transaction.delete("pins", database=database, pattern=pattern)
-            number = transaction.insert("pins", values)
+            transaction.execute(_UNPIN, database=database, pattern=pattern)
+            number = transaction.insert(pins, values)
             self._chain.append(
                 transaction, "pin.set", f"{database} {pattern}",
                 pin=pin.name.lower(), who=who, reason=reason, until=None if until is None else until.isoformat(),
@@ -53,14 +70,52 @@ class Pins:
     def unpin(self, database: str, pattern: str, *, who: str, reason: str = "") -> int:
         """Remove the pin of exactly that pattern; returns how many there were, 0 or 1."""
         with self._database.write() as transaction:
-            removed = transaction.delete("pins", database=database, pattern=pattern)
+            removed = transaction.execute(_UNPIN, database=database, pattern=pattern)
             if removed:
                 self._chain.append(transaction, "pin.removed", f"{database} {pattern}", who=who, reason=reason)
             return removed
 
     def rows(self, database: str, now: datetime) -> list[PinRow]:
         """Pins in force, the oldest first: where two match a unit, the later one counts."""
-        in_force = where("database = ?", database), where("(until IS NULL OR until > ?)", now)
         with self._database.read() as reading:
-            found = reading.rows("SELECT * FROM pins", *in_force, then="ORDER BY id")
-            return [PinRow(**{**row._asdict(), "pin": Pin(row.pin)}) for row in found]
+            return [_pin_row(reading, row) for row in reading.rows(_IN_FORCE, database=database, now=now)]
+
+
+def _pin_row(reading: Reading, row: Row) -> PinRow:
+    with readable(reading.database, "pins", id=row.id):
+        return PinRow(**{**row._asdict(), "pin": Pin(row.pin)})
+
+
+class Arrivals:
+    """The closed spaces of all databases. Every change is one transaction with its audit row."""
+
+    def __init__(self, database: Database, chain: AuditChain, clock: Clock) -> None:
+        self._database = database
+        self._chain = chain
+        self._clock = clock
+
+    def close(self, database: str, space: str, *, who: str, reason: str) -> bool:
+        """Close a space; False where it was closed already."""
+        if not who.strip():
+            raise ValueError(f"who closes the space {space!r} names themselves")
+        values = {"database": database, "space": space, "who": who, "reason": reason, "at": self._clock.now()}
+        with self._database.write() as transaction:
+            if transaction.first(_IS_CLOSED, database=database, space=space) is not None:
+                return False
+            transaction.insert_all(closed_spaces, [values])
+            self._chain.append(transaction, "space.closed", f"{database} {space}", who=who, reason=reason)
+            return True
+
+    def open(self, database: str, space: str, *, who: str, reason: str) -> bool:
+        """Open it again; False where it was not closed."""
+        with self._database.write() as transaction:
+            removed = bool(transaction.execute(_OPEN, database=database, space=space))
+            if removed:
+                self._chain.append(transaction, "space.opened", f"{database} {space}", who=who, reason=reason)
+            return removed
+
+    def rows(self, database: str) -> list[ClosedSpaceRow]:
+        """Those that are closed, by name."""
+        with self._database.read() as reading:
+            found = [ClosedSpaceRow(**row._asdict()) for row in reading.rows(_CLOSED, database=database)]
+            return sorted(found, key=lambda row: row.space)

@@ -4,35 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Select, select
 
 from agent.keys import ApprovalDocument
 from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.judge import SIGNED, in_states, way_back_fault
 from agent.ledger.chain.links import STORED, subject_of
 from agent.ledger.chain.signed import (
-    SIGNED,
     ApprovalRule,
     Given,
+    approval_of,
     check_signature,
+    checked,
     conditions_of,
     document_of,
     given_for,
+    missing_signatures,
+    read_story,
+    require_sound,
 )
-from agent.ledger.chain.ways_back import way_back_fault
 from agent.ledger.errors import DigestMismatch, NotApproved, NotFound, WrongState
-from agent.ledger.file.reading import Reading, one_of, where
+from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.same_work import digest_of_work, makes_unnecessary
 from agent.ledger.state_changes import StateChanges, require_decidable, require_state
-from agent.ledger.store.database import Database
-from agent.ledger.stored import load_moves, load_proposal, load_proposals
+from agent.ledger.store.database import Database, Reading, Transaction
+from agent.ledger.store.elements import QUERIES_HELD, among, given, unindexed, value_for
+from agent.ledger.store.schema import moves, proposals
+from agent.ledger.stored import (
+    MOVES_OF_PROPOSAL,
+    PROPOSALS,
+    SOME_MOVES,
+    load_moves,
+    load_proposal,
+    load_proposals,
+)
 from agent.model.conditions import NONE, Conditions
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
 from agent.model.states import OPEN_PROPOSALS, STATE_WHEN_DROPPED, MoveState, ProposalState
 from connectors.base import Clock
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
+_NUMBERS_OF_MOVES = select(moves.c.id).where(given(moves.c.proposal_id)).order_by(moves.c.ordinal)
+_OF_SAME_WORK = (given(proposals.c.database), given(proposals.c.same_work))
+_OPEN_OF_SAME_WORK = PROPOSALS.where(*_OF_SAME_WORK, among(proposals.c.state, OPEN_PROPOSALS)).order_by(
+    proposals.c.id.desc()
+)
+_REJECTED_OF_SAME_WORK = (
+    select(proposals.c.id)
+    .where(*_OF_SAME_WORK, proposals.c.state == ProposalState.REJECTED)
+    .where(proposals.c.decided_at > value_for(proposals.c.decided_at, "since"))
+    .limit(1)
+)
+_MOVE_BY_ORDINAL = MOVES_OF_PROPOSAL.where(given(moves.c.ordinal))
+_TO_BE_TAKEN_BACK = SOME_MOVES.where(moves.c.state != MoveState.UNDO_PROPOSED)
 
 
 class Proposals:
@@ -66,9 +93,8 @@ class Proposals:
             self._changes.expire_due(transaction)
             # First, since an expired proposal of the same work would otherwise stand for the new one and nothing be
             # proposed.
-            live = where("database = ?", proposal.database), one_of("state", OPEN_PROPOSALS)
-            same_text = where("same_work = ?", same_work)
-            same = list(load_proposals(transaction, *live, same_text, then="ORDER BY id DESC"))
+            of_it = {"database": proposal.database, "same_work": same_work}
+            same = list(load_proposals(transaction, _OPEN_OF_SAME_WORK, **of_it))
             known = next((row.id for row in same if makes_unnecessary(row, proposal)), None)
             number = self._insert(transaction, proposal, text, same_work) if known is None else known
             if known is None:
@@ -114,16 +140,11 @@ class Proposals:
         Raises:
             ProposalTampered: one of them is not what was stored.
         """
-        conditions = [] if since is None else [where("created_at >= ?", since)]
-        conditions += [] if until is None else [where("created_at <= ?", until)]
-        by_time = bool(conditions)
-        if database is not None:
-            conditions.append(where("+database = ?" if by_time else "database = ?", database))
-        if states is not None:
-            conditions.append(one_of("state", states))
+        wanted = {"database": database, "since": since, "until": until}
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        query = _query(frozenset(asked), None if states is None else frozenset(states))
         with self._database.read() as reading:
-            newest = "ORDER BY created_at DESC, id DESC" if by_time else "ORDER BY id DESC"
-            yield from load_proposals(reading, *conditions, then=newest)
+            yield from load_proposals(reading, query, **asked)
 
     def row(self, number: int) -> ProposalRow:
         """One proposal.
@@ -138,7 +159,8 @@ class Proposals:
     def conditions(self, number: int) -> Conditions:
         """The conditions under which a proposal was approved."""
         with self._database.read() as reading:
-            return conditions_of(reading, number)
+            approval = approval_of(reading, number)
+            return NONE if approval is None else conditions_of(approval.facts)
 
     def document(self, number: int, conditions: Conditions = NONE) -> tuple[ApprovalDocument, list[Given]]:
         """What is to be signed to approve a proposal as it is now, and the signatures over just that.
@@ -152,7 +174,8 @@ class Proposals:
             row = load_proposal(reading, number)
             require_decidable(row)
             document = document_of(reading, row, conditions)
-            return document, [given for given in given_for(reading, document) if given.document == document]
+            story = require_sound(read_story(reading, number), number)
+            return document, list(given_for(reading, document, story))
 
     def approve(
         self,
@@ -185,6 +208,7 @@ class Proposals:
             WrongState: it was decided or superseded before.
             DigestMismatch: it is another digest, or too short.
             NotSigned, SignatureInvalid: a signature is missing or does not count.
+            Spoiled: the chain holds a row about it that cannot be.
         """
         require_name(who, origin)
         self.expire_due()  # in a transaction of its own: it holds although the approval is refused
@@ -192,6 +216,7 @@ class Proposals:
             row = load_proposal(transaction, number)
             require_decidable(row)
             _check_digest(row, digest)
+            require_sound(read_story(transaction, number), number)
             if signature or self.rule.signers is not None:
                 who, missing = self._take_in(transaction, row, signature, origin, conditions)
                 if missing:
@@ -203,16 +228,20 @@ class Proposals:
         """Store what takes moves of an approved group back, approved with the group; returns its number.
 
         Raises:
-            NotApproved: a statement is none that the approval of the moves showed as their way back.
-            IllegalTransition: a move that it would take back was not placed, or is taken back already.
+            NotApproved: a statement is none that the approval of the moves showed as their way back, their group has
+                not ended halfway, or a move that it would take back is not in its target.
         """
         text = _checked_text(proposal)
         with self._database.write() as transaction:
-            taken_back = one_of("moves.id", [move.undoes or 0 for move in proposal.moves])
-            done = {row.id: row for row in load_moves(transaction, taken_back)}
+            taken_back = [move.undoes or 0 for move in proposal.moves]
+            done = {row.id: row for row in load_moves(transaction, SOME_MOVES, some=taken_back)}
             of = load_proposal(transaction, _only_proposal(done.values()))
+            story = require_sound(read_story(transaction, of.id), of.id)
+            all_moves = in_states(load_moves(transaction, MOVES_OF_PROPOSAL, proposal_id=of.id), story)
             for move in proposal.moves:
-                if fault := way_back_fault(move, done.get(move.undoes or 0)):
+                row_before = done.get(move.undoes or 0)
+                group = [] if row_before is None else group_of(all_moves, row_before)
+                if fault := way_back_fault(move, row_before, group):
                     raise NotApproved(fault, advice="hotplace undo proposes to take a move back.")
             number = self._insert(transaction, proposal, text, digest_of_work(proposal))
             self._await_undo(transaction, proposal, number)
@@ -243,10 +272,9 @@ class Proposals:
 
     def was_rejected(self, proposal: Proposal, since: datetime) -> bool:
         """Whether a proposal with the same statements for the same bundles was rejected after that instant."""
-        same = where("database = ?", proposal.database), where("same_work = ?", digest_of_work(proposal))
-        rejected = where("state = ?", ProposalState.REJECTED), where("decided_at > ?", since)
+        same = {"database": proposal.database, "same_work": digest_of_work(proposal)}
         with self._database.read() as reading:
-            return reading.first("SELECT id FROM proposals", *same, *rejected, then="LIMIT 1") is not None
+            return reading.first(_REJECTED_OF_SAME_WORK, **same, since=since) is not None
 
     def strike(self, number: int, ordinal: int, *, who: str, origin: str, reason: str) -> list[MoveRow]:
         """Drop one move that has not begun, before or after the approval. The digest of the proposal stays the same.
@@ -290,15 +318,16 @@ class Proposals:
             "created_at": proposal.created_at, "expires_at": proposal.expires_at,
             "decided_by": "", "decided_from": "",
         }  # fmt: skip
-        number = transaction.insert("proposals", values)
+        number = transaction.insert(proposals, values)
         now = self._clock.now()
         start = {"state": MoveState.PROPOSED, "reason": "", "attempts": 0, "updated_at": now}
         transaction.insert_all(
-            "moves", [{"proposal_id": number, "ordinal": move.ordinal, **start} for move in proposal.moves]
+            moves, [{"proposal_id": number, "ordinal": move.ordinal, **start} for move in proposal.moves]
         )
         self._chain.append(
             transaction, STORED, subject_of("proposal", number),
             database=proposal.database, digest=proposal.digest, moves=len(proposal.moves),
+            ids=[row.id for row in transaction.rows(_NUMBERS_OF_MOVES, proposal_id=number)],
         )  # fmt: skip
         return number
 
@@ -308,8 +337,7 @@ class Proposals:
         if not taken_back:
             return
         reason = f"proposal {number} would take it back"
-        others = where("moves.state != ?", MoveState.UNDO_PROPOSED)
-        for row in load_moves(transaction, one_of("moves.id", taken_back), others):
+        for row in load_moves(transaction, _TO_BE_TAKEN_BACK, some=taken_back):
             self._changes.set_moves(transaction, [row], MoveState.UNDO_PROPOSED, reason)
             self._chain.append(
                 transaction, f"move.{MoveState.UNDO_PROPOSED}", subject_of("move", row.id),
@@ -319,11 +347,11 @@ class Proposals:
     def _take_in(
         self, transaction: Transaction, row: ProposalRow, armored: str, origin: str, conditions: Conditions
     ) -> tuple[str, int]:
-        """Store a signature that counts; returns everybody who has signed, and how many signatures are missing."""
+        """Store a signature that counts; returns everybody who has signed, and how many people have yet to sign."""
         document = document_of(transaction, row, conditions)
-        before = [given for given in given_for(transaction, document) if given.document == document]
+        before = list(given_for(transaction, document, read_story(transaction, row.id)))
         signature = check_signature(
-            self.rule, document, armored, {given.key for given in before}, {row.proposal.asked_by},
+            self.rule, document, armored, checked(self.rule, before)[0], {row.proposal.asked_by},
             what=subject_of("proposal", row.id), command=f"hotplace approve {row.id}",
         )  # fmt: skip
         self._chain.append(
@@ -331,8 +359,28 @@ class Proposals:
             who=signature.who, origin=origin, key=signature.key, digest=row.digest, moves=document.moves,
             sequence=document.sequence, signature=signature.armored,
         )  # fmt: skip
-        names = dict.fromkeys([*(given.who for given in before), signature.who])
-        return ", ".join(names), self.rule.needed - len(before) - 1
+        given = given_for(transaction, document, read_story(transaction, row.id))
+        signatures, _ = checked(self.rule, given)
+        missing = missing_signatures(signatures, document.moves, self.rule.needed, row.proposal.asked_by)
+        return ", ".join(dict.fromkeys(each.who for each in signatures)), missing
+
+
+@lru_cache(maxsize=QUERIES_HELD)
+def _query(asked: frozenset[str], states: frozenset[ProposalState] | None) -> Select[Any]:
+    """Proposals, the newest first, by what is asked for of database, since and until, and by their states."""
+    by_time = "since" in asked or "until" in asked
+    query = PROPOSALS
+    if "since" in asked:
+        query = query.where(proposals.c.created_at >= value_for(proposals.c.created_at, "since"))
+    if "until" in asked:
+        query = query.where(proposals.c.created_at <= value_for(proposals.c.created_at, "until"))
+    if "database" in asked:
+        of_it = unindexed(proposals.c.database) if by_time else proposals.c.database
+        query = query.where(of_it == value_for(proposals.c.database, "database"))
+    if states is not None:
+        query = query.where(among(proposals.c.state, states))
+    newest = (proposals.c.created_at.desc(), proposals.c.id.desc()) if by_time else (proposals.c.id.desc(),)
+    return query.order_by(*newest)
 
 
 def _checked_text(proposal: Proposal) -> str:
@@ -377,7 +425,7 @@ def _check_digest(row: ProposalRow, digest: str) -> None:
 
 
 def _by_ordinal(reading: Reading, row: ProposalRow, ordinal: int) -> MoveRow:
-    found = load_moves(reading, where("moves.proposal_id = ?", row.id), where("moves.ordinal = ?", ordinal))
+    found = load_moves(reading, _MOVE_BY_ORDINAL, proposal_id=row.id, ordinal=ordinal)
     if not found:
         raise NotFound(
             f"proposal {row.id} has no move {ordinal}", advice=f"It has moves 1 to {len(row.proposal.moves)}."

@@ -5,27 +5,35 @@ The newest request for a move is in force until a newer one replaces it. Its ans
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlalchemy import exists, select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import subject_of
 from agent.ledger.errors import NotFound, WrongState
-from agent.ledger.file.reading import Reading, one_of, where
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_changes import StateChanges
-from agent.ledger.store.database import Database
-from agent.ledger.stored import load_move, load_moves
+from agent.ledger.store.database import Database, Reading, Transaction
+from agent.ledger.store.elements import among, given, unindexed
+from agent.ledger.store.schema import asks, moves, proposals
+from agent.ledger.store.statements import Row
+from agent.ledger.stored import MOVES_OF_PROPOSAL, WITH_PROPOSAL, load_move, load_moves
 from agent.model.states import ACTIONABLE, UNFINISHED, MoveState, ProposalState
 from connectors.base import Clock
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
-_ASKS = """
-SELECT asks.* FROM asks JOIN moves ON moves.id = asks.move_id JOIN proposals ON proposals.id = moves.proposal_id
-"""
-_IS_NEWEST = "NOT EXISTS (SELECT 1 FROM asks AS newer WHERE newer.move_id = asks.move_id AND newer.id > asks.id)"
+_newer = asks.alias("newer")
+_IN_FORCE = (
+    select(asks)
+    .join_from(asks, moves, moves.c.id == asks.c.move_id)
+    .join(proposals, WITH_PROPOSAL)
+    .where(given(proposals.c.database), proposals.c.state == ProposalState.APPROVED)
+    .where(among(unindexed(moves.c.state), ACTIONABLE))
+    .where(~exists().where(_newer.c.move_id == asks.c.move_id, _newer.c.id > asks.c.id))
+)
+_OF_MOVE = select(asks).where(given(asks.c.move_id)).order_by(asks.c.id)
+_NEWEST_OF_MOVE = select(asks).where(given(asks.c.move_id)).order_by(asks.c.id.desc()).limit(1)
 
 
 class Requests:
@@ -75,7 +83,7 @@ class Requests:
             "move_id": row.id, "kind": kind, "who": who, "origin": origin, "reason": reason,
             "at": self._clock.now(), "answer": answer,
         }  # fmt: skip
-        number = transaction.insert("asks", values)
+        number = transaction.insert(asks, values)
         self._chain.append(
             transaction, f"move.asked.{kind}", subject_of("move", row.id),
             who=who, origin=origin, reason=reason, digest=row.digest, state=row.state,
@@ -89,26 +97,23 @@ class Requests:
             NotFound: no request has that number.
         """
         with self._database.write() as transaction:
-            if not transaction.update("asks", [request_id], {"answer": sentence}):
+            if not transaction.update(asks, [request_id], {"answer": sentence}):
                 raise NotFound(f"there is no request {request_id}")
             self._chain.append(transaction, "ask.answered", subject_of("ask", request_id), answer=sentence)
 
     def in_force(self, database: str) -> dict[int, OperatorRequestRow]:
         """The newest request for every move of the database that has not ended, by the move's number."""
-        of_it = where("proposals.database = ?", database), where("proposals.state = ?", ProposalState.APPROVED)
         with self._database.read() as reading:
-            found = reading.rows(_ASKS, *of_it, one_of("+moves.state", ACTIONABLE), where(_IS_NEWEST))
-            return {row.move_id: _row(row._asdict()) for row in found}
+            return {row.move_id: _row(row) for row in reading.rows(_IN_FORCE, database=database)}
 
     def of_move(self, move_id: int) -> list[OperatorRequestRow]:
         """Every request for one move, the oldest first."""
         with self._database.read() as reading:
-            found = reading.rows("SELECT * FROM asks", where("move_id = ?", move_id), then="ORDER BY id")
-            return [_row(row._asdict()) for row in found]
+            return [_row(row) for row in reading.rows(_OF_MOVE, move_id=move_id)]
 
     def _newest(self, reading: Reading, move_id: int) -> OperatorRequestRow | None:
-        row = reading.first("SELECT * FROM asks", where("move_id = ?", move_id), then="ORDER BY id DESC LIMIT 1")
-        return None if row is None else _row(row._asdict())
+        row = reading.first(_NEWEST_OF_MOVE, move_id=move_id)
+        return None if row is None else _row(row)
 
     def _is_being_cancelled(self, reading: Reading, row: MoveRow) -> bool:
         """Whether a request to cancel the move waits for its answer: only the newest request is answered."""
@@ -120,7 +125,7 @@ class Requests:
         others = self._changes.drop(
             transaction, row, reason, who=who, origin=origin, event=f"move.{MoveState.CANCELLED}"
         )[1:]
-        group = group_of(load_moves(transaction, where("moves.proposal_id = ?", row.proposal_id)), row)
+        group = group_of(load_moves(transaction, MOVES_OF_PROPOSAL, proposal_id=row.proposal_id), row)
         under_way = [each for each in group if each.state in UNFINISHED]
         # What runs cannot be dropped like the rest: only the daemon, in its own process, can stop the statement.
         for each in under_way:
@@ -147,5 +152,5 @@ def _check(row: MoveRow, kind: RequestKind, newest: OperatorRequestRow | None) -
         raise WrongState(f"move {row.id} is {row.state} and was not asked to pause", advice="It needs no resume.")
 
 
-def _row(values: dict[str, Any]) -> OperatorRequestRow:
-    return OperatorRequestRow(**{**values, "kind": RequestKind(values["kind"])})
+def _row(row: Row) -> OperatorRequestRow:
+    return OperatorRequestRow(**{**row._asdict(), "kind": RequestKind(row.kind)})

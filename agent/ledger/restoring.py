@@ -8,26 +8,29 @@ restored, or has no place any more is in the chain. A copy that is older than th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+from sqlalchemy import select
 
 from agent.ledger.chain.anchors import AnchorFile, anchor_fault
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import AUDIT, LinkWalk, hash_of_row, subject_of
 from agent.ledger.chain.sent import KEPT, Sent, SentFile, is_behind
 from agent.ledger.errors import Untrusted
-from agent.ledger.file.instants import instant
-from agent.ledger.file.reading import Reading, Row, where
 from agent.ledger.leases import Leases
 from agent.ledger.rows import MoveRow, StepState
 from agent.ledger.state_changes import StateChanges
-from agent.ledger.store.database import Database
-from agent.ledger.stored import load_moves
+from agent.ledger.store.database import Database, Reading, Transaction
+from agent.ledger.store.elements import given
+from agent.ledger.store.schema import audit, instant, steps
+from agent.ledger.store.statements import Row
+from agent.ledger.stored import MOVE, load_moves
 from agent.model.states import TO_BEGIN, MoveState
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
 FELL_BACK = "failover.restored"
+_STEP = select(steps).where(
+    given(steps.c.move_id), given(steps.c.ordinal), given(steps.c.sql), given(steps.c.intended_at)
+)
+_ABOUT = AUDIT.where(given(audit.c.subject)).order_by(audit.c.id)
 _WHY = "the ledger fell back to an older copy; its statement was sent before that"
 
 
@@ -105,7 +108,7 @@ class Restoring:
 
     def _put_back(self, transaction: Transaction, sent: Sent) -> Sent | None:
         """Write what the ledger lacks of one statement; where it holds it then, None where it has no place for it."""
-        row = next(iter(load_moves(transaction, where("moves.id = ?", sent.move))), None)
+        row = next(iter(load_moves(transaction, MOVE, id=sent.move)), None)
         if row is None or not row.approved or row.digest != sent.digest:
             return None
         step = _step_of(transaction, sent)
@@ -123,7 +126,7 @@ class Restoring:
             "move_id": sent.move, "ordinal": sent.ordinal, "sql": sent.sql, "state": StepState.INTENDED, "detail": "",
             "intended_at": instant(sent.intended_at),
         }  # fmt: skip
-        number = transaction.insert("steps", values)
+        number = transaction.insert(steps, values)
         self._chain.append(
             transaction, "step.intended", subject_of("step", number),
             move=sent.move, ordinal=sent.ordinal, sql=sent.sql, digest=sent.digest, restored=True,
@@ -149,14 +152,13 @@ def _in_sum(found: list[tuple[Sent, Sent | None]]) -> Restored:
 
 def _step_of(reading: Reading, sent: Sent) -> Row | None:
     """The step that holds a statement; None where it is lost."""
-    its_own = where("move_id = ?", sent.move), where("ordinal = ?", sent.ordinal), where("sql = ?", sent.sql)
-    return reading.first("SELECT * FROM steps", *its_own, where("intended_at = ?", sent.intended_at))
+    of_it = {"move_id": sent.move, "ordinal": sent.ordinal, "sql": sent.sql, "intended_at": instant(sent.intended_at)}
+    return reading.first(_STEP, **of_it)
 
 
 def _with_links(reading: Reading, sent: Sent) -> Sent:
     """The statement with the audit rows that hold it now."""
-    subject = where("subject = ?", subject_of("step", sent.step))
-    rows = list(reading.rows(AUDIT, subject, then="ORDER BY id"))
+    rows = reading.rows(_ABOUT, subject=subject_of("step", sent.step))
     intent = next(row for row in rows if row.event == "step.intended")
     end = next((row for row in rows if row.event != "step.intended"), None)
     if end is None:

@@ -15,7 +15,7 @@ from agent.model.states import MoveState, ProposalState
 from policies.model.settings import Pin
 
 if TYPE_CHECKING:  # of all rows, one has arrays
-    from agent.ledger.file.codec import Values
+    from agent.ledger.measured.codec import Values
     from connectors.model import I64
 
 HOUR, DAY = 3600.0, 86400.0

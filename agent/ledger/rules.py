@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sqlalchemy import select
 
 from agent.keys import RuleDocument
 from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.judge import UNDER
 from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.signed import ApprovalRule, check_signature
 from agent.ledger.chain.standing import (
@@ -13,9 +14,10 @@ from agent.ledger.chain.standing import (
     RULE_OPENED,
     RULE_PROPOSED,
     RULE_SIGNED,
-    UNDER,
     RuleSignature,
     Standing,
+    checked_signatures,
+    missing_for_rule,
     open_rules,
     read_standing,
     rule_of_approval,
@@ -23,20 +25,18 @@ from agent.ledger.chain.standing import (
     why_not_covered,
 )
 from agent.ledger.errors import NotCovered, NotFound, NotSigned, Refused, WrongState
-from agent.ledger.file.reading import Reading, where
 from agent.ledger.rows import ProposalRow, RuleRow, RuleState
 from agent.ledger.state_changes import StateChanges, require_decidable
-from agent.ledger.store.database import Database
-from agent.ledger.stored import load_moves, load_proposal
+from agent.ledger.store.database import Database, Reading, Transaction
+from agent.ledger.store.schema import audit
+from agent.ledger.stored import MOVES_OF_PROPOSAL, load_moves, load_proposal
 from agent.model.standing_rules import StandingRule
 from agent.model.states import MoveState
 from connectors.base import Clock
 from connectors.templates import StatementTemplate
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
 ORIGIN = "level auto"  # from where an automatic approval came
+_RULES = select(audit.c.subject).where(audit.c.event == RULE_PROPOSED)
 
 
 class Rules:
@@ -60,7 +60,7 @@ class Rules:
         if rule.expires_at <= self._clock.now():
             raise Refused(f"a rule cannot expire at {rule.expires_at:%F %T %Z}: that is past")
         with self._database.write() as transaction:
-            number = max(read_standing(transaction), default=0) + 1
+            number = _next_number(transaction)
             self._chain.append(
                 transaction, RULE_PROPOSED, subject_of("rule", number), who=who, origin=origin, limits=rule.facts
             )
@@ -104,9 +104,9 @@ class Rules:
         with self._database.write() as transaction:
             standing = _find(transaction, number)
             self._require_unopened(standing)
-            subject, before = subject_of("rule", number), standing.signed_now()
+            subject, (before, _) = subject_of("rule", number), checked_signatures(transaction, self.approval, standing)
             found = check_signature(
-                self.approval, standing.document(transaction), signature, {given.key for given in before},
+                self.approval, standing.document(transaction), signature, before,
                 {standing.proposed_by}, what=subject, command=f"hotplace rules open {number}",
             )  # fmt: skip
             self._chain.append(
@@ -114,8 +114,9 @@ class Rules:
                 who=found.who, origin=origin, key=found.key, sequence=standing.sequence, signature=found.armored,
             )  # fmt: skip
             standing.signatures.append(RuleSignature(standing.sequence, found.who, found.key, found.armored))
-            if len(before) + 1 >= self.approval.needed:
-                names = ", ".join(dict.fromkeys(each.who for each in standing.signed_now()))
+            signatures, _ = checked_signatures(transaction, self.approval, standing)
+            if not missing_for_rule(signatures, self.approval, standing):
+                names = ", ".join(dict.fromkeys(each.who for each in signatures))
                 self._chain.append(transaction, RULE_OPENED, subject, who=names, origin=origin)
             return _find(transaction, number).row(self._clock.now())
 
@@ -182,16 +183,16 @@ class Rules:
                 return None
             if not self.approval.automatic:
                 return "it was approved under a standing rule, and the level is no longer auto"
-            return _find(reading, found[1][UNDER]).why_not_now(self._clock.now())
+            return _find(reading, found).why_not_now(self._clock.now())
 
     def template_of(self, proposal: int) -> StatementTemplate | None:
         """The template of the rule under which a proposal was approved; None: it has none, or a person approved it."""
         with self._database.read() as reading:
             found = rule_of_approval(reading, proposal)
-            return None if found is None else _find(reading, found[1][UNDER]).rule.template
+            return None if found is None else _find(reading, found).rule.template
 
     def _why_not(self, reading: Reading, standing: Standing, row: ProposalRow) -> str:
-        moves = load_moves(reading, where("moves.proposal_id = ?", row.id))
+        moves = load_moves(reading, MOVES_OF_PROPOSAL, proposal_id=row.id)
         struck = sum(move.state is not MoveState.PROPOSED for move in moves)
         fault = why_not_covered(standing, row.proposal, struck, self._clock.now())
         return fault or rule_signature_fault(reading, self.approval, standing)
@@ -207,6 +208,12 @@ class Rules:
             raise WrongState(
                 f"standing rule {row.number} is {row.state}", advice="hotplace rules propose makes another."
             )
+
+
+def _next_number(reading: Reading) -> int:
+    """One more than any rule's that was ever proposed, whether or not its row can be read."""
+    numbers = (row.subject.rpartition(" ")[2] for row in reading.rows(_RULES))
+    return max((int(number) for number in numbers if number.isascii() and number.isdigit()), default=0) + 1
 
 
 def _find(reading: Reading, number: int) -> Standing:

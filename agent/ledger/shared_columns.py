@@ -7,19 +7,31 @@ part of the caller's transaction.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, exists, select
+from sqlalchemy import delete, exists, select
 
-from agent.ledger.file.codec import Column, decode_arrays, encode_arrays
-from agent.ledger.file.reading import in_parts, where
-from agent.ledger.file.schema import array_columns, shared_columns
-from agent.ledger.file.transaction import Transaction
+from agent.ledger.measured.codec import Column, decode_arrays, encode_arrays
+from agent.ledger.store.database import AT_ONCE, Reading, Transaction, in_parts
+from agent.ledger.store.elements import given, one_of
+from agent.ledger.store.schema import array_columns, shared_columns
 
-AT_ONCE = 500  # hashes in one statement
+_OF_SET = (given(array_columns.c.database), given(array_columns.c.name))
+_COLUMNS = (
+    select(array_columns.c.column, array_columns.c.digest, shared_columns.c.body)
+    .join_from(array_columns, shared_columns, array_columns.c.digest == shared_columns.c.digest)
+    .where(*_OF_SET)
+)
+_DIGESTS = select(array_columns.c.digest).where(*_OF_SET)
+_UNLINK = delete(array_columns).where(*_OF_SET)
+_KNOWN = select(shared_columns.c.digest).where(one_of(shared_columns.c.digest))
+_DROP_UNUSED = delete(shared_columns).where(
+    one_of(shared_columns.c.digest), ~exists().where(array_columns.c.digest == shared_columns.c.digest)
+)
 _ONLY = ""  # name of the array in the blob of a shared column
 
 
@@ -42,9 +54,13 @@ class Packed:
             self._bodies[digest] = encode_arrays({_ONLY: self._arrays[name]})
         return self._bodies[digest]
 
-    def missing(self, connection: Connection) -> list[str]:
+    def whole(self) -> NDArray[np.str_]:
+        """What the set is made of: the digest of all names and hashes."""
+        return np.array(_whole(self.digests))
+
+    def missing(self, reading: Reading) -> list[str]:
         """The names of those that the ledger has no copy of, one for each hash."""
-        known = _known(connection, set(self.digests.values()))
+        known = {row.digest for row in reading.some(_KNOWN, set(self.digests.values()))}
         by_digest = {digest: name for name, digest in self.digests.items() if digest not in known}
         return list(by_digest.values())
 
@@ -52,9 +68,9 @@ class Packed:
 def save_columns(transaction: Transaction, database: str, name: str, packed: Packed) -> int:
     """Note which columns a set has from now on, with those that are new; the bytes of the new ones."""
     size = 0
-    for column in packed.missing(transaction.core):
+    for column in packed.missing(transaction):
         body = packed.body(column)
-        transaction.insert_all("shared_columns", [{"digest": packed.digests[column], "body": body}])
+        transaction.insert_all(shared_columns, [{"digest": packed.digests[column], "body": body}])
         size += len(body)
     # The new columns are stored before the old links go, and unused ones dropped last: a column in both sets stays.
     before = _unlinked(transaction, database, name)
@@ -63,22 +79,31 @@ def save_columns(transaction: Transaction, database: str, name: str, packed: Pac
         for column, digest in packed.digests.items()
     ]
     if rows:
-        transaction.insert_all("array_columns", rows)
+        transaction.insert_all(array_columns, rows)
     _drop_unused(transaction, before)
     return size
 
 
-def load_columns(connection: Connection, database: str, name: str) -> dict[str, NDArray[Any]]:
+def load_columns(reading: Reading, database: str, name: str, whole: NDArray[np.str_] | None) -> dict[str, NDArray[Any]]:
     """The shared columns of a set; none where it has none.
 
+    Args:
+        reading: of the ledger.
+        database: of the set.
+        name: of the set.
+        whole: what ``Packed.whole`` said of it; None: it was stored before that was kept.
+
     Raises:
-        ValueError: a blob is damaged.
+        ValueError: a blob is damaged, or the columns are not those of the set.
     """
-    query = select(array_columns.c.column, shared_columns.c.body).join(
-        shared_columns, array_columns.c.digest == shared_columns.c.digest
-    )
-    found = connection.execute(query.where(array_columns.c.database == database, array_columns.c.name == name))
+    found = reading.rows(_COLUMNS, database=database, name=name)
+    if whole is not None and _whole({row.column: row.digest for row in found}) != str(whole):
+        raise ValueError("its columns are not those that were stored")
     return {row.column: decode_arrays(row.body)[_ONLY] for row in found}
+
+
+def _whole(digests: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
 
 
 def drop_columns(transaction: Transaction, sets: Iterable[tuple[str, str]]) -> None:
@@ -89,27 +114,15 @@ def drop_columns(transaction: Transaction, sets: Iterable[tuple[str, str]]) -> N
 
 def _unlinked(transaction: Transaction, database: str, name: str) -> list[str]:
     """Forget which columns a set has; the hashes of those that it had."""
-    of_it = where("database = ?", database), where("name = ?", name)
-    digests = [row.digest for row in transaction.rows("SELECT digest FROM array_columns", *of_it)]
+    digests = [row.digest for row in transaction.rows(_DIGESTS, database=database, name=name)]
     if digests:
-        transaction.delete("array_columns", database=database, name=name)
+        transaction.execute(_UNLINK, database=database, name=name)
     return digests
 
 
 def _drop_unused(transaction: Transaction, digests: Iterable[str]) -> None:
-    still_used = exists().where(array_columns.c.digest == shared_columns.c.digest)
-    for some in in_parts(digests, AT_ONCE):
-        transaction.core.execute(delete(shared_columns).where(shared_columns.c.digest.in_(some), ~still_used))
-
-
-def _known(connection: Connection, digests: Iterable[str]) -> set[str]:
-    return {
-        digest
-        for some in in_parts(digests, AT_ONCE)
-        for digest in connection.execute(
-            select(shared_columns.c.digest).where(shared_columns.c.digest.in_(some))
-        ).scalars()
-    }
+    for part in in_parts(digests, AT_ONCE):
+        transaction.execute(_DROP_UNUSED, some=part)
 
 
 def _digest(array: NDArray[Any]) -> str:

@@ -7,20 +7,57 @@ where this process has acted on the database and another one has taken its place
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agent.ledger.file.reading import where
+from sqlalchemy import Table, Text, bindparam, delete, select
+
+from agent.ledger.errors import readable
 from agent.ledger.leases import Leases
-from agent.ledger.store.database import Database
+from agent.ledger.store.database import Database, Reading
+from agent.ledger.store.elements import begins_with, given, value_for
+from agent.ledger.store.schema import arrays, documents
 from connectors.base import Clock
 
 # What packs arrays is imported where one is packed: a command that reads a document does not wait for numpy.
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from agent.ledger.file.codec import Column
+    from agent.ledger.measured.codec import Column
+
+_OF_NAME = (given(arrays.c.database), given(arrays.c.name))
+_ARRAYS = select(arrays).where(*_OF_NAME)
+_SAVED_AT = select(arrays.c.at).where(*_OF_NAME)
+_FORGET = delete(arrays).where(*_OF_NAME)
+_OLD = select(arrays.c.database, arrays.c.name).where(
+    begins_with(arrays.c.name, bindparam("prefix", type_=Text)), arrays.c.at < value_for(arrays.c.at, "before")
+)
+_DOCUMENT = select(documents.c.at, documents.c.body).where(given(documents.c.database), given(documents.c.name))
+
+
+WHOLE = " all columns"  # of a set whose columns are shared: what they are, so that a set with others is not read
+_BITS = str.maketrans("01", " \t")
+
+
+def sealed(text: str) -> str:
+    """A JSON text and its CRC-32, in blanks and tabs: JSON ignores them, so that older agents of a ledger read on."""
+    return f"{text}\n{f'{zlib.crc32(text.encode()):032b}'.translate(_BITS)}"
+
+
+def parse_document(reading: Reading, text: str, database: str, name: str) -> Any:  # noqa: ANN401  # JSON values
+    """The document of that name in the text that is stored of it, with its checksum or from before there were any.
+
+    Raises:
+        LedgerCorrupt: it is not what was stored.
+    """
+    what = f"the document {name!r} of {database}"
+    with readable(reading.database, "documents", what, database=database, name=name):
+        body, newline, _ = text.rpartition("\n")
+        if newline and sealed(body) != text:
+            raise ValueError("its checksum is another")
+        return json.loads(text)
 
 
 class SmallState:
@@ -37,10 +74,10 @@ class SmallState:
         Raises:
             ValueError: an array holds Python objects or records.
         """
-        from agent.ledger.file.codec import encode_arrays
+        from agent.ledger.measured.codec import encode_arrays
 
         body = encode_arrays(columns)
-        self._replace("arrays", database, name, at, body)
+        self._replace(arrays, database, name, at, body)
         return len(body)
 
     def share_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> int:
@@ -51,56 +88,56 @@ class SmallState:
         Raises:
             ValueError: an array holds Python objects or records.
         """
-        from agent.ledger.file.codec import encode_arrays
+        from agent.ledger.measured.codec import encode_arrays
         from agent.ledger.shared_columns import Packed, save_columns
 
         packed = Packed(columns)
-        with self._database.read_by_core() as connection:
-            for column in packed.missing(connection):
+        with self._database.read() as reading:
+            for column in packed.missing(reading):
                 packed.body(column)  # packed now, and not while others wait for the lock
         with self._database.write(durable=False) as transaction:
             self._leases.require_not_succeeded(transaction, database)
-            kept = {"database": database, "name": name, "at": at, "body": encode_arrays({})}
+            body = encode_arrays({WHOLE: packed.whole()})
+            kept = {"database": database, "name": name, "at": at, "body": body}
             size = save_columns(transaction, database, name, packed)
-            transaction.put("arrays", [kept])
+            transaction.put(arrays, [kept])
             return size
 
     def load_arrays(self, database: str, name: str) -> tuple[datetime, dict[str, NDArray[Any]]] | None:
-        """The arrays of that name and when they were saved."""
-        from sqlalchemy import select
+        """The arrays of that name and when they were saved.
 
-        from agent.ledger.file.codec import decode_arrays
-        from agent.ledger.file.schema import arrays
+        Raises:
+            LedgerCorrupt: they are not what was stored.
+        """
+        from agent.ledger.measured.codec import decode_arrays
         from agent.ledger.shared_columns import load_columns
 
-        try:
-            with self._database.read_by_core() as connection:
-                query = select(arrays).where(arrays.c.database == database, arrays.c.name == name)
-                row = connection.execute(query).one_or_none()
-                if row is None:
-                    return None
-                return row.at, {**decode_arrays(row.body), **load_columns(connection, database, name)}
-        except ValueError as error:
-            raise self._database.corrupt(f"the arrays {name!r} of {database}: {error}") from error
+        with self._database.read() as reading:
+            row = reading.first(_ARRAYS, database=database, name=name)
+            if row is None:
+                return None
+            what = f"the arrays {name!r} of {database}"
+            with readable(self._database, "arrays", what, database=database, name=name):
+                own = decode_arrays(row.body)
+                whole = own.pop(WHOLE, None)
+                return row.at, {**own, **load_columns(reading, database, name, whole)}
 
     def saved_at(self, database: str, name: str) -> datetime | None:
         """When the arrays of that name were saved; they are not unpacked."""
-        of_it = where("database = ?", database), where("name = ?", name)
         with self._database.read() as reading:
-            at: datetime | None = reading.scalar("SELECT at FROM arrays", *of_it)
+            at: datetime | None = reading.scalar(_SAVED_AT, database=database, name=name)
         return at
 
     def forget_arrays(self, prefix: str, before: datetime, but: Collection[tuple[str, str]] = ()) -> int:
         """Drop arrays of names that begin so and were saved before then, but for some (database, name); how many."""
         from agent.ledger.shared_columns import drop_columns
 
-        old = where("substr(name, 1, ?) = ?", len(prefix), prefix), where("at < ?", before)
         with self._database.write(durable=False) as transaction:
-            found = list(transaction.rows("SELECT database, name FROM arrays", *old))
+            found = transaction.rows(_OLD, prefix=prefix, before=before)
             names = [(row.database, row.name) for row in found if (row.database, row.name) not in but]
             drop_columns(transaction, names)
             for database, name in names:
-                transaction.delete("arrays", database=database, name=name)
+                transaction.execute(_FORGET, database=database, name=name)
         return len(names)
 
     def save_document(self, database: str, name: str, document: Any) -> None:  # noqa: ANN401  # JSON values
@@ -109,21 +146,24 @@ class SmallState:
         Raises:
             ValueError, TypeError: it is not JSON (which knows no NaN).
         """
-        body = json.dumps(document, ensure_ascii=False, allow_nan=False)
-        self._replace("documents", database, name, self._clock.now(), body)
+        body = sealed(json.dumps(document, ensure_ascii=False, allow_nan=False))
+        self._replace(documents, database, name, self._clock.now(), body)
 
     def load_document(self, database: str, name: str) -> tuple[datetime, Any] | None:
-        """The document of that name and when it was saved."""
-        of_it = where("database = ?", database), where("name = ?", name)
-        with self._database.read() as reading:
-            row = reading.first("SELECT at, body FROM documents", *of_it)
-        return None if row is None else (row.at, json.loads(row.body))
+        """The document of that name and when it was saved.
 
-    def _replace(self, table: str, database: str, name: str, at: datetime, body: str | bytes) -> None:
+        Raises:
+            LedgerCorrupt: it is not what was stored.
+        """
+        with self._database.read() as reading:
+            row = reading.first(_DOCUMENT, database=database, name=name)
+            return None if row is None else (row.at, parse_document(reading, row.body, database, name))
+
+    def _replace(self, table: Table, database: str, name: str, at: datetime, body: str | bytes) -> None:
         with self._database.write(durable=False) as transaction:
             self._leases.require_not_succeeded(transaction, database)
             # A set stored column by column before would otherwise still add its old columns to what is loaded.
-            if table == "arrays":
+            if table is arrays:
                 from agent.ledger.shared_columns import drop_columns
 
                 drop_columns(transaction, [(database, name)])

@@ -5,18 +5,23 @@ Each method is part of a transaction that the caller holds, and appends its rows
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlalchemy import select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import APPROVED, subject_of
 from agent.ledger.errors import ProposalExpired, WrongState
-from agent.ledger.file.reading import Reading, Row, one_of, where
 from agent.ledger.grouping import group_of
 from agent.ledger.rows import MoveRow, ProposalRow, StepState
 from agent.ledger.same_work import is_superseded_by
-from agent.ledger.stored import load_move, load_moves, load_proposals
+from agent.ledger.store.database import Reading, Transaction
+from agent.ledger.store.elements import among, given, value_for
+from agent.ledger.store.schema import moves, placements, proposals, steps
+from agent.ledger.store.statements import Row
+from agent.ledger.stored import MOVES_OF_PROPOSAL, PROPOSALS, WITH_PROPOSAL, load_move, load_moves, load_proposals
 from agent.model.proposals import Proposal
 from agent.model.states import (
     ENDED,
@@ -30,13 +35,18 @@ from agent.model.states import (
 )
 from connectors.base import Clock
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
-_MOVES = """
-SELECT moves.id, moves.proposal_id FROM moves JOIN proposals ON proposals.id = moves.proposal_id
-"""
-_STATE = "SELECT state FROM proposals"
+_UNDECIDED = MOVES_OF_PROPOSAL.where(moves.c.state == MoveState.PROPOSED)
+_OLDER = PROPOSALS.where(
+    given(proposals.c.database), proposals.c.state == ProposalState.PROPOSED,
+    proposals.c.id < value_for(proposals.c.id, "before"),
+).order_by(proposals.c.id)  # fmt: skip
+_OVERDUE = (
+    select(moves.c.id, moves.c.proposal_id)
+    .join_from(moves, proposals, WITH_PROPOSAL)
+    .where(among(moves.c.state, EXPIRABLE), proposals.c.expires_at <= value_for(proposals.c.expires_at, "now"))
+)
+_STATE = select(proposals.c.state).where(given(proposals.c.id))
+_STATES_OF_MOVES = select(moves.c.state).where(given(moves.c.proposal_id))
 
 
 class StateChanges:
@@ -55,9 +65,8 @@ class StateChanges:
             "state": to, "reason": reason,
             "decided_at": self._clock.now(), "decided_by": who, "decided_from": origin,
         }  # fmt: skip
-        transaction.update("proposals", [row.id], values)
-        undecided = where("moves.proposal_id = ?", row.id), where("moves.state = ?", MoveState.PROPOSED)
-        pending = load_moves(transaction, *undecided)
+        transaction.update(proposals, [row.id], values)
+        pending = load_moves(transaction, _UNDECIDED, proposal_id=row.id)
         self.set_moves(transaction, pending, moves_to, reason)
         return [move.move.ordinal for move in pending]
 
@@ -67,7 +76,7 @@ class StateChanges:
     ) -> None:  # fmt: skip
         """Approve a proposal with all its moves that wait for a decision; the chain holds the facts with its digest."""
         changed = self.decide(transaction, row, ProposalState.APPROVED, MoveState.APPROVED, who, origin, reason)
-        transaction.update("proposals", [row.id], {"approved_digest": row.digest})
+        transaction.update(proposals, [row.id], {"approved_digest": row.digest})
         self._chain.append(
             transaction, APPROVED, subject_of("proposal", row.id),
             who=who, origin=origin, digest=row.digest, reason=reason, moves=changed, **facts,
@@ -77,7 +86,7 @@ class StateChanges:
         """Bring a move into a state that the caller has checked; a proposal is finished with the last of its moves."""
         now, started = self._clock.now(), row.state is MoveState.PRECHECK and to is MoveState.RUNNING
         values = {"state": to, "reason": reason, "updated_at": now, "attempts": row.attempts + started}
-        transaction.update("moves", [row.id], values)
+        transaction.update(moves, [row.id], values)
         if to in HOME_CHANGES:
             _note_arrival(transaction, row, now)
         self._chain.append(
@@ -88,7 +97,7 @@ class StateChanges:
 
     def end_step(self, transaction: Transaction, step: int, state: StepState, detail: str, at: datetime) -> int:
         """Store the result of a statement; returns the number of the audit row that holds it."""
-        transaction.update("steps", [step], {"state": state, "detail": detail, "ended_at": at})
+        transaction.update(steps, [step], {"state": state, "detail": detail, "ended_at": at})
         return self._chain.append(transaction, f"step.{state}", subject_of("step", step), detail=detail)
 
     def drop(
@@ -99,7 +108,7 @@ class StateChanges:
         Returns:
             The rows as they were, the move itself first.
         """
-        group = group_of(load_moves(transaction, where("moves.proposal_id = ?", move.proposal_id)), move)
+        group = group_of(load_moves(transaction, MOVES_OF_PROPOSAL, proposal_id=move.proposal_id), move)
         others = [row for row in group if row.id != move.id and row.state in STATE_WHEN_DROPPED]
         because = f"dropped with move {move.move.ordinal} ({move.move.key}), which is in the same group"
         for row in (move, *others):
@@ -124,27 +133,19 @@ class StateChanges:
             number: its number.
             same_work: numbers of older proposals with the same statements.
         """
-        older = (
-            where("database = ?", proposal.database),
-            where("state = ?", ProposalState.PROPOSED),
-            where("id < ?", number),
-        )
-        for row in list(load_proposals(transaction, *older, then="ORDER BY id")):
+        for row in list(load_proposals(transaction, _OLDER, database=proposal.database, before=number)):
             if row.id in same_work or is_superseded_by(row.proposal, proposal):
                 self.supersede(transaction, row.id, f"proposal {number} takes its place")
 
     def supersede(self, transaction: Transaction, number: int, reason: str) -> None:
         """Supersede a proposal and its undecided moves."""
-        pending = load_moves(
-            transaction, where("moves.proposal_id = ?", number), where("moves.state = ?", MoveState.PROPOSED)
-        )
+        pending = load_moves(transaction, _UNDECIDED, proposal_id=number)
         self.set_moves(transaction, pending, MoveState.SUPERSEDED, reason)
         self.set_proposal(transaction, number, ProposalState.SUPERSEDED, reason)
 
-    def overdue(self, reading: Reading) -> list[Row]:
+    def overdue(self, reading: Reading) -> Sequence[Row]:
         """Number and proposal of each move that has not begun although its proposal has expired."""
-        late = one_of("moves.state", EXPIRABLE), where("proposals.expires_at <= ?", self._clock.now())
-        return list(reading.rows(_MOVES, *late))
+        return reading.rows(_OVERDUE, now=self._clock.now())
 
     def expire_due(self, transaction: Transaction) -> int:
         """Expire proposals that were not decided in time and approved moves that were not begun; returns the moves."""
@@ -153,9 +154,9 @@ class StateChanges:
             ids = [row.id for row in overdue if row.proposal_id == number]
             # Not through load_moves: a proposal whose text was tampered with expires like any other.
             values = {"state": MoveState.EXPIRED, "reason": "not begun in time", "updated_at": self._clock.now()}
-            transaction.update("moves", ids, values)
+            transaction.update(moves, ids, values)
             self._chain.append(transaction, "moves.expired", subject_of("proposal", number), moves=ids)
-            state = transaction.scalar(_STATE, where("id = ?", number))
+            state = transaction.scalar(_STATE, id=number)
             if state == ProposalState.PROPOSED:
                 self.set_proposal(transaction, number, ProposalState.EXPIRED, "not decided in time")
             self.finish_if_ended(transaction, number)
@@ -163,9 +164,8 @@ class StateChanges:
 
     def finish_if_ended(self, transaction: Transaction, number: int) -> None:
         """Close a proposal if all its moves have ended."""
-        found = transaction.rows("SELECT state FROM moves", where("proposal_id = ?", number))
-        states = {row.state for row in found}
-        state = transaction.scalar(_STATE, where("id = ?", number))
+        states = {row.state for row in transaction.rows(_STATES_OF_MOVES, proposal_id=number)}
+        state = transaction.scalar(_STATE, id=number)
         if state not in OPEN_PROPOSALS or not states <= ENDED:
             return
         if state == ProposalState.APPROVED:
@@ -183,11 +183,11 @@ class StateChanges:
         for row in rows:
             check_transition(row.state, to)
         values = {"state": to, "reason": reason, "updated_at": self._clock.now()}
-        transaction.update("moves", [row.id for row in rows], values)
+        transaction.update(moves, [row.id for row in rows], values)
 
     def set_proposal(self, transaction: Transaction, number: int, to: ProposalState, reason: str) -> None:
         """Bring a proposal into a state."""
-        transaction.update("proposals", [number], {"state": to, "reason": reason})
+        transaction.update(proposals, [number], {"state": to, "reason": reason})
         self._chain.append(transaction, f"proposal.{to}", subject_of("proposal", number), reason=reason)
 
 
@@ -221,4 +221,4 @@ def require_state(row: ProposalRow, state: ProposalState, verb: str) -> None:
 
 def _note_arrival(transaction: Transaction, row: MoveRow, now: datetime) -> None:
     keys = dict.fromkeys((row.move.key, *row.move.route.bundle.unit_keys))
-    transaction.put("placements", [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys])
+    transaction.put(placements, [{"database": row.database, "unit_key": key, "placed_at": now} for key in keys])

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
-from agent.ledger.errors import NotFound, ProposalTampered
-from agent.ledger.file.reading import Condition, Reading, Row, bounded, in_parts, one_of, where
+from sqlalchemy import Select, select
+
+from agent.ledger.errors import NotFound, ProposalTampered, readable
 from agent.ledger.rows import MoveRow, ProposalRow
+from agent.ledger.store.database import Reading
+from agent.ledger.store.elements import given, one_of
+from agent.ledger.store.schema import moves, proposals
+from agent.ledger.store.statements import Row
 from agent.model.proposals import DIGEST_SHOWN, Proposal, ProposedMove, proposal_from_text
 from agent.model.states import MoveState, ProposalState
 
 PARSED_HELD = 8  # proposals kept in memory, each with its text and all its statements: up to megabytes
 READ_AT_ONCE = 50  # proposals
-_PROPOSALS = "SELECT * FROM proposals"
-_MOVES = "SELECT moves.*, proposals.approved_digest FROM moves JOIN proposals ON proposals.id = moves.proposal_id"
+PROPOSALS = select(proposals)
+WITH_PROPOSAL = proposals.c.id == moves.c.proposal_id
+MOVES = select(moves, proposals.c.approved_digest).join_from(moves, proposals, WITH_PROPOSAL)
+MOVE = MOVES.where(given(moves.c.id))
+SOME_MOVES = MOVES.where(one_of(moves.c.id))
+MOVES_OF_PROPOSAL = MOVES.where(given(moves.c.proposal_id))
+_PROPOSAL = select(proposals).where(given(proposals.c.id))
+_SOME_PROPOSALS = select(proposals).where(one_of(proposals.c.id))
+_MOVES_OF_SOME = MOVES.where(one_of(moves.c.proposal_id)).order_by(moves.c.proposal_id, moves.c.ordinal)
 
 
-def load_proposals(reading: Reading, *conditions: Condition, then: str) -> Iterator[ProposalRow]:
-    """The proposals that fulfil all conditions, in the order that ``then`` says, read as they are asked for.
+def load_proposals(reading: Reading, query: Select[Any], **values: object) -> Iterator[ProposalRow]:
+    """The proposals that a query over ``PROPOSALS`` finds, read as they are asked for.
 
     Raises:
         ProposalTampered: one of them is not what was stored.
     """
-    return map(_proposal_row, reading.rows(_PROPOSALS, *conditions, then=then, in_pieces=True))
+    return (_proposal_row(reading, row) for row in reading.each(query, **values))
 
 
 def load_proposal(reading: Reading, number: int) -> ProposalRow:
@@ -34,44 +47,44 @@ def load_proposal(reading: Reading, number: int) -> ProposalRow:
         NotFound: there is none by that number.
         ProposalTampered: it is not what was stored.
     """
-    row = reading.first(_PROPOSALS, where("id = ?", number))
+    row = reading.first(_PROPOSAL, id=number)
     if row is None:
         raise NotFound(f"there is no proposal {number}", advice="hotplace proposals lists those there are.")
-    return _proposal_row(row)
+    return _proposal_row(reading, row)
 
 
-def load_moves(reading: Reading, *conditions: Condition, newest: int | None = None) -> list[MoveRow]:
-    """The moves that fulfil all conditions (over moves and proposals), in the order of execution.
-
-    Args:
-        reading: a snapshot or a transaction.
-        conditions: over moves and proposals.
-        newest: only so many, those first whose state changed last.
+def load_moves(reading: Reading, query: Select[Any], **values: object) -> list[MoveRow]:
+    """The moves that a query over ``MOVES`` finds, in the order of execution.
 
     Raises:
         ProposalTampered: the proposal of one of them is not what was stored.
     """
-    if newest is None:  # asked to sort, SQLite would rather walk all moves in their order than sort a few
-        found = sorted(reading.rows(_MOVES, *conditions), key=lambda row: (row.proposal_id, row.ordinal))
-    else:
-        order = f"ORDER BY moves.updated_at DESC, moves.id DESC LIMIT {bounded(newest):d}"
-        found = list(reading.rows(_MOVES, *conditions, then=order))
+    # Asked to sort, SQLite would rather walk all moves in their order than sort a few.
+    return move_rows(reading, sorted(reading.rows(query, **values), key=lambda row: (row.proposal_id, row.ordinal)))
+
+
+def move_rows(reading: Reading, found: Collection[Row]) -> list[MoveRow]:
+    """The moves in rows of ``MOVES``.
+
+    Raises:
+        ProposalTampered: the proposal of one of them is not what was stored.
+    """
     # Each proposal once for all its moves: verifying and parsing a text of megabytes per move would be quadratic in the
     # plan.
     stored = _stored(reading, dict.fromkeys(row.proposal_id for row in found))
-    return [stored[row.proposal_id].move_row(row) for row in found]
+    return [_of_proposal(reading, row, stored) for row in found]
 
 
 def load_moves_of(reading: Reading, rows: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
     """The moves of proposals that are read and checked already, in the order of execution, by proposal."""
     known = {row.id: row for row in rows}
     found: dict[int, list[MoveRow]] = {number: [] for number in known}
-    for some in in_parts(known, READ_AT_ONCE):
-        by_ordinal = {number: {move.ordinal: move for move in known[number].proposal.moves} for number in some}
-        order = "ORDER BY moves.proposal_id, moves.ordinal"
-        for row in reading.rows(_MOVES, one_of("moves.proposal_id", some), then=order):
+    by_ordinal = {row.id: {move.ordinal: move for move in row.proposal.moves} for row in rows}
+    for row in reading.some(_MOVES_OF_SOME, known, READ_AT_ONCE):
+        with readable(reading.database, "moves", id=row.id):
             of, move = known[row.proposal_id], by_ordinal[row.proposal_id][row.ordinal]
-            found[of.id].append(_move_row(row, of.proposal, move, of.digest, approved=row.approved_digest == of.digest))
+            approved = row.approved_digest == of.digest
+            found[of.id].append(_move_row(row, of.proposal, move, of.digest, approved=approved))
     return found
 
 
@@ -82,23 +95,29 @@ def load_move(reading: Reading, number: int) -> MoveRow:
         NotFound: there is none by that number.
         ProposalTampered: its proposal is not what was stored.
     """
-    found = load_moves(reading, where("moves.id = ?", number))
+    found = load_moves(reading, MOVE, id=number)
     if not found:
         raise NotFound(f"there is no move {number}", advice="hotplace show PROPOSAL lists its moves.")
     return found[0]
 
 
-def _proposal_row(row: Row) -> ProposalRow:
-    return ProposalRow(
-        id=row.id,
-        proposal=_verify(row),
-        digest=row.digest,
-        state=ProposalState(row.state),
-        reason=row.reason,
-        decided_at=row.decided_at,
-        decided_by=row.decided_by,
-        decided_from=row.decided_from,
-    )
+def _proposal_row(reading: Reading, row: Row) -> ProposalRow:
+    with readable(reading.database, "proposals", id=row.id):
+        return ProposalRow(
+            id=row.id,
+            proposal=_verify(row),
+            digest=row.digest,
+            state=ProposalState(row.state),
+            reason=row.reason,
+            decided_at=row.decided_at,
+            decided_by=row.decided_by,
+            decided_from=row.decided_from,
+        )
+
+
+def _of_proposal(reading: Reading, row: Row, stored: Mapping[int, _Stored]) -> MoveRow:
+    with readable(reading.database, "moves", id=row.id):
+        return stored[row.proposal_id].move_row(row)
 
 
 class _Stored:
@@ -134,11 +153,11 @@ def _move_row(row: Row, proposal: Proposal, move: ProposedMove, digest: str, *, 
 
 def _stored(reading: Reading, numbers: Iterable[int]) -> dict[int, _Stored]:
     """The proposals of those numbers, some read at a time: their texts are long."""
-    return {
-        row.id: _Stored(row)
-        for some in in_parts(numbers, READ_AT_ONCE)
-        for row in reading.rows(_PROPOSALS, one_of("id", some))
-    }
+    found = {}
+    for row in reading.some(_SOME_PROPOSALS, numbers, READ_AT_ONCE):
+        with readable(reading.database, "proposals", id=row.id):
+            found[row.id] = _Stored(row)
+    return found
 
 
 def _verify(row: Row) -> Proposal:

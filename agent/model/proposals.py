@@ -143,6 +143,10 @@ class WorkForecast:
     certainty: float
     why_not: str = ""  # "" where it is forecast
     limit: str = ""  # what keeps it from more, other than waits for disks; "": nothing that is known
+    load: str = ""  # "closed": who is answered asks again; "open": work arrives by itself; "": not known
+    latency_open: float | None = None  # were work to arrive by itself, as much as now
+    busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
+    assumed: tuple[str, ...] = ()  # what is not known and widens the interval
 
     @classmethod
     def of(cls, forecast: Forecast, work: str, certainty: float) -> Self:
@@ -161,6 +165,10 @@ class WorkForecast:
             certainty=certainty,
             why_not=forecast.why_not,
             limit=forecast.limit,
+            load=forecast.load,
+            latency_open=_finite(forecast.open_latency),
+            busiest=forecast.busiest,
+            assumed=forecast.assumed,
         )
 
 

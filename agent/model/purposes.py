@@ -1,6 +1,6 @@
 """Which question a proposal answers: only a newer answer to the same question takes the place of an older one.
 
-A purpose is stored under the proposal's digest, in the words of ``balance --type``; people read ``in_words``.
+A purpose is stored under the proposal's digest, in the words of ``plan --mode``; people read ``in_words``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def purpose_of(mode: Mode) -> str:
-    """In the words of ``balance --type``, with what the mode is about."""
+    """In the words of ``plan --mode``, with what the mode is about."""
     from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Preference, Usage  # they bring the solver
 
     match mode:

@@ -38,10 +38,15 @@ class LockClass(StrEnum):
     ANY = "any"
 
     @property
-    def allows(self) -> frozenset[Locked]:
-        """What a route may lock."""
-        brief = frozenset({Locked.NOTHING, Locked.BRIEFLY})
-        return {LockClass.NONE: frozenset({Locked.NOTHING}), LockClass.BRIEF: brief}.get(self, frozenset(Locked))
+    def allows(self) -> frozenset[Locked | None]:
+        """What a route may lock; None: it is not known."""
+        match self:
+            case LockClass.NONE:
+                return frozenset({Locked.NOTHING})
+            case LockClass.BRIEF:
+                return frozenset({Locked.NOTHING, Locked.BRIEFLY})
+            case LockClass.ANY:  # of what is not known the stall is not known either, and that has a limit
+                return frozenset({*Locked, None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

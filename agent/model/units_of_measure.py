@@ -38,7 +38,7 @@ MOST_BYTES = 2**63 - 1  # sizes are 64-bit columns
 MOST_SECONDS = 100 * 365.25 * 86400.0  # beyond it, adding to a date would overflow sooner or later
 
 _NUMBER = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
-_AMOUNT = re.compile(rf"({_NUMBER})\s*([A-Za-zµ]+)")
+_AMOUNT = re.compile(rf"(?<![0-9.,])({_NUMBER})\s*([A-Za-zµ]+)")  # not within a number: it was read already
 _RATIO = re.compile(rf"({_NUMBER})\s*(%?)")
 
 

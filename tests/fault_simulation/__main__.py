@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tests.fault_simulation.fleet.script import draw_fleet
-from tests.fault_simulation.records import Record, figures, keep, load, record_fleet, record_seed
+from tests.fault_simulation.records import Record, figures, keep, load, record_fleet, record_forged, record_seed
 from tests.fault_simulation.runs import run
 from tests.fault_simulation.script import draw
 
@@ -23,12 +23,13 @@ def main() -> int:
     asked = _arguments()
     gc.set_threshold(GARBAGE_AFTER)
     if asked.seed is not None:
-        return _one(asked.seed, asked.keep, fleet=asked.fleet)
+        return _one(asked.seed, asked.keep, fleet=asked.fleet, forgers=asked.forgers)
     seeds = range(asked.first, asked.first + asked.seeds)
     known = load(asked.records) if asked.records else {}
     records = [known[seed] for seed in seeds if seed in known]
     left = [seed for seed in seeds if seed not in known]
-    for record in _run(left, asked.jobs, record_fleet if asked.fleet else record_seed):
+    record_one = record_fleet if asked.fleet else record_forged if asked.forgers else record_seed
+    for record in _run(left, asked.jobs, record_one):
         records.append(record)
         if asked.records:
             keep(asked.records, record)
@@ -46,6 +47,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--seed", type=int, help="tell the story of this one")
     parser.add_argument("--fleet", action="store_true", help="several agents over one ledger on PostgreSQL")
+    parser.add_argument("--forgers", action="store_true", help="forgers among the actors: people sign, others forge")
     parser.add_argument("--keep", help="with --seed: the numbers of the events that happen, or none")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--records", type=Path, help="a file that keeps what was found; seeds in it are not run again")
@@ -61,8 +63,8 @@ def _run(seeds: list[int], jobs: int, record: Callable[[int], Record]) -> Iterab
         yield from pool.map(record, seeds, chunksize=4)
 
 
-def _one(seed: int, events: str | None, *, fleet: bool) -> int:
-    script = draw_fleet(seed) if fleet else draw(seed)
+def _one(seed: int, events: str | None, *, fleet: bool, forgers: bool) -> int:
+    script = draw_fleet(seed) if fleet else draw(seed, forgers=forgers)
     if events is not None:
         script = script.keep([] if events == "none" else [int(number) for number in events.split(",")])
     report = run(script)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -33,10 +33,18 @@ class Automatic:
     earlier: tuple[tuple[int, int], ...]  # proposal and time of each approval under the rule before it
 
     @classmethod
-    def of(cls, ledger: Rows, proposal: int) -> Self | None:
-        """The approval of a proposal; None where a person approved it, or it was not approved."""
-        found = [(row["id"], row["at"], int(row["subject"].split()[1]), json.loads(row["facts"])["rule"])
-                 for row in ledger.execute(APPROVALS).fetchall()]  # fmt: skip
+    def of(cls, ledger: Rows, proposal: int, written: Mapping[int, int]) -> Self | None:
+        """The approval of a proposal; None where a person approved it, or it was not approved.
+
+        Args:
+            ledger: the agent's.
+            proposal: its number.
+            written: when rows were really written that have another date.
+        """
+        found = [
+            (row["id"], written.get(row["id"], row["at"]), _number(row["subject"]), json.loads(row["facts"])["rule"])
+            for row in ledger.execute(APPROVALS).fetchall()
+        ]
         own = next((each for each in found if each[2] == proposal), None)
         if own is None:
             return None
@@ -89,3 +97,7 @@ class Automatic:
         first = min((each for each in began if each is not None), default=0)
         before = [each for each in ours if each.row < first]
         return "people had closed it before it began" if before and before[-1].limits is None else ""
+
+
+def _number(subject: str) -> int:
+    return int(subject.split()[1])

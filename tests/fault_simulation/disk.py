@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from sqlalchemy import text
+
 from agent.config.ledger import LedgerConfig
 from agent.ledger import ApprovalRule, Ledger, LedgerBusy, LedgerFull
 from agent.ledger.chain.signed import PLAIN
@@ -90,7 +92,7 @@ class Disk:
             with write(durable=durable) as transaction:
                 yield transaction
                 self._pass(Trigger.LEDGER_COMMIT, process)
-                level = transaction.scalar("PRAGMA synchronous") if self._kept else FULL
+                level = transaction.scalar(text("PRAGMA synchronous")) if self._kept else FULL
             if level == FULL:
                 self.keep()
             self._strike(Trigger.LEDGER_DONE, process)

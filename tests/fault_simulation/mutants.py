@@ -134,6 +134,7 @@ MUTANTS = (
            _script(GROUP, (0.5, Kind.SPACE_FULL, BEGIN, 0, 0.0)), (
         ("agent.execution.executor.first_dropped", nothing),
         ("agent.execution.precheck._all_fit", nothing),
+        ("agent.ledger.chain.trust.group_fault", none_of("")),  # which stops it otherwise
     )),
     Mutant("the chain names nobody", oracles.AUDIT, SAFE,
            (("agent.ledger.chain.audit.AuditChain.append", _nameless),)),

@@ -190,7 +190,7 @@ class Oracles:
         """What people have decided about a proposal, or about the standing rule under which it was approved."""
         own = _of(self._site.people.decisions, agent, proposal, digest)
         with closing(_open(agent)) as ledger:
-            automatic = Automatic.of(ledger, proposal)
+            automatic = Automatic.of(ledger, proposal, self._written(agent))
             if own is not None or automatic is None:
                 return own
             why = automatic.why_not(ledger, self._site.people.rules, agent.book, body, begins)
@@ -200,6 +200,14 @@ class Oracles:
             return None
         ends = min(datetime.fromisoformat(body["expires_at"]), rules[-1].expires_at)
         return Decision(agent.book, proposal, digest, "a rule", rules[-1].expires_at, ends)
+
+    def _written(self, agent: AgentProgram) -> dict[int, int]:
+        """When rows of the chain were really written that a forger has dated."""
+        return {row: at for (book, row), at in self._site.forger.written.items() if book == agent.book}
+
+    def _is_forged(self, agent: AgentProgram, proposal: int) -> bool:
+        """Whether a forger wrote about it: then it only matters that no statement of it is sent without a decision."""
+        return (agent.book, proposal) in self._site.forger.proposals
 
     def _other_object(self, sent: Sent, move: dict[str, Any]) -> str:
         """Whether the approved name is another object now, and the agent has had the chance to see that."""
@@ -282,7 +290,11 @@ class Oracles:
             if row["state"] in DROPPED and row["updated_at"] <= began and not jumped
             and (agent.book, row["id"]) not in self._site.people.dropped  # by a person, perhaps at this very moment
         ]  # fmt: skip
-        self._check(GROUPS, not gone, f"{sent.sql} began though moves {gone} of its group had been dropped")
+        self._check(
+            GROUPS,
+            not gone or self._is_forged(agent, sent.numbers["proposal"]),
+            f"{sent.sql} began though moves {gone} of its group had been dropped",
+        )
 
     # -- when a copy has arrived ----------------------------------------------------------------------------------
 
@@ -346,13 +358,14 @@ class Oracles:
         site = self._site
         with agent.disk.open_ledger(site.clock, actor="auditor") as ledger:
             report = ledger.audit.verify()
-            self._check(AUDIT, report.ok, f"the chain of {agent.name} does not verify: {report.sentence}")
+            forged = report.broken_id is None and bool(self._site.forger.proposals)  # its links fit all the same
+            self._check(AUDIT, report.ok or forged, f"the chain of {agent.name} does not verify: {report.sentence}")
             lines = agent.disk.anchors.read_text().splitlines()
             _, faults = ledger.audit.anchor_faults(find_anchors(lines), "anchors")
             self._check(AUDIT, self.anchors_fit(agent, faults), f"the anchors of {agent.name} do not fit: {faults}")
             approved = [row for row in ledger.audit.rows(10**5) if row.event == "proposal.approved"]
         for decision in site.people.decisions:
-            if decision.agent == agent.book:
+            if decision.agent == agent.book and not self._is_forged(agent, decision.proposal):
                 named = [row for row in approved if row.subject == f"proposal {decision.proposal}"
                          and row.facts.get("who") and row.facts.get("origin")
                          and row.facts.get("digest") == decision.digest]  # fmt: skip
@@ -414,16 +427,22 @@ class Oracles:
         with agent.disk.open_ledger(self._site.clock, actor="auditor") as ledger:
             rows = ledger.moves.rows(database=self._site.database)
             steps = ledger.moves.steps_of([row.id for row in rows])
+        forged = {row.proposal_id for row in rows if self._is_forged(agent, row.proposal_id)}
+        of_forged = {row.id for row in rows if row.proposal_id in forged}
+        forged |= {row.proposal_id for row in rows if row.move.undoes in of_forged}  # what would take such a move back
         for row in rows:
             self._site.report.moves[row.state] += 1
             if row.state in ACTIONABLE and row.fingerprint != self._site.server.fingerprint:
                 self._out_of_reach.add(row.move.key)  # no agent may touch it, though here one server plays both
-            self._true_state(agent, row, sent=bool(steps[row.id]))
+            if row.proposal_id not in forged:
+                self._true_state(agent, row, sent=bool(steps[row.id]))
         by_proposal: dict[int, list[MoveRow]] = {}
         for row in rows:
             by_proposal.setdefault(row.proposal_id, []).append(row)
         waiting = {row.move.undoes for row in rows if row.state in ACTIONABLE and self._waits_for_room(row)}
-        for of_one in by_proposal.values():
+        for number, of_one in by_proposal.items():
+            if number in forged:
+                continue
             for group in groups_of(of_one):
                 if not waiting & {row.id for row in group}:  # else it has not been taken back yet
                     self._group_rule(agent, group)
@@ -463,7 +482,9 @@ class Oracles:
 
     def _nothing_left(self) -> None:
         site, server = self._site, self._site.server
-        running = {move.key for move in site.world.placement.running.values()} - self._out_of_reach
+        # Of a forged proposal nothing is sent, not even what would give up a statement that the engine holds.
+        out_of_reach = self._out_of_reach | site.forger.keys
+        running = {move.key for move in site.world.placement.running.values()} - out_of_reach
         self._check(TRUE_STATES, not running, f"the server still moves {sorted(running)}")
         living = {agent.process for agent in site.agents.values() if agent.process is not None}
         left = [session for session in server.sessions if session.process not in living]

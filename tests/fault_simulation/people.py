@@ -66,7 +66,7 @@ def verify(_: Signers, document: Signable, armored: str) -> Signature:
     who = armored.partition(" ")[0]
     if armored != sign(document, who):
         raise SignatureInvalid("the signature does not fit", advice="")
-    return Signature(who, f"SHA256:{who}", armored)
+    return Signature(who, f"SHA256:{who}", armored, frozenset({who}))
 
 
 def command(act: Callable[Concatenate[Person, _P], None]) -> Callable[Concatenate[Person, _P], None]:
@@ -93,7 +93,7 @@ class Person:
     rules: list[RuleEvent] = field(default_factory=list)  # in order
 
     @contextmanager
-    def _at_ledger(self, agent: AgentProgram) -> Iterator[Ledger]:
+    def at_ledger(self, agent: AgentProgram) -> Iterator[Ledger]:
         """What a command opens."""
         try:
             with self.site.ledger(agent) as ledger:
@@ -101,15 +101,16 @@ class Person:
         finally:
             agent.disk.keep()
 
-    def _agent(self, pick: float) -> AgentProgram:
+    def an_agent(self, pick: float) -> AgentProgram:
+        """One that runs, or the one that is meant to."""
         agents = [agent for agent in self.site.agents.values() if agent.lives]
         return agents[int(pick * len(agents))] if agents else self.site.main
 
     @command
     def approve(self, first: float, second: float) -> None:
         """Look at what waits, think, and approve what was seen, if it is still there."""
-        agent = self._agent(second)
-        with self._at_ledger(agent) as ledger:
+        agent = self.an_agent(second)
+        with self.at_ledger(agent) as ledger:
             waiting = ledger.proposals.rows(database=self.site.database, states={ProposalState.PROPOSED})
             if not waiting:
                 return
@@ -121,7 +122,7 @@ class Person:
 
     @command
     def _approve(self, agent: AgentProgram, number: int, digest: str, expires_at: datetime) -> None:
-        with self._at_ledger(agent) as ledger:
+        with self.at_ledger(agent) as ledger:
             signed = ledger.rules.approval.signers is not None
             signature = sign(ledger.proposals.document(number)[0]) if signed else ""
             ledger.proposals.approve(number, who="ann", origin="terminal 1", digest=digest, signature=signature)
@@ -133,16 +134,16 @@ class Person:
     def reject(self, first: float, second: float) -> None:
         """What waits."""
         del first
-        agent = self._agent(second)
-        with self._at_ledger(agent) as ledger:
+        agent = self.an_agent(second)
+        with self.at_ledger(agent) as ledger:
             for row in ledger.proposals.rows(database=self.site.database, states={ProposalState.PROPOSED})[:1]:
                 ledger.proposals.reject(row.id, who="bob", origin="terminal 2", reason="not now")
 
     @command
     def strike(self, first: float, second: float) -> None:
         """One move that has not begun."""
-        agent = self._agent(second)
-        with self._at_ledger(agent) as ledger:
+        agent = self.an_agent(second)
+        with self.at_ledger(agent) as ledger:
             if row := self._one(ledger, {MoveState.PROPOSED, MoveState.APPROVED}, first):
                 gone = ledger.proposals.strike(
                     row.proposal_id, row.move.ordinal, who="bob", origin="terminal 2", reason="keep it"
@@ -151,8 +152,8 @@ class Person:
 
     @command
     def _request(self, kind: RequestKind, first: float, second: float) -> None:
-        agent = self._agent(second)
-        with self._at_ledger(agent) as ledger:
+        agent = self.an_agent(second)
+        with self.at_ledger(agent) as ledger:
             row = self._one(ledger, UNFINISHED, first) or self._one(ledger, ACTIONABLE, first)
             if row is not None:
                 ledger.requests.submit(row.id, kind, who="eve", origin="terminal 3", reason="an incident")
@@ -174,8 +175,8 @@ class Person:
     @command
     def undo(self, first: float, second: float) -> None:
         """Take a move back, and approve that."""
-        agent = self._agent(second)
-        with self._at_ledger(agent) as ledger:
+        agent = self.an_agent(second)
+        with self.at_ledger(agent) as ledger:
             row = self._one(ledger, UNDOABLE, first)
             if row is None or agent.watch is None:
                 return
@@ -189,8 +190,8 @@ class Person:
     @command
     def pin(self, first: float, second: float) -> None:
         """Keep something off the fast tier for some hours."""
-        agent = self._agent(second)
-        with self._at_ledger(agent) as ledger:
+        agent = self.an_agent(second)
+        with self.at_ledger(agent) as ledger:
             units = self.site.world.placement.units
             key = units.keys[int(first * len(units))]
             ledger.pins.pin(self.site.database, key, Pin.NEVER, who="ann", reason="audit", until=None)
@@ -198,7 +199,7 @@ class Person:
     def ask(self, first: float, second: float) -> None:
         """`hotplace run --once`: nobody waits for the next turn."""
         del first
-        agent = self._agent(second)
+        agent = self.an_agent(second)
         watch, process = agent.watch, agent.process
         if watch is not None and process is not None and not process.depth:
             timetable = agent.daemon and agent.daemon._timetable
@@ -230,7 +231,7 @@ class Person:
     def stop(self, first: float, second: float) -> None:
         """SIGTERM; the service manager starts it again."""
         del first
-        self._agent(second).ask(_Asked.STOP)
+        self.an_agent(second).ask(_Asked.STOP)
 
     def rival(self, first: float, second: float) -> None:
         """Somebody starts another agent for the same database, with a ledger of its own, for some hours."""
@@ -249,7 +250,7 @@ class Person:
         """Propose a standing rule where there is none, and sign the one that there is."""
         del first, second
         agent, limits = self.site.main, self.site.script.site.auto
-        with self._at_ledger(agent) as ledger:
+        with self.at_ledger(agent) as ledger:
             if limits is None:
                 return
             if not ledger.rules.rows():
@@ -272,7 +273,7 @@ class Person:
         """Nothing of its own accord any more."""
         del first, second
         agent = self.site.main
-        with self._at_ledger(agent) as ledger:
+        with self.at_ledger(agent) as ledger:
             for row in ledger.rules.rows():
                 ledger.rules.close(row.number, who="eve", origin="terminal 3", reason="an incident")
                 last = ledger.audit.rows(1, event="rule.closed")[0].id
@@ -283,7 +284,7 @@ class Person:
     @command
     def answer_everything(self, agent: AgentProgram) -> None:
         """What is held goes on, what waits for a decision is refused."""
-        with self._at_ledger(agent) as ledger:
+        with self.at_ledger(agent) as ledger:
             for number, request in ledger.requests.in_force(self.site.database).items():
                 if request.kind is RequestKind.PAUSE and ledger.moves.row(number).state in ACTIONABLE:
                     ledger.requests.submit(number, RequestKind.RESUME, who="eve", origin="terminal 3", reason="over")
@@ -296,7 +297,9 @@ class Person:
         try:
             with self.site.ledger(agent) as ledger:
                 groups = halfway(ledger, self.site.database) if halfway_too else []
-                return len(ledger.moves.rows(database=self.site.database, states=open_states)) + len(groups)
+                rows = ledger.moves.rows(database=self.site.database, states=open_states)
+                forged = {number for book, number in self.site.forger.proposals if book == agent.book}
+                return sum(row.proposal_id not in forged for row in rows) + len(groups)
         except LedgerError:
             return 1
 

@@ -25,21 +25,27 @@ class Record:
     checked: dict[str, int]  # how often each oracle had something to say
     moves: dict[str, int]  # by the state in which they ended
     violations: list[str]
+    forged: int = 0  # proposals that forgers wrote about
     repeat: str = ""  # where a promise was broken: the command, with no more events than it takes
 
 
-def record_seed(seed: int, *, fleet: bool = False) -> Record:
+def record_seed(seed: int, *, fleet: bool = False, forgers: bool = False) -> Record:
     """Run it; where it breaks a promise, find what it takes."""
-    report = run_seed(seed, fleet=fleet)
+    report = run_seed(seed, fleet=fleet, forgers=forgers)
     if not report.violations:
         return _record(report)
     numbers, smallest = shrunk(report)
-    return _record(report, smallest, repeat_command(seed, numbers, fleet=fleet))
+    return _record(report, smallest, repeat_command(seed, numbers, fleet=fleet, forgers=forgers))
 
 
 def record_fleet(seed: int) -> Record:
     """The same of a seed of a fleet."""
     return record_seed(seed, fleet=True)
+
+
+def record_forged(seed: int) -> Record:
+    """The same of a seed with forgers."""
+    return record_seed(seed, forgers=True)
 
 
 def _record(report: Report, smallest: Report | None = None, repeat: str = "") -> Record:
@@ -48,6 +54,7 @@ def _record(report: Report, smallest: Report | None = None, repeat: str = "") ->
         struck={str(kind): count for kind, count in report.struck.items()}, checked=dict(report.checked),
         moves={str(state): count for state, count in report.moves.items()},
         violations=[f"{each.oracle}: {each.sentence}" for each in (smallest or report).violations], repeat=repeat,
+        forged=report.forged,
     )  # fmt: skip
 
 
@@ -80,7 +87,7 @@ def figures(records: Iterable[Record]) -> dict[str, Any]:
         moves.update(record.moves)
     return {
         "seeds": len(every), "failed": sum(bool(record.violations) for record in every),
-        "violations": sum(len(record.violations) for record in every),
+        "violations": sum(len(record.violations) for record in every), "forged": sum(record.forged for record in every),
         "hours": round(hours, 1), "seconds": round(seconds, 1),
         "hours_per_second": round(hours / max(seconds, 1e-9), 2),
         "faults": struck.total(), "faults_by_kind": dict(struck.most_common()), "oracles": dict(checked),

@@ -13,6 +13,7 @@ from tests.fault_simulation.oracles import Oracles
 from tests.fault_simulation.script import Script, draw
 from tests.fault_simulation.shrinking import shrink
 from tests.fault_simulation.site import Report, run_script
+from tests.frozen.ledgers import recorded_in
 
 MEMORY = Path("/dev/shm")  # folders of our own in it; a ledger there is synchronised at once
 
@@ -24,6 +25,7 @@ def run(script: Script) -> Report:
     gc.disable()  # what a run leaves behind goes at its end, all at once
     try:
         report = _run(script, folder)
+        report.recorded = recorded_in(folder)
     finally:
         gc.enable()
         shutil.rmtree(folder, ignore_errors=True)
@@ -41,9 +43,9 @@ def _run(script: Script, folder: Path) -> Report:
     return run_fleet_script(script, folder, FleetOracles)
 
 
-def run_seed(seed: int, *, fleet: bool = False) -> Report:
+def run_seed(seed: int, *, fleet: bool = False, forgers: bool = False) -> Report:
     """The run of a seed."""
-    return run(draw_fleet(seed) if fleet else draw(seed))
+    return run(draw_fleet(seed) if fleet else draw(seed, forgers=forgers))
 
 
 def shrunk(report: Report) -> tuple[list[int], Report]:
@@ -61,8 +63,8 @@ def shrunk(report: Report) -> tuple[list[int], Report]:
     return shrink(list(range(len(script.events))), fails), last
 
 
-def repeat_command(seed: int, numbers: list[int] | None = None, *, fleet: bool = False) -> str:
+def repeat_command(seed: int, numbers: list[int] | None = None, *, fleet: bool = False, forgers: bool = False) -> str:
     """What repeats a run."""
-    of = "--fleet " if fleet else ""
+    of = "--fleet " if fleet else "--forgers " if forgers else ""
     keep = "" if numbers is None else f" --keep {','.join(map(str, numbers)) or 'none'}"
     return f'make fault-simulation ARGS="{of}--seed {seed}{keep}"'

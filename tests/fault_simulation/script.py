@@ -72,6 +72,7 @@ class Kind(StrEnum):
     RIVAL = "rival agent"
     OPEN_RULE = "standing rule signed"
     CLOSE_RULE = "standing rule closed"
+    FORGE = "forged approval"
     # where several agents share a ledger on a server: tests.fault_simulation.fleet
     FROZEN = "agent frozen"
     NO_LEDGER = "cut off from the ledger"
@@ -137,6 +138,7 @@ KINDS: dict[Kind, tuple[float, tuple[Trigger, ...]]] = {
     Kind.RIVAL: (0.4, ON_THE_WAY),
     Kind.OPEN_RULE: (0.0, ON_THE_WAY),  # where the level is auto, and by numbers of its own
     Kind.CLOSE_RULE: (0.0, ON_THE_WAY),
+    Kind.FORGE: (0.0, ON_THE_WAY),  # where there are forgers, by numbers of its own
 }  # fmt: skip
 MOST_PASSED = {
     Trigger.LEDGER_BEGIN: 60, Trigger.LEDGER_COMMIT: 60, Trigger.LEDGER_DONE: 60,
@@ -211,14 +213,15 @@ class Script:
     site: Site
     events: tuple[Event, ...]
     fleet: FleetSite | None = None
+    forgers: bool = False  # who write to the ledger what no person has decided
 
     def keep(self, numbers: Collection[int]) -> Script:
         """With those events only."""
         return replace(self, events=tuple(event for at, event in enumerate(self.events) if at in set(numbers)))
 
 
-def draw(seed: int) -> Script:
-    """The script of a seed."""
+def draw(seed: int, *, forgers: bool = False) -> Script:
+    """The script of a seed; with forgers people sign, and others write approvals that nobody gave."""
     random = Random(seed)  # a simulation, no secret
     site = draw_site(random)
     events = [*draw_approvals(random, site), *(_event(random, site) for _ in range(random.randint(3, 16)))]
@@ -227,7 +230,10 @@ def draw(seed: int) -> Script:
     if own.random() < AUTO_SHARE:
         site = replace(site, auto=_limits(own))
         events += _rule_events(own, site)
-    return Script(seed=seed, site=site, events=tuple(sorted(events, key=lambda event: event.at)))
+    if forgers:
+        site = site if site.auto is not None else replace(site, auto=_limits(own))
+        events += [_on_the_way(own, site, Kind.FORGE) for _ in range(own.randint(2, 8))]
+    return Script(seed=seed, site=site, events=tuple(sorted(events, key=lambda event: event.at)), forgers=forgers)
 
 
 def draw_site(random: Random) -> Site:
@@ -265,13 +271,15 @@ def _limits(random: Random) -> Limits:
 
 def _rule_events(random: Random, site: Site) -> list[Event]:
     """A rule is signed early; now and then it is closed, and signed again."""
-    found = [Event(0.2 * HOUR, Kind.OPEN_RULE, Trigger.TIME, 0, (0.0, 0.0))]
-    for _ in range(random.randint(0, 3)):
-        kind = random.choice((Kind.OPEN_RULE, Kind.CLOSE_RULE))
-        at, trigger = random.uniform(0.5, site.hours) * HOUR, random.choice(ON_THE_WAY)
-        passes = int(MOST_PASSED.get(trigger, 0) * random.random() ** 2)
-        found.append(Event(at, kind, trigger, passes, (random.random(), random.random())))
-    return found
+    kinds = (Kind.OPEN_RULE, Kind.CLOSE_RULE)
+    first = Event(0.2 * HOUR, Kind.OPEN_RULE, Trigger.TIME, 0, (0.0, 0.0))
+    return [first, *(_on_the_way(random, site, random.choice(kinds)) for _ in range(random.randint(0, 3)))]
+
+
+def _on_the_way(random: Random, site: Site, kind: Kind) -> Event:
+    at, trigger = random.uniform(0.5, site.hours) * HOUR, random.choice(ON_THE_WAY)
+    passes = int(MOST_PASSED.get(trigger, 0) * random.random() ** 2)
+    return Event(at, kind, trigger, passes, (random.random(), random.random()))
 
 
 def _event(random: Random, site: Site) -> Event:

@@ -28,6 +28,7 @@ from tests.fault_simulation import worlds
 from tests.fault_simulation.agent_program import AgentProgram, VirtualScheduler
 from tests.fault_simulation.answers import kept
 from tests.fault_simulation.disk import Disk
+from tests.fault_simulation.forger import Forger
 from tests.fault_simulation.others import OTHERS_DO, change_server
 from tests.fault_simulation.people import PEOPLE_DO, Person, verify
 from tests.fault_simulation.process import Process
@@ -69,6 +70,8 @@ class Report:
     seconds: float = 0.0  # of one processor core
     story: list[str] = field(default_factory=list)
     moves: Counter[MoveState] = field(default_factory=Counter)
+    forged: int = 0  # proposals that a forger wrote about
+    recorded: dict[str, str] = field(default_factory=dict)  # what its ledgers hold at the end, see tests.frozen.faults
 
 
 class FaultySite:
@@ -93,6 +96,7 @@ class FaultySite:
         self.agents = {name: self._agent(name) for name in (MAIN, SECOND)}
         self.agents[SECOND].wanted = False
         self.people = Person(self)
+        self.forger = Forger(self)
         self.armed: list[tuple[Event, int]] = []  # with the calls still to pass
         self.jumps: list[tuple[float, float]] = []  # of the wall clock: when on the monotonic one, by how many seconds
         self.calm = False
@@ -200,6 +204,8 @@ class FaultySite:
             self.clock.jump(self.jumps[-1][1])
         elif kind in AT_SERVER:
             change_server(self, kind, first, second)
+        elif kind is Kind.FORGE:
+            self.forger.forge(first, second)
         elif kind in OTHERS_DO:
             OTHERS_DO[kind](self, first, second)
         else:

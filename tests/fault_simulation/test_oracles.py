@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.fault_simulation import rows
+from tests.bench.fault_simulation import rows, rows_of_forgers
 from tests.fault_simulation import records
 from tests.fault_simulation.fleet.script import FLEET_KINDS
 from tests.fault_simulation.mutants import MUTANTS, Mutant
@@ -18,6 +18,7 @@ from tests.fault_simulation.records import Record, figures, record_seed
 from tests.fault_simulation.runs import repeat_command, run
 from tests.fault_simulation.script import KINDS, Kind, Script, Trigger, draw
 from tests.fault_simulation.shrinking import shrink
+from tests.over import over
 
 
 @cache
@@ -26,7 +27,7 @@ def violations_of(script: Script) -> int:
     return len(run(script).violations)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.what)
+@over("mutant", MUTANTS)
 def test_a_broken_agent_is_noticed(mutant: Mutant) -> None:
     """By the oracle that is there for it, which has nothing to say of the same run when nothing is broken."""
     with mutant.at_work():
@@ -73,9 +74,11 @@ def test_what_is_no_fault_is_none(seed: int, events: tuple[int, ...]) -> None:
 
 
 def test_every_kind_of_fault_is_drawn() -> None:
-    """At every call at which one may strike."""
+    """At every call at which one may strike; forgeries where forgers are among the actors, and only there."""
     events = [event for seed in range(400) for event in draw(seed).events]
-    assert {event.kind for event in events} == KINDS.keys()
+    forged = {event.kind for seed in range(20) for event in draw(seed, forgers=True).events}
+    assert {event.kind for event in events} == KINDS.keys() - {Kind.FORGE}
+    assert Kind.FORGE in forged
     assert set(Kind) == KINDS.keys() | FLEET_KINDS.keys() | {Kind.APPROVE_LIST}
     assert {event.trigger for event in events} == set(Trigger)
 
@@ -99,3 +102,5 @@ def test_a_long_run_goes_on_where_it_ended(tmp_path: Path) -> None:
     values = [row["value"] for row in rows(figures(found.values()))]
     assert values == [2, 1, 2.0]
     assert rows(figures(found.values()))[1]["note"] == "make it again"
+    (row,) = rows_of_forgers(figures(found.values()))
+    assert (row["value"], row["note"]) == (1, "make it again")

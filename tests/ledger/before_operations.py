@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.ledger import Ledger
-from agent.ledger.file.revisions import APPLICATION_ID
+from agent.ledger.store.schema import APPLICATION_ID
 from connectors.model import Route, Step
 from tests.ledger.clock import StillClock
 

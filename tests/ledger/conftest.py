@@ -20,7 +20,7 @@ from agent.ledger import ApprovalRule, Ledger
 from agent.ledger.chain.links import CREATED
 from agent.ledger.chain.signed import PLAIN
 from agent.ledger.file.database import FileDatabase
-from agent.ledger.file.revisions import HEAD
+from agent.ledger.store.schema import HEAD
 from tests.conftest import MAJORS, NO_SERVER
 from tests.keys import Person
 from tests.ledger.clock import StillClock
@@ -153,6 +153,11 @@ def file_under(ledger: Ledger) -> FileDatabase:
     """The SQLite file under a ledger."""
     assert isinstance(ledger._database, FileDatabase)
     return ledger._database
+
+
+def note(ledger: Ledger, subject: str, text: str = "") -> None:
+    """A row of the chain that changes nothing else."""
+    ledger.audit.record("space.opened", subject, who="test", reason=text)
 
 
 def stored(ledger: Ledger, moves: int = 2) -> int:

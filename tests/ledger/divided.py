@@ -15,13 +15,13 @@ from agent.config.ledger import LedgerServer
 from agent.keys import Signers
 from agent.ledger import ApprovalRule, Ledger
 from agent.ledger.chain.links import CREATED, GENESIS, link_hash
-from agent.ledger.file.instants import microseconds
 from agent.ledger.server.roles import grants_script
+from agent.ledger.store.schema import instant, microseconds
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.servers import LedgerServers
 from tests.simulation.site import Site
-from tests.unit.samples import MADE_AT, a_move, a_proposal
+from tests.unit.samples import a_move, a_proposal
 
 TEAMS = {"sales": ["sim"], "hr": ["pay"]}
 ROLES = ("reader", "approver", "agent")
@@ -130,12 +130,12 @@ def read_all(session: psycopg.Connection, table: str) -> str:
 
 def chain_row(session: psycopg.Connection, event: str, subject: str, facts: str, **changes: Any) -> None:
     """Append to the chain as hotplace would, but for some columns: the hash fits them unless it is one of them."""
-    head = session.execute("SELECT last_id, hash FROM audit_head").fetchone() or (0, GENESIS)
+    head = session.execute("SELECT last_id, hash, at FROM audit_head").fetchone() or (0, GENESIS, 0)
     row = {
-        "id": head[0] + 1, "at": MADE_AT, "actor": "forger", "event": event, "subject": subject, "facts": facts,
-        "previous": head[1], **changes,
+        "id": head[0] + 1, "at": instant(head[2]), "actor": "forger", "event": event, "subject": subject,
+        "facts": facts, "previous": head[1], **changes,
     }  # fmt: skip
-    row = {"hash": link_hash(row), **row, "at": microseconds(MADE_AT)}
+    row = {"hash": link_hash(row), **row, "at": microseconds(row["at"])}
     columns = sql.SQL(", ").join(map(sql.Identifier, row))
     marks = sql.SQL(", ").join(sql.Placeholder() for _ in row)
     insert = sql.SQL("INSERT INTO audit ({}) VALUES ({})").format(columns, marks)

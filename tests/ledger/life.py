@@ -15,13 +15,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import func, select
+
 from agent.ledger import Ledger, StepState
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.links import link_hash
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
-from agent.ledger.file.reading import Reading, where
-from agent.ledger.file.transaction import Transaction
+from agent.ledger.store.database import Reading, Transaction
+from agent.ledger.store.schema import audit, audit_head, moves, outcomes, proposals, steps
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_json
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import MoveState, ProposalState
@@ -141,15 +143,15 @@ def _carry_out(ledger: Ledger, database: FileDatabase, clock: StillClock, number
     ledger.proposals.approve(number, who=WHO, origin=ORIGIN, digest=digest)
     with database.write() as transaction:
         journal = _Journal(transaction, clock)
-        of_it = where("proposal_id = ?", number)
-        rows = list(transaction.rows("SELECT id, ordinal FROM moves", of_it, then="ORDER BY ordinal"))
+        of_it = select(moves.c.id, moves.c.ordinal).where(moves.c.proposal_id == number)
+        rows = list(transaction.rows(of_it.order_by(moves.c.ordinal)))
         proposal = ledger.proposals.row(number).proposal
         for row, move in zip(rows, proposal.moves, strict=True):
             journal.move(row.id, digest, move, number, statements=2 if row.ordinal <= second_steps else 1)
         kept = {"state": MoveState.KEPT, "reason": "helped", "attempts": 1, "updated_at": clock.at}
-        transaction.update("moves", [row.id for row in rows], kept)
+        transaction.update(moves, [row.id for row in rows], kept)
         reason = "every move has ended"
-        transaction.update("proposals", [number], {"state": ProposalState.FINISHED, "reason": reason})
+        transaction.update(proposals, [number], {"state": ProposalState.FINISHED, "reason": reason})
         journal.event("proposal.finished", f"proposal {number}", reason=reason)
         journal.write()
     return min(second_steps, len(rows))
@@ -160,12 +162,13 @@ class _Journal:
 
     def __init__(self, transaction: Transaction, clock: StillClock) -> None:
         self._transaction, self._clock = transaction, clock
-        head = transaction.first("SELECT * FROM audit_head")
+        head = transaction.first(select(audit_head))
+        assert head is not None, "the ledger was opened"
         self._last, self._previous = head.last_id, head.hash
         self._audit: list[dict[str, Any]] = []
         self._steps: list[dict[str, Any]] = []
         self._outcomes: list[dict[str, Any]] = []
-        self._step = transaction.scalar("SELECT max(id) FROM steps") or 0
+        self._step = transaction.scalar(select(func.max(steps.c.id))) or 0
 
     def event(self, event: str, subject: str, **facts: Any) -> None:
         """One link of the chain, now."""
@@ -193,9 +196,9 @@ class _Journal:
 
     def write(self) -> None:
         """All of it."""
-        for table, rows in (("audit", self._audit), ("steps", self._steps), ("outcomes", self._outcomes)):
+        for table, rows in ((audit, self._audit), (steps, self._steps), (outcomes, self._outcomes)):
             self._transaction.insert_all(table, rows)
-        self._transaction.update("audit_head", [1], {"last_id": self._last, "hash": self._previous})
+        self._transaction.update(audit_head, [1], {"last_id": self._last, "hash": self._previous})
 
     def _to(self, number: int, digest: str, was: MoveState, to: MoveState) -> None:
         self.event(f"move.{to}", f"move {number}", was=was, reason="as planned", digest=digest)

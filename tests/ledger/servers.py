@@ -12,10 +12,10 @@ from psycopg import sql
 
 from agent.config.ledger import LedgerServer
 from agent.demo.server import PrivateServer, private_server
-from agent.ledger.file.schema import metadata
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.server.opening import bring_up_to_date
 from agent.ledger.server.roles import grants_script
+from agent.ledger.store.schema import metadata
 from tests.labs.postgresql import installations
 
 TEMPLATE, SHARED = "ledger_template", "ledger_of_tests"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from agent.ledger.file.codec import (
+from agent.ledger.measured.codec import (
     Later,
     Pieces,
     Values,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from agent.ledger import Ledger, LedgerBusy, LedgerFull, StepState
 from agent.ledger.file.database import FileDatabase
@@ -21,7 +22,7 @@ from agent.model.clock import SystemClock
 from agent.model.states import MoveState, ProposalState
 from connectors.base import Retry
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import approved, file_under, stored
+from tests.ledger.conftest import approved, file_under, note, stored
 
 ROOT = Path(__file__).parents[2]
 KILLS = (1, 2, 7)  # after that many rounds
@@ -62,7 +63,7 @@ def test_a_killed_writer_loses_at_most_its_last_round(path: Path) -> None:
             written += len(rounds)
             assert written <= _history_rows(ledger) <= written + kill + 1
             before = ledger.audit.verify().rows
-            ledger.audit.record("after the kill", path.name)
+            note(ledger, path.name)
             assert (ledger.audit.verify().ok, ledger.audit.verify().rows) == (True, before + 1)
 
 
@@ -99,7 +100,7 @@ def test_what_is_decided_or_sent_is_on_the_disk_first(ledger: Ledger, monkeypatc
     def watched(database: FileDatabase, *, durable: bool = True) -> Iterator[Any]:
         with write(database, durable=durable) as transaction:
             yield transaction
-            levels.append(int(transaction.scalar("PRAGMA synchronous")))
+            levels.append(int(transaction.scalar(text("PRAGMA synchronous"))))
 
     def level_of(act: Callable[[], Any]) -> tuple[set[int], Any]:
         levels.clear()
@@ -117,7 +118,7 @@ def test_what_is_decided_or_sent_is_on_the_disk_first(ledger: Ledger, monkeypatc
     assert level == {ON_DISK}
     level, _ = level_of(lambda: ledger.moves.step_result(step, StepState.DONE, ""))
     assert level == {ON_DISK}
-    level, _ = level_of(lambda: ledger.audit.record("test", "a decision"))
+    level, _ = level_of(lambda: note(ledger, "a decision"))
     assert level == {ON_DISK}
     for seen_again in (
         partial(ledger.state.save_document, "shop", "figures", {"seen": 1}),
@@ -150,7 +151,7 @@ def test_threads_share_a_ledger(ledger: Ledger) -> None:
 
     def write() -> None:
         for number in range(20):
-            ledger.audit.record("thread", str(number))
+            note(ledger, str(number))
 
     threads = [threading.Thread(target=write) for _ in range(4)]
     for thread in threads:
@@ -168,16 +169,23 @@ def test_a_writer_that_never_ends_is_waited_for_only_so_long(ledger: Ledger, pat
         with ledger._database.write():
             assert other.proposals.row(number).id == number
             with pytest.raises(LedgerBusy, match=str(path)) as caught:
-                other.audit.record("test", "locked out")
+                note(other, "locked out")
         assert caught.value.retry is Retry.LATER
-        other.audit.record("test", "free again")
+        note(other, "free again")
         assert other.audit.verify().ok
+
+
+def test_a_reader_waits_for_no_writer(ledger: Ledger, path: Path, clock: StillClock) -> None:
+    """Neither one that has read before nor one that connects while the other writes."""
+    with ledger._database.write(), Ledger.open(path, clock, busy_seconds=0.05) as other:
+        assert other.audit.rows(1)
+        assert ledger.audit.rows(1)
 
 
 def _limit_pages(ledger: Ledger, pages: int) -> None:
     """For the connection that writes."""
     with ledger._database.write() as transaction:
-        assert transaction.scalar(f"PRAGMA max_page_count={pages}") == pages
+        assert transaction.scalar(text(f"PRAGMA max_page_count={pages}")) == pages
 
 
 def test_a_full_disk_costs_that_write_only(ledger: Ledger, path: Path) -> None:
@@ -186,8 +194,8 @@ def test_a_full_disk_costs_that_write_only(ledger: Ledger, path: Path) -> None:
     pages = int(file_under(ledger).pragma("page_count"))
     _limit_pages(ledger, pages)
     with pytest.raises(LedgerFull, match=str(path)):
-        ledger.audit.record("test", "fills the file", text="x" * 100_000)
+        note(ledger, "fills the file", "x" * 100_000)
     _limit_pages(ledger, 100_000)
     assert ledger.proposals.row(number).id == number
-    ledger.audit.record("test", "room again")
+    note(ledger, "room again")
     assert ledger.audit.verify().ok

@@ -10,9 +10,10 @@ import psycopg
 import pytest
 
 from agent.config.ledger import LedgerServer
-from agent.ledger import FellBack, Ledger, LedgerReadOnly, StepState, Untrusted
+from agent.ledger import FellBack, Ledger, LedgerCorrupt, StepState, Untrusted
 from agent.ledger.chain.sent import KEPT
-from agent.ledger.file.schema import metadata
+from agent.ledger.store import schema
+from agent.ledger.store.schema import metadata
 from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, open_ledger
@@ -142,7 +143,7 @@ def test_a_result_goes_to_its_own_step(agent: Ledger, dba: psycopg.Connection) -
     with agent._database.write() as transaction:
         values = {"move_id": move, "ordinal": 9, "sql": "of another agent", "state": "intended", "detail": "",
                   "intended_at": StillClock().now()}  # fmt: skip
-        assert transaction.insert("steps", values) == step
+        assert transaction.insert(schema.steps, values) == step
     with pytest.raises(FellBack):
         agent.moves.step_result(step, StepState.DONE, "")
     agent.restoring.restore("shop")
@@ -183,5 +184,5 @@ def test_nothing_is_sent_without_the_file(agent: Ledger, tmp_path: Path) -> None
     """The intent is refused where it cannot be noted on this machine."""
     (tmp_path / "ledger.db.anchors.sent").mkdir()
     move = agent.moves.rows(proposal_id=approved(agent))[0].id
-    with pytest.raises(LedgerReadOnly, match=r"anchors\.sent"):
+    with pytest.raises(LedgerCorrupt, match=r"anchors\.sent.*not a file"):
         begin(agent, move)

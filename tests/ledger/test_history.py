@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import delete
 
 from agent.ledger import HistorySettings, Ledger, LedgerCorrupt
+from agent.ledger.store.schema import history
 from tests.examples import examples
 from tests.ledger.conftest import damage
 from tests.unit.samples import MADE_AT
@@ -114,7 +116,7 @@ def test_folding_conserves_counts_and_seconds(
 ) -> None:
     """Whatever intervals there were and whenever folding runs, in whatever order of ages."""
     with ledger.samples.written().write() as transaction:
-        transaction.delete("history")
+        transaction.execute(delete(history))
     keep = HistorySettings(history_seconds=1000 * 86400.0)
     for before, seconds, counts, database in samples:
         _append(ledger, MADE_AT - timedelta(microseconds=before), counts, seconds, database)

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import LeaseLost, Ledger, StepState
+from agent.ledger.store import schema
 from agent.model.states import MoveState
 from agent.service.leasing import Leasing
 from connectors.base import LeaseHeld
@@ -74,8 +76,8 @@ def expire(ledger: Ledger) -> None:
     """As if nothing had been heard of its holder for long."""
     with ledger._database.write() as transaction:
         long_ago = datetime(2020, 1, 1, tzinfo=UTC)
-        row = transaction.first("SELECT * FROM leases")._asdict()
-        transaction.put("leases", [{**row, "expires_at": long_ago}])
+        row = transaction.first(select(schema.leases))._asdict()
+        transaction.put(schema.leases, [{**row, "expires_at": long_ago}])
 
 
 def test_every_write_of_an_earlier_holder_is_refused(two: Two) -> None:
@@ -247,9 +249,9 @@ class TestOnServer:
             taking.start()
             taking.join(0.3)
             assert taking.is_alive()
-            row = transaction.first("SELECT * FROM moves")
+            row = transaction.first(select(schema.moves))
             values = {"move_id": move, "ordinal": 1, "sql": sql, "state": "intended", "detail": "",
                       "intended_at": row.updated_at}  # fmt: skip
-            transaction.insert("steps", values)
+            transaction.insert(schema.steps, values)
         taking.join()
         assert seen == [1]

@@ -123,7 +123,15 @@ def test_a_row_that_names_a_list_proves_nothing_for_another_proposal(
     (listed,) = [row for row in ledger.audit.rows() if row.event == "list.signed"]
     ledger.use_rule(PLAIN)
     row = ledger.proposals.row(numbers[2])
-    facts = {"who": "anna", "key": "k", "moves": [1, 2], "sequence": 1, "digest": row.digest, "list_row": listed.id}
+    facts = {
+        "who": "anna",
+        "origin": "tty",
+        "key": "k",
+        "moves": [1, 2],
+        "sequence": 1,
+        "digest": row.digest,
+        "list_row": listed.id,
+    }
     ledger.audit.record("proposal.signed", f"proposal {row.id}", **facts)
     ledger.proposals.approve(row.id, who="anna", origin="tty", digest=row.digest)
     ledger.use_rule(ApprovalRule(signers))
@@ -155,7 +163,7 @@ def test_a_second_person_signs_the_same_list(ledger: Ledger, signers: Signers, p
     decision = sign(ledger, numbers, people[0])
     assert (states(ledger, numbers), decision.missing) == ({ProposalState.PROPOSED}, 1)
     assert ledger.lists.document(numbers)[1] == ["anna"]
-    with pytest.raises(NotSigned, match=r"has signed one of them already"):
+    with pytest.raises(NotSigned, match=r"has signed this already"):
         sign(ledger, numbers, people[0])
     decision = sign(ledger, numbers, people[1])
     assert (states(ledger, numbers), decision.who) == ({ProposalState.APPROVED}, "anna, bert")
@@ -166,7 +174,7 @@ def test_who_proposed_one_of_them_is_no_second_person(ledger: Ledger, signers: S
     """A list is no way around it."""
     ledger.use_rule(ApprovalRule(signers, 2))
     numbers = [proposed(ledger, "shop"), proposed(ledger, "crm", asked_by="anna")]
-    with pytest.raises(NotSigned, match=r"anna proposed this"):
+    with pytest.raises(NotSigned, match=r"anna asked for this"):
         sign(ledger, numbers, people[0])
 
 
@@ -181,7 +189,7 @@ def test_conditions_and_strikes_hold_for_members(ledger: Ledger, people: Two) ->
 
 
 def test_plain_approvals_by_the_digest_of_the_list(ledger: Ledger) -> None:
-    """The digest is that of the whole list; one that was changed, or is too short, approves nothing."""
+    """The digest is that of the whole list, waves too; one that was changed, or is too short, approves nothing."""
     ledger.use_rule(PLAIN)
     numbers = three(ledger)
     digest = ledger.lists.document(numbers)[0].digest
@@ -189,9 +197,10 @@ def test_plain_approvals_by_the_digest_of_the_list(ledger: Ledger) -> None:
     for wrong in (digest, ledger.lists.document(numbers)[0].digest[:6], ""):
         with pytest.raises(DigestMismatch):
             ledger.lists.approve(numbers, who="eva", origin="tty", digest=wrong)
-    right = ledger.lists.document(numbers)[0].digest[:12]
-    assert not ledger.lists.approve(numbers, who="eva", origin="tty", digest=right).missing
+    right = ledger.lists.document(numbers, numbers[:1])[0].digest[:12]
+    assert not ledger.lists.approve(numbers, numbers[:1], who="eva", origin="tty", digest=right).missing
     assert states(ledger, numbers) == {ProposalState.APPROVED}
+    assert [ledger.lists.goes_before(number) for number in numbers] == [set(), {numbers[0]}, {numbers[0]}]
 
 
 def test_waves(ledger: Ledger, people: Two) -> None:
@@ -260,7 +269,7 @@ def test_the_message_names_the_command_that_prints_the_list(ledger: Ledger) -> N
     listed = ledger.lists.document(numbers)[0]
     with pytest.raises(NotSigned) as caught:
         ledger.lists.approve(numbers, who="eva", origin="tty", digest=listed.digest)
-    assert f"hotplace fleet approve {' '.join(map(str, numbers))} > FILE" in caught.value.advice
+    assert f"hotplace approve --all {' '.join(map(str, numbers))} > FILE" in caught.value.advice
 
 
 def test_names_cannot_pass_for_other_lines(ledger: Ledger) -> None:

@@ -18,20 +18,21 @@ import pytest
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import Ledger, LedgerMoved, StepState
-from agent.ledger.file.codec import decode_history
-from agent.ledger.file.schema import metadata
-from agent.ledger.measured.samples import TABLES
+from agent.ledger.measured.codec import decode_history
+from agent.ledger.measured.samples import TABLES as OF_SAMPLES
 from agent.ledger.store.move import LedgerMove
+from agent.ledger.store.schema import metadata
 from agent.model.states import MoveState
 from agent.terminal.exit_codes import ExitCode
 from connectors.model import DatabaseDemand
 from policies.model.settings import Pin
 from tests.cli.site import Finished, Site
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import ON_SERVER, approved, stored
+from tests.ledger.conftest import ON_SERVER, approved, note, stored
 from tests.ledger.servers import LedgerServers
 
 pytestmark = ON_SERVER
+TABLES = {table.name for table in OF_SAMPLES}
 SAMPLES = "shared.anchors.samples"
 EVER = (StillClock().now() - timedelta(days=1), StillClock().now() + timedelta(days=1))
 
@@ -136,11 +137,11 @@ def test_the_file_is_read_and_never_written_again(site: Site, server: LedgerServ
     with Ledger.open(site.ledger_path, StillClock()) as running:
         assert run(site, server).code == 0
         with pytest.raises(LedgerMoved, match=rf"it was moved to .*{server.dbname}"):
-            running.audit.record("test", "too late")
+            note(running, "too late")
         with pytest.raises(LedgerMoved):
             running.state.save_document("shop", "status", {})
         assert running.audit.verify().ok
-    done = site.run("pins", "--json")
+    done = site.run("pin", "--list", "--json")
     assert done.code == 0
     refused = site.run("pin", "x", "never")
     assert (refused.code, "it was moved to" in refused.err) == (ExitCode.LEDGER_UNUSABLE, True)
@@ -152,7 +153,7 @@ def test_what_was_broken_off_goes_on(site: Site, server: LedgerServer, servers: 
     """Killed on the way: no hotplace opens what is there; what has changed since is written or removed."""
     with Ledger.open(site.ledger_path, StillClock()) as ledger:
         for number in range(3000):
-            ledger.audit.record("round", str(number))
+            note(ledger, str(number))
     command = site.command("ledger", "move", "--to", str(shared(site, server)))
     process = site.start_program(*command)
     with servers.session(server.dbname) as dba:
@@ -196,7 +197,7 @@ def test_ended_between_the_two_sides(
         patched.setattr(LedgerMove, "_open_for_use", _interrupt)
         assert run(site, server).code == ExitCode.INTERRUPTED
     with Ledger.open(site.ledger_path, StillClock()) as ledger, pytest.raises(LedgerMoved, match="it was moved to"):
-        ledger.audit.record("test", "too late")
+        note(ledger, "too late")
     with pytest.raises(LedgerMoved, match="not complete"):
         Ledger.open(server, StillClock(), anchors=site.folder / "shared.anchors")
     elsewhere = server.model_copy(update={"schema_name": "another"})
@@ -236,5 +237,5 @@ def test_what_does_not_fit_is_not_moved(site: Site, server: LedgerServer, case: 
     assert done.code == expected, done
     with Ledger.open(site.ledger_path, StillClock()) as ledger:
         if case != "chain":
-            ledger.audit.record("test", "still open")
+            note(ledger, "still open")
             assert ledger.audit.verify().ok

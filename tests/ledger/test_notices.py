@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -83,6 +85,81 @@ def test_what_was_sent_under_no_name_is_known(ledger: Ledger, clock: StillClock)
     agent = Agent(ledger, clock, "shop")
     agent.turn()
     assert agent.sent == []
+
+
+PAGER = NoticeConfig.model_validate({"name": "pager", "command": ["/bin/true"], "every": "0s"})
+
+
+def test_a_channel_that_hangs_holds_up_no_other(
+    ledger: Ledger, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others get all that comes, turns end soon, and it gets what waited once it answers, each matter once."""
+    monkeypatch.setattr("agent.notices.notifier.PATIENCE_SECONDS", 0.2)
+    answers, sent = threading.Event(), list[tuple[str, str]]()
+
+    def send(channel: NoticeConfig, notices: Sequence[Notice], _dropped: int) -> None:
+        if channel.name == "chat":
+            assert answers.wait(30)
+        sent.extend((channel.name, notice.database) for notice in notices)
+
+    notifier = Notifier(ledger, clock, [CHAT, PAGER], send)
+    for name in ("shop", "bank", "farm"):
+        began, threads = time.monotonic(), threading.active_count()
+        notifier.take_turn([Facts(database=name, now=clock.now(), stalled="not sampled")])
+        assert time.monotonic() - began < 2.0
+        assert threading.active_count() <= threads + 1, "one thread a channel"
+        clock.sleep(60)
+    assert sent == [("pager", "shop"), ("pager", "bank"), ("pager", "farm")]
+    answers.set()
+    notifier.finish(10)
+    notifier.take_turn([])
+    notifier.finish(10)
+    assert [name for channel, name in sent if channel == "chat"] == ["shop", "bank", "farm"]
+    again = Notifier(ledger, clock, [CHAT, PAGER], send)
+    again.take_turn([])
+    assert len(sent) == 6
+
+
+def test_a_channel_that_fails_late_is_tried_again(
+    ledger: Ledger, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It failed between two turns: the next one notes it, and the one after its pause sends again."""
+    monkeypatch.setattr("agent.notices.notifier.PATIENCE_SECONDS", 0.0)
+    ends, sent = threading.Event(), list[str]()
+
+    def send(_channel: NoticeConfig, notices: Sequence[Notice], _dropped: int) -> None:
+        if not ends.is_set():
+            assert ends.wait(30)
+            raise NoticeFailed("it took too long")
+        sent.extend(notice.database for notice in notices)
+
+    notifier = Notifier(ledger, clock, [CHAT], send)
+    notifier.take_turn([Facts(database="shop", now=clock.now(), stalled="not sampled")])
+    ends.set()
+    notifier.finish(10)
+    notifier.take_turn([])
+    notifier.finish(10)
+    assert sent == [], "it pauses after a failure"
+    clock.sleep(3600)
+    notifier.take_turn([])
+    notifier.finish(10)
+    assert sent == ["shop"]
+
+
+def test_a_fault_in_a_channel_is_raised_after_the_others(ledger: Ledger, clock: StillClock) -> None:
+    """It is of ours and is not kept quiet; the other channel has its message, and it is noted."""
+    sent: list[str] = []
+
+    def send(channel: NoticeConfig, _notices: Sequence[Notice], _dropped: int) -> None:
+        if channel.name == "chat":
+            raise ZeroDivisionError
+        sent.append(channel.name)
+
+    notifier = Notifier(ledger, clock, [CHAT, PAGER], send)
+    with pytest.raises(ZeroDivisionError):
+        notifier.take_turn([Facts(database="shop", now=clock.now(), stalled="not sampled")])
+    notifier.take_turn([])
+    assert sent == ["pager"]
 
 
 class TestOnServer:

@@ -11,11 +11,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from agent.ledger import Ledger, LedgerCorrupt, LedgerError, LedgerMissing, LedgerReadOnly, LedgerTooNew
 from agent.ledger.errors import translate_error
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import stored
+from tests.ledger.conftest import note, stored
 
 NOBODY = 65534
 
@@ -85,7 +86,7 @@ def test_a_path_may_have_any_characters(tmp_path: Path, clock: StillClock) -> No
     """Question marks, hashes, percent signs and spaces are no URL syntax to us."""
     path = tmp_path / "a b?c#d%20é" / "led ger?mode=ro#.db"
     with Ledger.open(path, clock) as ledger:
-        ledger.audit.record("test", "path")
+        note(ledger, "path")
     assert path.exists()
 
 
@@ -94,7 +95,7 @@ def test_a_relative_path_counts_from_here(tmp_path: Path, clock: StillClock, mon
     monkeypatch.chdir(tmp_path)
     with Ledger.open(Path("ledger.db"), clock) as ledger:
         monkeypatch.chdir("/")
-        ledger.audit.record("test", "path")
+        note(ledger, "path")
     assert (tmp_path / "ledger.db").exists()
 
 
@@ -151,7 +152,7 @@ def test_a_damaged_file_is_named(path: Path, clock: StillClock, cut: str) -> Non
     """Overwritten pages or a lost tail: found by verify at the latest, as LedgerCorrupt and nothing else."""
     with Ledger.open(path, clock) as ledger:
         for number in range(200):
-            ledger.audit.record("test", f"row {number}", text="x" * 200)
+            note(ledger, f"row {number}", "x" * 200)
     content = bytearray(path.read_bytes())
     if cut == "middle":
         content[8192:] = b"\xa5" * (len(content) - 8192)
@@ -221,4 +222,4 @@ def test_an_error_of_the_disk_is_named(path: Path) -> None:
 def test_what_was_decided_is_on_the_disk(ledger: Ledger, durable: bool, level: int) -> None:
     """FULL for decisions and intents, NORMAL for samples; with OFF a power cut could lose both."""
     with ledger._database.write(durable=durable) as transaction:
-        assert transaction.core.exec_driver_sql("PRAGMA synchronous").scalar() == level
+        assert transaction.scalar(text("PRAGMA synchronous")) == level

@@ -9,7 +9,7 @@ import pytest
 from agent.fleet.reading import Selection, read_outcomes, read_proposals, read_standings, read_summaries
 from agent.fleet.standing import Heartbeat, Need
 from agent.ledger import Ledger
-from agent.ledger.file.reading import Reading
+from agent.ledger.store.statements import Prepared, Values
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import OPEN_PROPOSALS, ProposalState
 from tests.ledger.clock import StillClock
@@ -80,13 +80,13 @@ def test_queries_do_not_grow_with_the_databases(
 ) -> None:
     """Twelve databases take as many queries as two."""
     asked: list[str] = []
-    rows = Reading.rows
+    bound = Prepared.bound
 
-    def counted(self: Reading, select: str, *conditions: object, **more: object) -> object:
-        asked.append(select)
-        return rows(self, select, *conditions, **more)  # type: ignore[arg-type]  # as it was called
+    def counted(self: Prepared, values: Values) -> object:
+        asked.append(self.text)
+        return bound(self, values)
 
-    monkeypatch.setattr(Reading, "rows", counted)
+    monkeypatch.setattr(Prepared, "bound", counted)
 
     def queries(databases: range) -> int:
         for number in databases:

@@ -12,9 +12,10 @@ import pytest
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import HistorySettings, Ledger
-from agent.ledger.file.instants import EPOCH, microseconds
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.database import Database
+from agent.ledger.store.schema import EPOCH, microseconds
+from agent.ledger.store.tables import migrate
 from connectors.model import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, damage, open_ledger
@@ -229,14 +230,9 @@ def test_present_rows_are_moved_into_weeks(servers: LedgerServers, path: Path, c
 
 def _make_older(place: LedgerServer) -> None:
     """A ledger as the revision before this one left it."""
-    from alembic import command
-    from alembic.config import Config
-
     from agent.ledger.server.database import ServerDatabase
 
     database = ServerDatabase(place, busy_seconds=5.0)
     with database.write_after('CREATE SCHEMA "hotplace"') as transaction:
-        config = Config(attributes={"connection": transaction.core})
-        config.set_main_option("script_location", "agent.ledger:migrations")
-        command.upgrade(config, "v0007")
+        migrate(transaction, "v0007")
     database.close()

@@ -7,13 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
 
 from agent.ledger import Ledger, NotFound, RequestKind, WrongState
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import prepare_file
-from agent.ledger.file.revisions import APPLICATION_ID, HEAD
+from agent.ledger.store.schema import APPLICATION_ID, HEAD
+from agent.ledger.store.tables import migrate
 from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import approved, stored
@@ -116,10 +115,8 @@ def test_a_ledger_of_the_first_version_is_migrated(path: Path, clock: StillClock
     prepare_file(path, create=True)
     database = FileDatabase(path)
     with database.write() as transaction:
-        transaction.core.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
-        config = Config(attributes={"connection": transaction.core})
-        config.set_main_option("script_location", "agent.ledger:migrations")
-        command.upgrade(config, "v0001")
+        transaction.driver.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        migrate(transaction, "v0001")
     database.close()
     with closing(sqlite3.connect(path)) as plain:
         assert not plain.execute("SELECT 1 FROM sqlite_master WHERE name = 'asks'").fetchall()

@@ -10,8 +10,8 @@ import pytest
 
 from agent.config.ledger import LedgerConfig
 from agent.ledger import LedgerReadOnly, Untrusted
-from agent.ledger.file.revisions import REVISIONS
 from agent.ledger.server.roles import grants_script
+from agent.ledger.store.schema import REVISIONS
 from agent.service.ledger_doctor import ledger_findings
 from connectors.findings import Severity
 from tests.keys import Person
@@ -82,7 +82,7 @@ def test_the_server_computes_the_hash_that_hotplace_does(divided: DividedLedger)
     """Of any text that it can store; else it would take no row of such a text."""
     text = "".join(map(chr, range(1, 0x2FF))) + "\u2028\ufeff\U0001f600 \\u0041 \"'"
     with divided.ledger("sales_agent", StillClock()) as ledger:
-        ledger.audit.record("pin.set", f"sim {text}", who=text, nested={"a": [1.5, None, text]})
+        ledger.audit.record("pin.set", f"sim {text}", who=text, reason=text, pin="never", until=None)
         assert ledger.audit.verify().ok
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from agent.keys import RULE_NAMESPACE, SignatureInvalid, Signers
 from agent.ledger import (
     ApprovalRule,
     Ledger,
+    LedgerReadOnly,
     MoveRow,
     NotCovered,
     NotSigned,
@@ -25,6 +26,7 @@ from agent.ledger import (
     Untrusted,
     WrongState,
 )
+from agent.ledger.file.database import FileDatabase
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import MoveState, ProposalState
@@ -32,7 +34,8 @@ from agent.notices.notifier import closed_rules
 from connectors.move_effects import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import Tamper, Two, open_ledger
+from tests.ledger.conftest import Tamper, Two, note, open_ledger
+from tests.ledger.forger import Forged, Target, set_tables, write_row
 from tests.unit.samples import a_move, a_proposal, an_outcome
 
 MIB = 1 << 20
@@ -189,7 +192,13 @@ def test_a_helpful_outcome_closes_nothing(ledger: Ledger, clock: StillClock, peo
     number = opened(ledger, clock, people[0])
     proposal = propose(ledger)
     ledger.rules.approve(proposal)
-    ledger.moves.record_outcome(place(ledger, proposal).id, an_outcome(verdict=OutcomeVerdict.HELPED))
+    helped = replace(an_outcome(verdict=OutcomeVerdict.HELPED), sentence="hurt nothing")
+    ledger.moves.record_outcome(place(ledger, proposal).id, helped)
+    other = propose(ledger, key="public.t2")
+    document, _ = ledger.proposals.document(other)
+    signature = people[0].sign(document.text)
+    ledger.proposals.approve(other, who="anna", origin="tty", digest=document.digest, signature=signature)
+    ledger.moves.record_outcome(place(ledger, other).id, an_outcome(verdict=OutcomeVerdict.HURT))
     assert ledger.rules.row(number).state is RuleState.OPEN
 
 
@@ -205,6 +214,24 @@ def test_closed_by_a_person(ledger: Ledger, clock: StillClock, people: Two) -> N
     ledger.moves.require_trust(first_move(ledger, proposal))
     with pytest.raises(WrongState, match="closed already"):
         ledger.rules.close(number, who="carl", origin="tty", reason="")
+
+
+def test_a_closed_rule_that_was_opened_without_a_signature_begins_nothing(
+    ledger: Ledger, clock: StillClock, people: Two
+) -> None:
+    """What it approved while it was open waits until a person signs it again; what has begun is ended."""
+    number = opened(ledger, clock, people[0])
+    begun = propose(ledger)
+    ledger.rules.approve(begun)
+    place(ledger, begun)
+    waits = propose(ledger, key="public.t2")
+    ledger.rules.approve(waits)
+    ledger.rules.close(number, who="carl", origin="tty", reason="month end")
+    ledger.audit.record("rule.opened", f"rule {number}", who="anna", origin="tty")
+    assert ledger.rules.row(number).state is RuleState.OPEN
+    with pytest.raises(Untrusted, match="has 0 of the 1 signatures"):
+        ledger.moves.require_trust(first_move(ledger, waits))
+    ledger.moves.require_trust(first_move(ledger, begun))
 
 
 def test_expiry_and_level(ledger: Ledger, clock: StillClock, signers: Signers, people: Two) -> None:
@@ -283,6 +310,10 @@ def test_a_forged_automatic_approval_sends_nothing(
     if "closed" in forgery:
         ledger.rules.close(number, who="carl", origin="tty", reason="")
     proposal = propose(ledger)
+    if "rule" in forgery and not isinstance(ledger._database, FileDatabase):
+        with pytest.raises(LedgerReadOnly, match="own_numbers"):  # a server takes no row that names another's rule
+            forge_approval(ledger, proposal, forgery["rule"], {})
+        return
     forge_approval(ledger, proposal, forgery.get("rule", number), forgery.get("conditions", rule.conditions.facts))
     ledger.use_rule(ApprovalRule(signers, automatic=True))
     with pytest.raises(Untrusted, match=why):
@@ -311,15 +342,122 @@ def test_a_row_that_closed_the_rule_cannot_be_taken_out(
 ) -> None:
     """Although it is older than the proposal and than the last anchor: the walk begins where the rule does."""
     number = opened(ledger, clock, people[0])
-    ledger.audit.record("pin.set", "shop x")  # in the place of a row that closed it
+    note(ledger, "shop x")  # in the place of a row that closed it
     proposal = propose(ledger)
     ledger.rules.approve(proposal)
     ledger.moves.require_trust(first_move(ledger, proposal))
     ledger.audit.anchor()
-    assert tamper("UPDATE audit SET actor = 'x' WHERE event = 'pin.set'") == 1
+    assert tamper("UPDATE audit SET actor = 'x' WHERE event = 'space.opened'") == 1
     with pytest.raises(Untrusted, match="was changed after it was written"):
         ledger.moves.require_trust(first_move(ledger, proposal))
     assert number == 1
+
+
+@pytest.mark.parametrize("dates", [(1, 2, 3, 4), (-4, -3, -2, -1), (30, 60, 90, 120), (0, 0, 0, 0)], ids=str)
+def test_dates_do_not_evade_a_limit_a_day(
+    path: Path, clock: StillClock, signers: Signers, people: Two, dates: tuple[int, ...]
+) -> None:
+    """Rows dated in the future or in the past: of four approvals forged now, one of one a day runs."""
+    rule = ApprovalRule(signers, automatic=True)
+    with open_ledger(path, path, clock, rule) as ledger:
+        number = opened(ledger, clock, people[0], most_a_day=1)
+        honest = propose(ledger, "public.t0")
+        ledger.rules.approve(honest)
+        others = [propose(ledger, f"public.t{n}", purpose="hsm", asked_by=str(n)) for n in range(1, 5)]
+        for proposal, days in zip(others, dates, strict=True):
+            forge_dated(ledger, proposal, number, clock.now() + timedelta(days=days))
+        allowed = [proposal for proposal in (honest, *others) if is_trusted(ledger, proposal)]
+        assert allowed == [honest]
+
+
+def test_a_quiet_day_of_the_past_has_no_room_for_more(
+    path: Path, clock: StillClock, signers: Signers, people: Two
+) -> None:
+    """No row of that day is there to contradict; an anchor outside the ledger was noted more than a day later."""
+    with open_ledger(path, path, clock, ApprovalRule(signers, automatic=True)) as ledger:
+        number, start = opened(ledger, clock, people[0], most_a_day=1), clock.now()
+        proposal = propose(ledger, expires_at=start + timedelta(days=7))
+        clock.sleep(5 * 86_400)
+        ledger.audit.anchor()
+        forge_dated(ledger, proposal, number, start + timedelta(days=2))
+        with pytest.raises(Untrusted, match="later rows were written before it"):
+            ledger.moves.require_trust(first_move(ledger, proposal))
+
+
+def test_nothing_was_approved_before_it_was_proposed(
+    path: Path, clock: StillClock, signers: Signers, people: Two
+) -> None:
+    """On a day on which nothing else was written, and no anchor noted since."""
+    with open_ledger(path, path, clock, ApprovalRule(signers, automatic=True)) as ledger:
+        number = opened(ledger, clock, people[0], most_a_day=1)
+        clock.sleep(5 * 86_400)
+        now = clock.now()
+        proposal = propose(ledger, created_at=now, expires_at=now + timedelta(days=1))
+        forge_dated(ledger, proposal, number, now - timedelta(days=3))
+        with pytest.raises(Untrusted, match="later rows were written before it"):
+            ledger.moves.require_trust(first_move(ledger, proposal))
+
+
+def test_a_rule_counts_for_its_own_database(path: Path, clock: StillClock, signers: Signers, people: Two) -> None:
+    """An approval of another one that names it uses nothing up, and is covered by no rule."""
+    with open_ledger(path, path, clock, ApprovalRule(signers, automatic=True)) as ledger:
+        number = opened(ledger, clock, people[0], most_a_day=1)
+        other = propose(ledger, database="other")
+        forge_dated(ledger, other, number, clock.now())
+        assert ledger.rules.row(number).used_today == 0
+        assert not is_trusted(ledger, other)
+        proposal = propose(ledger)
+        ledger.rules.approve(proposal)
+        assert is_trusted(ledger, proposal)
+
+
+def test_a_row_of_another_century_stops_nobody(path: Path, clock: StillClock, signers: Signers, people: Two) -> None:
+    """It spoils what it is about; what is written after it has the time of now, and is approved and counted."""
+    with open_ledger(path, path, clock, ApprovalRule(signers, automatic=True)) as ledger:
+        number = opened(ledger, clock, people[0], most_a_day=1)
+        far = propose(ledger, "public.far")
+        forge_dated(ledger, far, number, clock.now().replace(year=2099))
+        assert not is_trusted(ledger, far)
+        clock.sleep(3600)
+        for _ in range(3):
+            now = clock.now()
+            proposal = propose(ledger, f"public.t{now}", created_at=now, expires_at=now + timedelta(days=1))
+            ledger.rules.approve(proposal)
+            assert ledger.audit.rows(1)[0].at == clock.now()
+            assert is_trusted(ledger, proposal)
+            clock.sleep(25 * 3600)
+
+
+def test_a_clock_that_goes_back_dates_no_row_before_the_last(ledger: Ledger, clock: StillClock) -> None:
+    """The next row has the time of the last one, until the clock has come that far again."""
+    note(ledger, "shop x")
+    last = ledger.audit.rows(1)[0].at
+    clock.at -= timedelta(hours=2)
+    note(ledger, "shop x")
+    assert ledger.audit.rows(1)[0].at == last
+    clock.at += timedelta(hours=3)
+    note(ledger, "shop x")
+    assert ledger.audit.rows(1)[0].at == clock.now()
+
+
+def forge_dated(ledger: Ledger, proposal: int, rule: int, at: datetime) -> None:
+    """An approval under a rule, with a date of the forger's, and the tables with it."""
+    row, moves = ledger.proposals.row(proposal), ledger.moves.rows(proposal_id=proposal)
+    conditions = ledger.rules.row(rule).rule.conditions.facts
+    facts = {"who": "x", "origin": "y", "reason": "", "digest": row.digest, "moves": [1], "rule": rule}
+    with ledger._database.write() as transaction:
+        forged = Forged("proposal.approved", f"proposal {proposal}", {**facts, "conditions": conditions})
+        write_row(transaction, forged, at)
+        set_tables(transaction, Target(proposal, row.digest, moves), MoveState.APPROVED)
+
+
+def is_trusted(ledger: Ledger, proposal: int) -> bool:
+    """Whether its move may begin."""
+    try:
+        ledger.moves.require_trust(first_move(ledger, proposal))
+    except Untrusted:
+        return False
+    return True
 
 
 def test_the_document_says_each_limit(ledger: Ledger, clock: StillClock) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
@@ -16,13 +18,21 @@ from alembic.script import ScriptDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger import Ledger
-from agent.ledger.file.instants import EPOCH, microseconds
-from agent.ledger.file.opening import migrate
-from agent.ledger.file.reading import INSTANTS
-from agent.ledger.file.revisions import APPLICATION_ID, HEAD, REVISIONS, VERSION_TABLE
-from agent.ledger.file.schema import Moment, metadata
+from agent.ledger import Ledger, migrations
+from agent.ledger.file.database import FileDatabase
+from agent.ledger.file.opening import prepare_file
 from agent.ledger.server.roles import TEAMS
+from agent.ledger.store.schema import (
+    APPLICATION_ID,
+    EPOCH,
+    HEAD,
+    REVISIONS,
+    Moment,
+    alembic_version,
+    metadata,
+    microseconds,
+)
+from agent.ledger.store.tables import migrate
 from tests.ledger.conftest import file_under
 
 
@@ -34,20 +44,19 @@ def _definitions(connection: sqlite3.Connection) -> dict[str, str]:
 
 def test_migrations_make_exactly_the_tables_of_a_new_ledger(ledger: Ledger, path: Path) -> None:
     """Made at once or by every migration in turn, a ledger is the same to the letter: columns, types, keys, indexes."""
-    engine = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
-    with engine.connect() as connection, closing(sqlite3.connect(path)) as made_at_once:
-        migrate(connection)
-        migrated = connection.connection.driver_connection
-        assert isinstance(migrated, sqlite3.Connection)
+    other = path.with_name("migrated.db")
+    prepare_file(other, create=True)
+    with closing(FileDatabase(other)) as database, database.write() as transaction:
+        migrate(transaction)
+    with closing(sqlite3.connect(other)) as migrated, closing(sqlite3.connect(path)) as made_at_once:
         assert _definitions(migrated) == _definitions(made_at_once)
-        versions = f"SELECT version_num FROM {VERSION_TABLE}"
+        versions = f"SELECT version_num FROM {alembic_version.name}"
         assert migrated.execute(versions).fetchall() == made_at_once.execute(versions).fetchall() == [(HEAD,)]
-    engine.dispose()
 
 
 def test_alembic_sees_nothing_left_to_migrate(ledger: Ledger) -> None:
     """Alembic's own comparison agrees."""
-    with ledger._database.read_by_core() as connection:
+    with ledger._database.write() as transaction, transaction.core() as connection:
         context = MigrationContext.configure(connection, opts={"include_name": _is_migrated})
         assert compare_metadata(context, metadata) == []
 
@@ -58,10 +67,13 @@ def _is_migrated(name: str | None, kind: str, _: object) -> bool:
 
 
 def test_columns_of_instants_are_read_as_instants() -> None:
-    """What reads without the tables knows such a column by its name: those names and no others are instants."""
+    """Whatever is as wide as an instant is one, but for the token of a lease."""
     columns = [column for table in metadata.tables.values() for column in table.columns]
-    assert {column.name for column in columns if isinstance(column.type, Moment)} == INSTANTS
-    assert not [column for column in columns if column.name in INSTANTS and not isinstance(column.type, Moment)]
+    wide = [column for column in columns if isinstance(column.type, sa.BigInteger | Moment)]
+    assert [column for column in wide if not isinstance(column.type, Moment)] == [metadata.tables["leases"].c.token]
+    assert {column.name for column in wide} >= {"at", "until"} | {
+        column.name for column in columns if column.name.endswith("_at")
+    }
 
 
 def test_every_revision_is_named() -> None:
@@ -71,6 +83,44 @@ def test_every_revision_is_named() -> None:
     scripts = ScriptDirectory.from_config(config)
     assert tuple(script.revision for script in reversed(list(scripts.walk_revisions()))) == REVISIONS
     assert scripts.get_current_head() == HEAD
+
+
+def test_migrations_are_frozen() -> None:
+    """They import nothing of ours: what is changed in the product changes no ledger that has been."""
+    folder = Path(migrations.__file__).parent
+    imported = {
+        name.partition(".")[0]
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in _imported(node)
+    }
+    assert imported == {"__future__", "alembic", "sqlalchemy"}
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [f"{'.' * node.level}{node.module or ''}"]
+    return [each.name for each in node.names] if isinstance(node, ast.Import) else []
+
+
+STATEMENT = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|WITH|FROM|WHERE|ORDER BY) ")
+IN_WORDS_OF_ITS_OWN = {
+    "file/damage.py",  # pages of a file whose schema may be what is damaged
+    "server/database.py", "server/opening.py",  # the server's locks and settings, which begin transactions
+}  # fmt: skip
+
+
+def test_statements_are_core_s() -> None:
+    """No module has texts of SQL besides what is no statement about the ledger's tables."""
+    rooms = Path(migrations.__file__).parent.parent
+    found = {
+        str(path.relative_to(rooms))
+        for path in rooms.rglob("*.py")
+        if Path(migrations.__file__).parent not in path.parents
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and STATEMENT.match(node.value)
+    }
+    assert found == IN_WORDS_OF_ITS_OWN
 
 
 def test_the_file_says_what_it_is(ledger: Ledger, path: Path) -> None:
@@ -85,7 +135,7 @@ def test_decisions_are_synced_and_samples_are_not(ledger: Ledger, path: Path, du
     """FULL for what must survive a power cut, NORMAL for samples, on the same pooled connection."""
     for _ in range(2):
         with ledger._database.write(durable=durable) as transaction:
-            assert transaction.scalar("PRAGMA synchronous") == level
+            assert transaction.scalar(sa.text("PRAGMA synchronous")) == level
 
 
 @given(st.datetimes(min_value=datetime(1960, 1, 1), max_value=datetime(2300, 1, 1)), st.integers(-14, 14))  # noqa: DTZ001  # bounds have no zone

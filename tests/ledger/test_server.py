@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import delete, text
 
 from agent.config.ledger import LedgerConfig, LedgerServer
 from agent.ledger import (
@@ -21,13 +22,15 @@ from agent.ledger import (
     LedgerUnreachable,
     WrongState,
 )
-from agent.ledger.file.revisions import HEAD
 from agent.ledger.server.database import ServerDatabase
+from agent.ledger.store import schema
+from agent.ledger.store.schema import HEAD
+from agent.ledger.store.tables import migrate
 from agent.service.ledger_doctor import ledger_findings
 from connectors.base import Retry
 from connectors.findings import Severity
 from tests.ledger.clock import StillClock
-from tests.ledger.conftest import ON_SERVER, approved, open_ledger, stored
+from tests.ledger.conftest import ON_SERVER, approved, note, open_ledger, stored
 from tests.ledger.servers import TEMPLATE, LedgerServers
 
 pytestmark = ON_SERVER
@@ -69,7 +72,7 @@ def test_agents_write_at_once(open_ledgers: list[Ledger]) -> None:
 
     def write(ledger: Ledger) -> None:
         for number in range(10):
-            ledger.audit.record("agent", str(number))
+            note(ledger, str(number))
             ledger.slots.of("shop", [f"{id(ledger)} {number}", f"both {number}"])
 
     threads = [threading.Thread(target=write, args=[ledger]) for ledger in open_ledgers for _ in range(2)]
@@ -79,7 +82,7 @@ def test_agents_write_at_once(open_ledgers: list[Ledger]) -> None:
         thread.join()
     ledger = open_ledgers[0]
     assert ledger.audit.verify().ok
-    assert [row.event for row in ledger.audit.rows(1000)].count("agent") == 40
+    assert [row.event for row in ledger.audit.rows(1000)].count("space.opened") == 40
     keys = [f"{id(each)} {number}" for each in open_ledgers for number in range(10)]
     keys += [f"both {number}" for number in range(10)]
     assert sorted(ledger.slots.of("shop", keys).tolist()) == list(range(30))
@@ -102,7 +105,7 @@ def test_a_decision_sees_the_one_that_it_waited_for(open_ledgers: list[Ledger]) 
     with first._database.write() as transaction:
         waiting.start()
         waiting.join(0.3)
-        transaction.update("proposals", [number], {"state": "rejected"})
+        transaction.update(schema.proposals, [number], {"state": "rejected"})
     waiting.join()
     assert ["is rejected and cannot be approved" in str(error) for error in refusals] == [True]
 
@@ -116,9 +119,9 @@ def test_a_lock_that_is_held_is_waited_for_only_so_long(server: LedgerServer, cl
                 assert other.proposals.row(number).id == number
                 other.state.save_document("shop", "status", {"a": 1})
                 with pytest.raises(LedgerBusy, match="schema hotplace") as caught:
-                    other.audit.record("test", "locked out")
+                    note(other, "locked out")
             assert caught.value.retry is Retry.LATER
-            other.audit.record("test", "free again")
+            note(other, "free again")
             assert other.audit.verify().ok
 
 
@@ -133,7 +136,7 @@ def test_an_intent_waits_for_the_disk_and_a_sample_does_not(
         try:
             for durable, level in ((True, expected), (False, "off")):
                 with database.write(durable=durable) as transaction:
-                    assert transaction.scalar("SHOW synchronous_commit") == level
+                    assert transaction.scalar(text("SHOW synchronous_commit")) == level
         finally:
             dba.execute(f"ALTER ROLE {server.user} RESET synchronous_commit".encode())
             database.close()
@@ -143,7 +146,7 @@ def test_what_reads_cannot_write(server: LedgerServer) -> None:
     """The server refuses it."""
     database = ServerDatabase(server, busy_seconds=1.0)
     with pytest.raises(LedgerReadOnly), database.read() as reading:
-        list(reading.rows("DELETE FROM audit_head RETURNING id"))
+        reading.rows(delete(schema.audit_head).returning(schema.audit_head.c.id))
     database.close()
 
 
@@ -155,7 +158,7 @@ def test_sessions_that_the_server_ended_are_replaced(servers: LedgerServers, ope
         end = "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = 'hotplace ledger'"
         assert len(dba.execute(end).fetchall()) >= 2
     assert ledger.proposals.row(number).id == number
-    ledger.audit.record("test", "written")
+    note(ledger, "written")
     assert ledger.audit.verify().ok
 
 
@@ -166,9 +169,9 @@ def test_a_session_that_ends_half_way_decides_nothing(servers: LedgerServers, op
 
     def decide() -> None:
         with ledger._database.write() as transaction, servers.session() as dba:
-            ledger.audit.append(transaction, "test", "half")
-            dba.execute("SELECT pg_terminate_backend(%s, 2000)", [transaction.scalar("SELECT pg_backend_pid()")])
-            ledger.audit.append(transaction, "test", "never")
+            ledger.audit.append(transaction, "space.opened", "half", who="x", reason="")
+            dba.execute("SELECT pg_terminate_backend(%s, 2000)", [transaction.scalar(text("SELECT pg_backend_pid()"))])
+            ledger.audit.append(transaction, "space.opened", "never", who="x", reason="")
 
     with pytest.raises(LedgerUnreachable) as caught:
         decide()
@@ -282,25 +285,20 @@ def test_a_temporary_table_never_takes_the_place_of_one_of_ours(ledger_on_server
     """Although PostgreSQL looks for those first: a pooler may hand us the session of another program."""
     ledger = ledger_on_server
     with ledger._database.write() as transaction:
-        transaction.core.exec_driver_sql("CREATE TEMP TABLE audit_head (LIKE audit_head INCLUDING ALL)")
+        transaction.driver.execute("CREATE TEMP TABLE audit_head (LIKE audit_head INCLUDING ALL)")
     approved(ledger)
     assert ledger.audit.verify().ok
     with ledger._database.write() as transaction:
-        assert transaction.scalar("SELECT count(*) FROM pg_temp.audit_head") == 0
+        assert transaction.scalar(text("SELECT count(*) FROM pg_temp.audit_head")) == 0
 
 
 def test_an_older_ledger_is_brought_up_to_date(
     servers: LedgerServers, unmade: LedgerServer, path: Path, clock: StillClock
 ) -> None:
     """From the first revision on, with what it holds; its tables are those of a new one, to the column and index."""
-    from alembic import command
-    from alembic.config import Config
-
     database = ServerDatabase(unmade, busy_seconds=5.0)
     with database.write_after('CREATE SCHEMA "hotplace"') as transaction:
-        config = Config(attributes={"connection": transaction.core})
-        config.set_main_option("script_location", "agent.ledger:migrations")
-        command.upgrade(config, "v0001")
+        migrate(transaction, "v0001")
     database.close()
     with servers.session(unmade.dbname) as dba:
         dba.execute("INSERT INTO hotplace.documents VALUES ('shop', 'status', 0, '{\"kept\": 1}')")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sqlalchemy import text
 
 from agent.config.ledger import LedgerServer
 from agent.ledger import AWAY, Ledger, LedgerBusy
-from agent.ledger.server.dialect import PostgresqlDialect
-from agent.ledger.server.sessions import Door, Sessions
+from agent.ledger.server.database import ServerDatabase
 from agent.ledger.state_names import STATUS
 from agent.model.states import MoveState
 from tests.labs.postgresql import wait_until
@@ -173,17 +173,17 @@ def test_a_table_that_is_rewritten(agent: Ledger, server: LedgerServer, servers:
 
 def test_ctrl_c_amid_a_statement_is_ctrl_c(server: LedgerServer) -> None:
     """The session that still waits for its answer ends; the interrupt gets out, and the next question is answered."""
-    sessions = Sessions(Door(server), PostgresqlDialect(server.name), "BEGIN")
+    database = ServerDatabase(server, busy_seconds=WAITS)
 
     def interrupted() -> None:
-        with sessions.begun() as session:
-            session.pgconn.send_query(b"SELECT pg_sleep(20)")
+        with database.read() as reading:
+            reading.driver.pgconn.send_query(b"SELECT pg_sleep(20)")
             raise KeyboardInterrupt
 
     try:
         with pytest.raises(KeyboardInterrupt):
             interrupted()
-        with sessions.begun() as session:
-            assert session.execute("SELECT 1").fetchone() == (1,)
+        with database.read() as reading:
+            assert reading.scalar(text("SELECT 1")) == 1
     finally:
-        sessions.close()
+        database.close()

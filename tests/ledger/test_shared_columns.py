@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sqlalchemy import text
 
 from agent.ledger import Ledger, LedgerCorrupt
 from tests.ledger.clock import StillClock
@@ -21,7 +22,7 @@ def sets_of(heat: float) -> dict[str, NDArray[np.generic]]:
 def columns_kept(ledger: Ledger) -> int:
     """How many columns the ledger holds."""
     with ledger._database.read() as reading:
-        return int(reading.scalar("SELECT count(*) FROM shared_columns"))
+        return int(reading.scalar(text("SELECT count(*) FROM shared_columns")))
 
 
 def test_what_did_not_change_is_kept_once(ledger: Ledger, clock: StillClock) -> None:

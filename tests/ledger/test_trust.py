@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import closing
@@ -9,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from agent.ledger import Ledger, LedgerMissing, MoveRow, StepState, Untrusted
-from agent.ledger.chain.anchors import AnchorFile, find_anchors
+from agent.ledger.chain.anchors import Anchor, AnchorFile, find_anchors
 from agent.ledger.chain.links import link_hash
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.server.database import ServerDatabase
+from agent.ledger.store import schema
 from agent.ledger.store.database import Database
 from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
@@ -48,13 +51,13 @@ def rechain(ledger: Ledger, change: Callable[[dict[str, Any]], None]) -> None:
     """Write the whole chain again, so that it fits in itself, as a process of the same user could."""
     with closing(as_owner(ledger)) as database, database.write() as transaction:
         previous = "0" * 64
-        for found in list(transaction.rows("SELECT * FROM audit", then="ORDER BY id")):
+        for found in transaction.rows(select(schema.audit).order_by(schema.audit.c.id)):
             row = found._asdict()
             change(row)
             row["previous"] = previous
             previous = row["hash"] = link_hash(row)
-            transaction.update("audit", [row.pop("id")], row)
-        transaction.update("audit_head", [1], {"hash": previous})
+            transaction.update(schema.audit, [row.pop("id")], row)
+        transaction.update(schema.audit_head, [1], {"hash": previous})
 
 
 def test_a_whole_ledger_is_trusted(ledger: Ledger) -> None:
@@ -80,7 +83,7 @@ def test_a_row_with_a_hash_of_its_own_does_not_fit(ledger: Ledger, tamper: Tampe
     """Changed and hashed again alone: the row after it still names the hash that it had."""
     row = begun(ledger)
     with ledger._database.read() as reading:
-        found = reading.first("SELECT * FROM audit WHERE event='proposal.approved'")._asdict()
+        found = reading.first(select(schema.audit).where(schema.audit.c.event == "proposal.approved"))._asdict()
     found["facts"] = found["facts"].replace("anna", "bert")
     tamper("UPDATE audit SET facts=?, hash=? WHERE id=?", found["facts"], link_hash(found), found["id"])
     report = ledger.audit.verify()
@@ -167,6 +170,23 @@ def test_anchors_are_found_in_the_lines_of_any_log(ledger: Ledger, path: Path) -
     assert ledger.audit.anchor_faults(anchors, "journal") == (3, [])
     other = [anchors[0].__class__(ledger="f" * 64, row=1, hash="f" * 64)]
     assert ledger.audit.anchor_faults(other, "journal") == (0, [])
+
+
+def test_an_anchor_is_on_the_disk_when_it_was_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole, before the statement that waits for it is sent: a power cut takes none of them."""
+    flushed, fsync = list[tuple[int, int]](), os.fsync
+
+    def watched(handle: int) -> None:
+        fsync(handle)
+        flushed.append((os.fstat(handle).st_ino, os.fstat(handle).st_size))
+
+    monkeypatch.setattr(os, "fsync", watched)
+    file = AnchorFile(tmp_path / "anchors")
+    for row in (1, 2):
+        file.append(Anchor(ledger="a" * 64, row=row, hash="b" * 64), StillClock().now())
+        status = file.path.stat()
+        assert flushed[row - 1 :] == [(status.st_ino, status.st_size)]
+        assert file.last() == Anchor(ledger="a" * 64, row=row, hash="b" * 64)
 
 
 def test_an_anchor_that_cannot_be_written_stops_nothing(

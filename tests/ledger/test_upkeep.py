@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from agent.ledger import HistorySettings, Ledger
 from agent.ledger.file import upkeep
-from agent.ledger.file.reading import where
-from agent.ledger.file.revisions import APPLICATION_ID
+from agent.ledger.store.schema import APPLICATION_ID
 from agent.model.clock import SystemClock
 from connectors.model import I64
 from tests.ledger.clock import StillClock
@@ -172,5 +172,6 @@ def test_statements_do_not_hold_the_values_they_were_given_last(ledger: Ledger) 
     before = sqlite.sqlite3_memory_used()
     for number in range(40):
         with ledger._database.read() as reading:
-            assert tuple(reading.first(f"SELECT 1, {number}", where("length(?) > 0", "x" * 2**20))) == (1, number)
+            query = text(f"SELECT 1, {number} WHERE length(:words) > 0")
+            assert tuple(reading.first(query, words="x" * 2**20)) == (1, number)
     assert sqlite.sqlite3_memory_used() - before < 8 * 2**20

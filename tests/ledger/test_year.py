@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ledger
-from agent.ledger.file.revisions import HEAD
+from agent.ledger.store.schema import HEAD
 from agent.ledger.stored import PARSED_HELD, _parse
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
@@ -212,7 +212,7 @@ def test_a_ledger_of_an_older_version_is_brought_up_to_date(path: Path, clock: S
         assert {row.state for row in ledger.moves.latest("shop", 3)} >= {MoveState.KEPT}
         found = report_of(ledger, "shop", clock.now() - timedelta(days=7), clock.now())
         assert len(found.proposals) == 3
-        assert found.totals["outcomes_by_verdict"] == {"helped": 1}
+        assert found.totals.outcomes_by_verdict == {"helped": 1}
         (row,) = ledger.history.read("shop", clock.now() - timedelta(days=7), clock.now())
         assert row.values.tolist() == [[3, 4]]
         kept = ledger.state.load_arrays("shop", "decision")

@@ -77,6 +77,16 @@ def test_units_that_are_looked_into_have_a_share(snapshot: Snapshot) -> None:
     assert all("public.orders" in labels for labels in shown)
 
 
+def test_control_characters_of_names_are_escapes(snapshot: Snapshot) -> None:
+    """A name from a database reaches the terminal of whoever looks at the page, and is found again in its series."""
+    snapshot.hottest_tenths = {'"a"."\x1b[2J\x07\r\u202eb\n"': 0.5}
+    snapshot.database = "sh\x1bop"
+    text = exposition(snapshot)
+    assert all(line.isprintable() for line in text.split("\n"))
+    (labels,) = rows(text, "hotplace_unit_hottest_tenth_ratio")
+    assert labels == ("sh\\x1bop", '"a"."\\x1b[2J\\x07\\r\\u202eb\\n"')
+
+
 class OneTurn:
     """A looker that takes a pair of looks at each turn."""
 
@@ -134,7 +144,7 @@ def test_what_is_stored_is_the_whole_ranking(tmp_path: Path) -> None:
         stored = ledger.state.load_arrays(watch.database.name, RANKING)
     assert stored is not None
     ranking, whole = ranking_from_arrays(stored[1]), ranking_of(planning)
-    assert [ranking.document(row) for row in range(len(ranking))] == [whole.document(row) for row in range(len(whole))]
+    assert ranking.units() == whole.units()
 
 
 def test_a_steady_state_misses_little(tmp_path: Path) -> None:
@@ -245,5 +255,5 @@ def test_outcomes_and_undone_moves_are_counted(tmp_path: Path) -> None:
             ("sim", verdict): float(verdict is undone.verdict) for verdict in OutcomeVerdict
         }
         totals = report_of(ledger, "sim", site.clock.now() - timedelta(days=1), site.clock.now()).totals
-        assert totals["outcomes_by_verdict"] == {outcome.verdict: 1}
-        assert totals["undo_outcomes_by_verdict"] == {undone.verdict: 1}
+        assert totals.outcomes_by_verdict == {outcome.verdict: 1}
+        assert totals.undo_outcomes_by_verdict == {undone.verdict: 1}

@@ -15,6 +15,8 @@ from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, out
 from agent.model.states import MoveState
 from agent.notices.notifier import hurt_proposals
 from agent.service.watch import Watch
+from agent.terminal.output import plain_value
+from agent.terminal.wording import outcome_shown
 from agent.verification.statement_texts import statement_lines, texts_of
 from connectors.base import PrivilegeMissing
 from connectors.simulated.connector import SimulatedConnector
@@ -107,6 +109,7 @@ def test_hurt_for_some(site: Site, windows: str) -> None:
         assert outcome.statements.faster_count == STATEMENTS - 1
         assert outcome.sentence.startswith(f"hurt for some: of {STATEMENTS} statements 1 are slower")
         assert outcome_from_json(outcome_json(outcome)) == outcome
+        assert plain_value(outcome_shown(outcome)) == outcome_json(outcome), "as it is stored"
         assert {row.state for row in ledger.moves.rows(proposal_id=number)} == {MoveState.KEPT}
         (told,) = hurt_proposals(ledger, "sim", site.clock.now())
         assert VICTIM in told.sentence

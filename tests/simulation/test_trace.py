@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.ledger import Ledger
-from agent.sampling.trace import NothingTraced, TraceMark, read_figures, write_mark
+from agent.sampling.trace import NothingTraced
+from agent.sampling.trace_marks import TraceMark, read_figures, write_mark
 from agent.service.watch import Watch
 from policies.modes.dispatch import Hsm
 from tests.simulation.site import MINUTE, Site

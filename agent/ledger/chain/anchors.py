@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from agent.ledger.chain.links import hash_of_row
-from agent.ledger.file.reading import Reading
+from agent.ledger.store.database import Reading
 
 WORD = "hotplace-anchor"
 LINE = re.compile(rf"{WORD} ledger=([0-9a-f]{{64}}) row=([1-9][0-9]{{0,17}}) hash=([0-9a-f]{{64}})(?![0-9a-f])")

@@ -6,18 +6,21 @@ the text can be put together again: with what the ledger says of this member now
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from agent.keys import ApprovalDocument, ApprovalList, ListedApproval
-from agent.ledger.chain.links import APPROVED, AUDIT, subject_of
-from agent.ledger.file.reading import Reading, one_of, where
+from agent.ledger.chain.events import Event, read_event
+from agent.ledger.chain.judge import LIST_ROW, Story
+from agent.ledger.chain.links import AUDIT
+from agent.ledger.store.database import Reading
+from agent.ledger.store.elements import given, one_of
+from agent.ledger.store.schema import audit
 
 LIST_SIGNED, LIST_APPROVED, LIST_STOPPED = "list.signed", "list.approved", "list.stopped"
-LIST_ROW = "list_row"  # the fact of a member's row: number of the row that holds the list
+_ROW_OF_LIST = AUDIT.where(given(audit.c.id), one_of(audit.c.event))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +66,15 @@ def find_list(reading: Reading, facts: Mapping[str, Any], document: ApprovalDocu
     return SignedList(ApprovalList(ledger=document.ledger, members=members), listed["signature"])
 
 
-def goes_before(reading: Reading, proposal: int, signed: str) -> set[int]:
-    """The proposals of earlier waves, by each list that a signature or the approval of a proposal rests on.
-
-    Args:
-        reading: of the ledger.
-        proposal: its number.
-        signed: name of the event of a signature.
-    """
+def goes_before(reading: Reading, proposal: int, story: Story) -> set[int]:
+    """The proposals of earlier waves, by each list that a signature or the approval of a proposal rests on."""
     # By the rows of signatures as well as of the approval: a forged approval that names no list would begin before its
     # turn, but its signatures count only by the rows that name the list.
-    about = where("subject = ?", subject_of("proposal", proposal)), one_of("event", (signed, APPROVED))
+    about = [row.facts for row in story.signatures]
+    about += [] if story.approval is None else [story.approval.facts]
     found: set[int] = set()
-    for row in list(reading.rows(AUDIT, *about, then="ORDER BY id")):
-        listed = _list_facts(reading, json.loads(row.facts), {LIST_SIGNED, LIST_APPROVED})
+    for facts in about:
+        listed = _list_facts(reading, facts, {LIST_SIGNED, LIST_APPROVED})
         if listed is not None:
             found |= _before(listed["members"], proposal)
     return found
@@ -87,13 +85,13 @@ def _before(members: Iterable[Mapping[str, Any]], proposal: int) -> set[int]:
     return {other for other, wave in waves.items() if wave < waves.get(proposal, 0)}
 
 
-def _list_facts(reading: Reading, facts: Mapping[str, Any], events: set[str]) -> dict[str, Any] | None:
-    """What the row of a list holds that a member's row names; None where there is none."""
+def _list_facts(reading: Reading, facts: Mapping[str, Any], events: set[str]) -> Mapping[str, Any] | None:
+    """What the row of a list holds that a member's row names; None where there is none that can be read."""
     if LIST_ROW not in facts:
         return None
-    row = reading.first(AUDIT, where("id = ?", facts[LIST_ROW]), one_of("event", events))
-    listed: dict[str, Any] | None = None if row is None else json.loads(row.facts)
-    return listed
+    row = reading.first(_ROW_OF_LIST, id=facts[LIST_ROW], some=sorted(events))
+    event = None if row is None else read_event(row)
+    return event.facts if isinstance(event, Event) else None
 
 
 def _member(facts: Mapping[str, Any], document: ApprovalDocument) -> ListedApproval:

@@ -14,21 +14,40 @@ import json
 import logging
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sqlalchemy import Select, bindparam, func, or_, select
 
 from agent.ledger.chain.anchors import Anchor, AnchorFile, anchor_fault, send_to_system_log
-from agent.ledger.chain.links import AUDIT, AUDIT_HEAD, CREATED, GENESIS, MIGRATED, MOVED, hash_of_row, link_hash
+from agent.ledger.chain.events import EVENTS
+from agent.ledger.chain.links import (
+    AUDIT,
+    AUDIT_HEAD,
+    BELIEVED_AHEAD,
+    CREATED,
+    GENESIS,
+    MIGRATED,
+    MOVED,
+    hash_of_row,
+    link_hash,
+)
 from agent.ledger.chain.verification import Verification, first_since
-from agent.ledger.errors import LedgerReadOnly
-from agent.ledger.file.reading import Condition, Row, Sight, bounded, where
+from agent.ledger.errors import LedgerReadOnly, readable
 from agent.ledger.rows import AuditReport, AuditRow
-from agent.ledger.store.database import Database
+from agent.ledger.store.database import Database, Reading, Sight, Transaction
+from agent.ledger.store.elements import QUERIES_HELD, begins_with, given, like_file_name, value_for
+from agent.ledger.store.schema import Whole, audit, audit_head
+from agent.ledger.store.statements import Row
 from connectors.base import Clock
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
+_LATEST = select(func.max(audit.c.at)).where(audit.c.at <= value_for(audit.c.at, "until"))
+_NEWEST = AUDIT.order_by(audit.c.id.desc()).limit(bindparam("limit", type_=Whole))
+_NEWEST_LIKE = _NEWEST.where(like_file_name(audit.c.event))
+_EVENTS = select(audit.c.event).distinct()
+_FROM = AUDIT.where(audit.c.id >= value_for(audit.c.id, "first")).order_by(audit.c.id)
+_BY_HASH = select(audit.c.id).where(given(audit.c.hash))
 log = logging.getLogger(__name__)
 DECIDED_BY = "who"  # the fact that names a person
 # What was sent to a database can then not be forgotten: an older copy of the ledger would send it again.
@@ -53,21 +72,40 @@ class AuditChain:
         # to the same head in between: two rows with one predecessor would look like tampering.
         head = transaction.first(AUDIT_HEAD)
         number, previous = (1, GENESIS) if head is None else (head.last_id + 1, head.hash)
+        at = self._time(transaction, None if head is None else head.at)
+        text = json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        fault = EVENTS[event].fault(json.loads(text)) if event in EVENTS else ""
+        if fault:
+            raise ValueError(f"{event} about {subject}: {fault}")
         row = {
             "id": number,
-            "at": self._clock.now(),
+            "at": at,
             "actor": self._actor,
             "event": event,
             "subject": subject,
-            "facts": json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False),
+            "facts": text,
             "previous": previous,
         }
         row["hash"] = link_hash(row)
-        transaction.insert_all("audit", [row])
-        transaction.put("audit_head", [{"id": 1, "last_id": number, "hash": row["hash"]}])
+        transaction.insert_all(audit, [row])
+        transaction.put(audit_head, [{"id": 1, "last_id": number, "hash": row["hash"], "at": at}])
         if DECIDED_BY in facts or event in ALSO_ANCHORED:
             transaction.after_commit = self.anchor
         return number
+
+    def _time(self, transaction: Transaction, before: datetime | None) -> datetime:
+        """The time of the next row: not before that of the rows that are there, so that limits can count by it.
+
+        Args:
+            transaction: which writes it.
+            before: as the head holds it; None: written before there was one.
+        """
+        now = self._clock.now()
+        latest = self._database.latest_possible(transaction, now)
+        # A row that a clock set far ahead has dated does not date those after it.
+        if before is None or before > latest + BELIEVED_AHEAD:
+            before = transaction.scalar(_LATEST, until=latest + BELIEVED_AHEAD)
+        return now if before is None else min(max(now, before), max(latest, before))
 
     def record(self, event: str, subject: str, /, **facts: Any) -> None:  # noqa: ANN401  # JSON values
         """Append to the audit chain what changes nothing else in the ledger. Facts are JSON values, never secrets."""
@@ -128,26 +166,28 @@ class AuditChain:
             event: only events that match; ``*``, ``?`` and ``[...]`` as in file names.
         """
         with self._database.read() as reading:
-            matching = [] if event == "*" else [reading.dialect.like_file_name("event", event)]
-            found = reading.rows(AUDIT, *matching, then=f"ORDER BY id DESC LIMIT {bounded(limit):d}")
-            return [_audit_row(row) for row in found]
+            if event == "*":
+                found = reading.rows(_NEWEST, limit=limit)
+            else:
+                found = reading.rows(_NEWEST_LIKE, limit=limit, pattern=event)
+            return [_audit_row(reading, row) for row in found]
 
     def events(self) -> list[str]:
         """Every event that the chain holds, by name."""
         with self._database.read() as reading:
             # Sorted here: how texts are ordered is a matter of the database in PostgreSQL.
-            return sorted(row.event for row in reading.rows("SELECT DISTINCT event FROM audit"))
+            return sorted(row.event for row in reading.rows(_EVENTS))
 
     def since(self, at: datetime, events: Collection[str]) -> list[AuditRow]:
         """All rows from an instant on whose event begins with one of those words, the oldest first."""
+        query = _since(tuple(sorted(events)))
         with self._database.read() as reading:
-            late = where("id >= ?", first_since(reading, at))
-            return [_audit_row(row) for row in reading.rows(AUDIT, late, _begins_with(events), then="ORDER BY id")]
+            return [_audit_row(reading, row) for row in reading.rows(query, first=first_since(reading, at))]
 
     def holds(self, head: str) -> bool:
         """Whether one of the rows has that hash."""
         with self._database.read() as reading:
-            return reading.first("SELECT id FROM audit", where("hash = ?", head)) is not None
+            return reading.first(_BY_HASH, hash=head) is not None
 
     def verify(self, since: datetime | None = None) -> AuditReport:
         """Check the chain, and the proposals and approvals that it speaks of.
@@ -165,7 +205,7 @@ class AuditChain:
         if since is None and (damage := self._database.find_damage()):
             raise self._database.corrupt(damage)
         with self._database.read() as reading:
-            if reading.dialect.sight(reading) is Sight.OWN:
+            if self._database.sight(reading) is Sight.OWN:
                 raise LedgerReadOnly(
                     "this login sees only what its teams own of the audit chain, so it cannot check the whole of it",
                     advice="Run it where the agent runs: agents see the whole chain.",
@@ -173,16 +213,16 @@ class AuditChain:
             return Verification(reading, since).report()
 
 
+@lru_cache(maxsize=QUERIES_HELD)
+def _since(words: tuple[str, ...]) -> Select[Any]:
+    """The rows from one on whose event begins with one of the words."""
+    return _FROM.where(or_(*(begins_with(audit.c.event, word) for word in words)))
+
+
 def _warn(path: Path, error: str) -> None:
     log.warning("anchor not written", extra={"fields": {"path": str(path), "error": error}})
 
 
-def _begins_with(words: Collection[str]) -> Condition:
-    """Whether an event begins with one of the words, each compared as it is written."""
-    # Not LIKE: that takes no notice of upper and lower case, and reads _ and % in the words as patterns.
-    texts = " OR ".join("substr(event, 1, ?) = ?" for _ in words)
-    return where(f"({texts})", *(value for word in words for value in (len(word), word)))
-
-
-def _audit_row(row: Row) -> AuditRow:
-    return AuditRow(**{**row._asdict(), "facts": json.loads(row.facts)})
+def _audit_row(reading: Reading, row: Row) -> AuditRow:
+    with readable(reading.database, "audit", id=row.id):
+        return AuditRow(**{**row._asdict(), "facts": dict(json.loads(row.facts))})

@@ -5,25 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
-from agent.ledger.file.instants import microseconds
-from agent.ledger.file.reading import Reading, Row, where
+from sqlalchemy import select
+
+from agent.ledger.store.database import Reading
+from agent.ledger.store.elements import given, value_for
+from agent.ledger.store.schema import audit, audit_head, microseconds
+from agent.ledger.store.statements import Row
 
 GENESIS = "0" * 64
 CREATED, MIGRATED, MOVED = "ledger.created", "ledger.migrated", "ledger.moved"
 STORED, APPROVED = "proposal.stored", "proposal.approved"
-AUDIT, AUDIT_HEAD = "SELECT * FROM audit", "SELECT * FROM audit_head"
+# A row that is dated further ahead than this was dated by no clock that anybody goes by.
+BELIEVED_AHEAD = timedelta(days=1)
+AUDIT, AUDIT_HEAD = select(audit), select(audit_head)
+_HASH = select(audit.c.hash).where(given(audit.c.id))
+_AFTER = AUDIT.where(audit.c.id > value_for(audit.c.id, "after")).order_by(audit.c.id)
 
 
 def subject_of(kind: str, number: int) -> str:
     """How the chain names a thing: ``proposal 3``."""
     return f"{kind} {number}"
-
-
-def number_of(subject: str) -> int:
-    """The number in ``proposal 3``."""
-    return int(subject.rpartition(" ")[2])
 
 
 def link_hash(row: Mapping[str, Any]) -> str:
@@ -35,7 +39,7 @@ def link_hash(row: Mapping[str, Any]) -> str:
 
 def hash_of_row(reading: Reading, number: int) -> str | None:
     """The hash that a row says it has; None where there is no such row."""
-    found: str | None = reading.scalar("SELECT hash FROM audit", where("id = ?", number))
+    found: str | None = reading.scalar(_HASH, id=number)
     return found
 
 
@@ -57,7 +61,7 @@ class LinkWalk:
 
     def rows(self) -> Iterator[Row]:
         """The rows as far as they fit."""
-        for row in self._reading.rows(AUDIT, where("id > ?", self.after), then="ORDER BY id", in_pieces=True):
+        for row in self._reading.each(_AFTER, after=self.after):
             self.fault = self._fault(row)
             if self.fault:
                 self.broken_id = self.last + 1

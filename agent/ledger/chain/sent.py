@@ -7,34 +7,59 @@ does not hold that row lacks what was done. What it lacks is restored from here 
 from __future__ import annotations
 
 import threading
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
+from sqlalchemy import (
+    Column,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+)
+
 from agent.ledger.chain.links import hash_of_row
 from agent.ledger.errors import FellBack
-from agent.ledger.file.instants import microseconds
-from agent.ledger.file.local import LocalFile
-from agent.ledger.file.reading import Reading
+from agent.ledger.file.database import FileDatabase
+from agent.ledger.file.opening import prepare_file
 from agent.ledger.rows import StepState
+from agent.ledger.store.database import Reading
+from agent.ledger.store.elements import given
+from agent.ledger.store.schema import microseconds
+from agent.ledger.store.statements import Row
 
 KEPT = timedelta(minutes=5)  # how far behind the copy may be: a failover loses seconds
 MOST_ROWS = 1000  # that are kept, whatever their age
-_TABLES = """
-CREATE TABLE IF NOT EXISTS sent (
-  ledger TEXT NOT NULL, "database" TEXT NOT NULL, step INTEGER NOT NULL, move INTEGER NOT NULL, digest TEXT NOT NULL,
-  ordinal INTEGER NOT NULL, sql TEXT NOT NULL, intended_at INTEGER NOT NULL, "row" INTEGER NOT NULL, hash TEXT NOT NULL,
-  state TEXT NOT NULL, detail TEXT NOT NULL, ended_at INTEGER NOT NULL, end_row INTEGER NOT NULL,
-  end_hash TEXT NOT NULL, number INTEGER PRIMARY KEY AUTOINCREMENT
-);
-"""
-_DROP = """
-DELETE FROM sent
-WHERE number NOT IN (SELECT max(number) FROM sent GROUP BY ledger, "database")
-  AND ((max(intended_at, ended_at) < ? AND (state = 'intended' OR end_row > 0))
-       OR number <= (SELECT max(number) FROM sent) - ?)
-"""
+_TEXTS = ("ledger", "database", "digest", "sql", "hash", "state", "detail", "end_hash")
+_NUMBERS = ("step", "move", "ordinal", "intended_at", "row", "ended_at", "end_row")
+_sent = Table(
+    "sent",
+    MetaData(),
+    *(Column(name, Text, nullable=False) for name in _TEXTS),
+    *(Column(name, Integer, nullable=False) for name in _NUMBERS),
+    Column("number", Integer, primary_key=True),
+    sqlite_autoincrement=True,
+)
+_OF = select(_sent).where(given(_sent.c.database)).order_by(_sent.c.number)
+_ONE = select(_sent).where(given(_sent.c.number))
+_FORGET = delete(_sent).where(given(_sent.c.number))
+_other = _sent.alias("other")
+_before = bindparam("before", type_=Integer)
+_old = and_(_sent.c.intended_at < _before, _sent.c.ended_at < _before)
+_has_ended = or_(_sent.c.state == StepState.INTENDED, _sent.c.end_row > 0)
+_last = select(func.max(_other.c.number)).scalar_subquery()
+_DROP = delete(_sent).where(
+    _sent.c.number.not_in(select(func.max(_other.c.number)).group_by(_other.c.ledger, _other.c.database)),
+    or_(and_(_old, _has_ended), _sent.c.number <= _last - MOST_ROWS),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +115,11 @@ class SentFile:
                 f"the ledger is an older copy: it gave the number of a step that runs, {sent.step}, a second time",
                 advice="Nothing was sent; it is tried again once the other statement has ended.",
             )
-        names = [f'"{each.name}"' for each in fields(Sent) if each.name != "number"]
-        insert = f"INSERT INTO sent ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608  # ours
-        with self._lock, self._local.own_errors():
-            self._open[sent.step] = self._local.file.execute(insert, astuple(sent)[: len(names)]).lastrowid or 0
-            self._local.file.execute(_DROP, (sent.intended_at - KEPT // timedelta(microseconds=1), MOST_ROWS))
+        values = asdict(sent)
+        del values["number"]
+        with self._lock, self._file.write() as transaction:
+            self._open[sent.step] = transaction.insert(_sent, values)
+            transaction.execute(_DROP, before=sent.intended_at - KEPT // timedelta(microseconds=1))
 
     def note_end(self, step: int, state: StepState, detail: str, at: datetime) -> Sent | None:
         """Note what became of a statement, before the ledger hears of it; what was noted of it, None where nothing was.
@@ -105,20 +130,21 @@ class SentFile:
         number = self._open.pop(step, None)
         if number is None:
             return None
-        self._change("state = ?, detail = ?, ended_at = ? WHERE number = ?", state, detail, microseconds(at), number)
-        return next(iter(self._rows("number = ?", number)), None)
+        with self._lock, self._file.write() as transaction:
+            transaction.update(_sent, [number], {"state": state, "detail": detail, "ended_at": microseconds(at)})
+            row = transaction.first(_ONE, number=number)
+            return None if row is None else _sent_of(row)
 
     def replace(self, sent: Sent) -> None:
         """Note where the ledger holds a statement now."""
-        self._change(
-            'step = ?, "row" = ?, hash = ?, end_row = ?, end_hash = ? WHERE number = ?',
-            sent.step, sent.row, sent.hash, sent.end_row, sent.end_hash, sent.number,
-        )  # fmt: skip
+        now = {name: getattr(sent, name) for name in ("step", "row", "hash", "end_row", "end_hash")}
+        with self._lock, self._file.write() as transaction:
+            transaction.update(_sent, [sent.number], now)
 
     def forget(self, sent: Sent) -> None:
         """Remove a statement that the ledger has no place for any more."""
-        with self._lock, self._local.own_errors():
-            self._local.file.execute("DELETE FROM sent WHERE number = ?", (sent.number,))
+        with self._lock, self._file.write() as transaction:
+            transaction.execute(_FORGET, number=sent.number)
             self._open = {step: number for step, number in self._open.items() if number != sent.number}
 
     def of(self, database: str) -> list[Sent]:
@@ -127,9 +153,10 @@ class SentFile:
         Raises:
             LedgerError: the file cannot be read.
         """
-        if "_local" not in self.__dict__ and not self._path.exists():
+        if "_file" not in self.__dict__ and not self._path.exists():
             return []
-        return self._rows('"database" = ?', database)
+        with self._lock, self._file.read() as reading:
+            return [_sent_of(row) for row in reading.rows(_OF, database=database)]
 
     def require(self, reading: Reading, database: str) -> None:
         """Check that the chain holds what was last noted of a database here.
@@ -147,25 +174,21 @@ class SentFile:
 
     def close(self) -> None:
         """Close the file."""
-        if "_local" in self.__dict__:
-            self._local.close()
+        if "_file" in self.__dict__:
+            self._file.close()
 
     @cached_property
-    def _local(self) -> LocalFile:
-        return LocalFile(self._path, _TABLES, durable=True)
+    def _file(self) -> FileDatabase:
+        prepare_file(self._path, create=True)
+        file = FileDatabase(self._path)
+        file.pragma("journal_mode=WAL")
+        with file.write() as transaction, transaction.core() as core:
+            _sent.create(core, checkfirst=True)
+        return file
 
-    def _rows(self, condition: str, value: object) -> list[Sent]:
-        names = [each.name for each in fields(Sent)]
-        columns = ", ".join(f'"{name}"' for name in names)
-        query = f"SELECT {columns} FROM sent WHERE {condition} ORDER BY number"  # noqa: S608  # our own
-        with self._lock, self._local.own_errors():
-            found = self._local.file.execute(query, (value,)).fetchall()
-        rows = (dict(zip(names, row, strict=True)) for row in found)
-        return [Sent(**{**row, "state": StepState(row["state"])}) for row in rows]
 
-    def _change(self, what: str, *values: object) -> None:
-        with self._lock, self._local.own_errors():
-            self._local.file.execute(f"UPDATE sent SET {what}", values)  # noqa: S608  # our own
+def _sent_of(row: Row) -> Sent:
+    return Sent(**{**row._asdict(), "state": StepState(row.state)})
 
 
 def is_behind(reading: Reading, every: list[Sent]) -> bool:

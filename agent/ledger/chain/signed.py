@@ -1,27 +1,49 @@
-"""Signed approvals in the ledger: the document that is to be signed, what was signed, and whether that is enough.
+"""Approvals as the ledger holds them: the story of a proposal, the document that is to be signed, what was signed.
 
 A signature is a row of the audit chain. It counts only as long as its key is among the allowed signers: it is checked
-when it is given, and again before each statement that rests on it.
+when it is given, and again before each statement that rests on it, by the same judge.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from sqlalchemy import func, select
+
 from agent.keys import ApprovalDocument, Signable, Signature, SignatureInvalid, Signers
+from agent.keys.people import NameUnclear, name_of_asker
 from agent.ledger.chain.approval_lists import find_list
-from agent.ledger.chain.links import APPROVED, AUDIT, GENESIS, hash_of_row, subject_of
-from agent.ledger.errors import NotSigned
-from agent.ledger.file.reading import Reading, one_of, where
+from agent.ledger.chain.events import Event, Facts
+from agent.ledger.chain.judge import (
+    NOWHERE,
+    SIGNED,
+    CheckedSignature,
+    Place,
+    Replay,
+    Story,
+    missing_people,
+    signatures_fault,
+)
+from agent.ledger.chain.links import AUDIT, GENESIS, hash_of_row, subject_of
+from agent.ledger.errors import NotSigned, Spoiled
 from agent.ledger.rows import MoveRow, ProposalRow
+from agent.ledger.store.database import Reading
+from agent.ledger.store.elements import given, one_of, value_for
+from agent.ledger.store.schema import audit, moves
 from agent.model.conditions import Conditions
 from agent.model.states import MoveState
 
-SIGNED = "proposal.signed"
+_PROPOSAL_OF = select(moves.c.proposal_id).where(given(moves.c.id))
+_MOVES_OF = (
+    select(moves.c.id, moves.c.ordinal, moves.c.state).where(given(moves.c.proposal_id)).order_by(moves.c.ordinal)
+)
+_ABOUT = AUDIT.where(one_of(audit.c.subject))
+_ABOUT_BEFORE = _ABOUT.where(audit.c.id < value_for(audit.c.id, "before"))
+_LAST_ABOUT = select(func.max(audit.c.id)).where(one_of(audit.c.subject), audit.c.event != SIGNED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +80,78 @@ class Given:
     signed: Signable  # the text that the signature is over: the document itself, or a list that it is on
 
 
+class StoredPlaces:
+    """Where moves are, read from their table as they are asked for, a proposal at a time."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._of: dict[int, Place] = {}
+        self._moves: dict[int, dict[int, int]] = {}
+
+    def of(self, move: int) -> Place:
+        """As ``Places.of``."""
+        if move not in self._of:
+            proposal = self._reading.scalar(_PROPOSAL_OF, id=move)
+            self._of[move] = NOWHERE
+            self.moves(proposal or 0)
+        return self._of[move]
+
+    def moves(self, proposal: int) -> Mapping[int, int]:
+        """As ``Places.moves``."""
+        if proposal not in self._moves:
+            found = self._reading.rows(_MOVES_OF, proposal_id=proposal)
+            self._moves[proposal] = {row.ordinal: row.id for row in found}
+            self._of |= {move: (proposal, ordinal) for ordinal, move in self._moves[proposal].items()}
+        return self._moves[proposal]
+
+
+def read_story(reading: Reading, proposal: int, before: int | None = None) -> Story:
+    """What the chain tells of a proposal, up to the row before that one; None: to its end."""
+    places = StoredPlaces(reading)
+    numbers = sorted(places.moves(proposal).values())
+    subjects = [subject_of("proposal", proposal), *(subject_of("move", move) for move in numbers)]
+    rows = reading.some(_ABOUT, subjects) if before is None else reading.some(_ABOUT_BEFORE, subjects, before=before)
+    replay = Replay(places)
+    for row in sorted(rows, key=lambda each: each.id):
+        replay.apply(row)
+    return replay.stories.get(proposal, Story())
+
+
+def require_sound(story: Story, proposal: int) -> Story:
+    """The story, if all of its rows can be believed.
+
+    Raises:
+        Spoiled: one cannot.
+    """
+    if story.fault:
+        raise Spoiled(
+            f"the ledger cannot be trusted about proposal {proposal}: {story.fault}",
+            advice="Keep the ledger as evidence. The next plan proposes again what is still worth moving.",
+        )
+    return story
+
+
+def approval_of(reading: Reading, proposal: int) -> Event | None:
+    """The row that approved a proposal; None where none did, or its rows cannot be believed."""
+    story = read_story(reading, proposal)
+    return None if story.fault else story.approval
+
+
 def conditions_text(conditions: Conditions) -> str:
     """Conditions as the document has them: canonical JSON, in one line."""
     return json.dumps(conditions.facts, sort_keys=True)
 
 
-def conditions_of(reading: Reading, proposal: int) -> Conditions:
-    """The conditions under which a proposal was approved, by the chain; none where it was not."""
-    about = where("subject = ?", subject_of("proposal", proposal)), where("event = ?", APPROVED)
-    facts = reading.scalar("SELECT facts FROM audit", *about, then="ORDER BY id DESC LIMIT 1")
-    return Conditions() if facts is None else Conditions.from_facts(json.loads(facts).get("conditions", {}))
+def conditions_of(facts: Facts) -> Conditions:
+    """The conditions in the facts of an approval."""
+    return Conditions.from_facts(facts.get("conditions", {}))
 
 
 def document_of(reading: Reading, row: ProposalRow, conditions: Conditions) -> ApprovalDocument:
     """What a person signs to approve a proposal as it is now, under these conditions."""
-    of_it = where("proposal_id = ?", row.id)
-    found = list(reading.rows("SELECT id, ordinal, state FROM moves", of_it, then="ORDER BY ordinal"))
+    found = reading.rows(_MOVES_OF, proposal_id=row.id)
     subjects = [subject_of("proposal", row.id), *(subject_of("move", move.id) for move in found)]
-    last = reading.scalar("SELECT max(id) FROM audit", one_of("subject", subjects), where("event != ?", SIGNED))
+    last = reading.scalar(_LAST_ABOUT, some=subjects)
     return ApprovalDocument(
         ledger=hash_of_row(reading, 1) or GENESIS,
         database=row.proposal.database,
@@ -89,30 +165,45 @@ def document_of(reading: Reading, row: ProposalRow, conditions: Conditions) -> A
     )
 
 
-def given_for(reading: Reading, document: ApprovalDocument) -> Iterator[Given]:
-    """The signatures that the chain holds for a proposal, each with its own moves and sequence.
+def given_for(reading: Reading, document: ApprovalDocument, story: Story) -> Iterator[Given]:
+    """The signatures that count for a proposal by its story, each with its own moves and sequence.
 
     Args:
         reading: of the ledger.
         document: of the proposal; moves and sequence in it do not matter.
+        story: of the proposal.
     """
-    about = where("subject = ?", subject_of("proposal", document.proposal)), where("event = ?", SIGNED)
-    for row in reading.rows(AUDIT, *about, then="ORDER BY id"):
-        facts = json.loads(row.facts)
-        # With the moves and the number as they were when it was signed: struck moves would otherwise make every earlier
-        # signature invalid.
-        signed = replace(document, moves=tuple(facts["moves"]), sequence=facts["sequence"])
-        listed = find_list(reading, facts, signed)
-        armored = facts.get("signature", "") if listed is None else listed.armored
-        yield Given(signed, facts["who"], facts["key"], armored, signed if listed is None else listed.document)
+    for row in story.signatures:
+        if not row.current:
+            continue
+        # With the moves and the number as they were when it was signed: what ended since is none of its business.
+        signed = replace(document, moves=row.moves, sequence=row.facts["sequence"])
+        listed = find_list(reading, row.facts, signed)
+        armored = row.facts.get("signature", "") if listed is None else listed.armored
+        yield Given(signed, row.facts["who"], row.facts["key"], armored, signed if listed is None else listed.document)
+
+
+def checked(rule: ApprovalRule, given: Iterable[Given]) -> tuple[list[CheckedSignature], str]:
+    """The signatures that fit by those who may sign today, and why the last of the others does not."""
+    if rule.signers is None:
+        return [], ""
+    found, why = [], ""
+    for each in given:
+        try:
+            signature = rule.signers.verify(each.signed, each.armored)
+        except SignatureInvalid as error:
+            why = str(error)
+        else:
+            found.append(CheckedSignature(signature.who, signature.key, signature.names, each.document.moves))
+    return found, why
 
 
 def check_signature(
     rule: ApprovalRule,
     document: Signable,
     armored: str,
-    keys: Collection[str],
-    proposers: Collection[str],
+    before: Iterable[CheckedSignature],
+    askers: Collection[str],
     *,
     what: str,
     command: str,
@@ -123,13 +214,13 @@ def check_signature(
         rule: which says who may sign.
         document: as it must be signed now.
         armored: the signature.
-        keys: that have signed just this document before.
-        proposers: who asked for what is signed; "": the agent.
+        before: the signatures that count already.
+        askers: who asked for what is signed; "": the agent.
         what: is signed, for messages: ``proposal 3``.
         command: that prints the document, and takes its signature.
 
     Raises:
-        NotSigned: it is not needed, made with a key that has signed already, or by the proposer.
+        NotSigned: it is not needed, by a person who has signed already, or by the one who asked.
         SignatureInvalid: it does not fit the document, or is of nobody who may sign.
     """
     if rule.signers is None:
@@ -140,35 +231,52 @@ def check_signature(
             advice=f"{command} > FILE prints what to sign; then give --signature FILE.sig.",
         )
     signature = rule.signers.verify(document, armored)
-    if signature.key in keys:
+    if any(signature.names & each.names for each in before):  # by today's file each key has one name
         raise NotSigned(
-            f"the key {signature.key} of {signature.who} has signed this already",
-            advice="Another person has to sign with a key of his own.",
+            f"{signature.who} has signed this already",
+            advice="Another person has to sign, with a key of their own.",
         )
-    if rule.needed > 1 and signature.who in proposers:
-        refused = f"{signature.who} proposed this and cannot approve it too"
+    if rule.needed > 1 and _asked(signature, askers):
+        refused = f"{signature.who} asked for this and cannot approve it too"
         raise NotSigned(refused, advice="Another person has to sign it.")
     return signature
 
 
-def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow) -> str:
+def _asked(signature: Signature, askers: Collection[str]) -> bool:
+    """Whether one of those who asked made the signature, or may have.
+
+    Raises:
+        NotSigned: it cannot be told who asked.
+    """
+    try:
+        return any(name_of_asker(who) in signature.names for who in askers if who)
+    except NameUnclear as error:
+        raise NotSigned(f"it cannot be told who asked for this: {error}", advice=error.advice) from error
+
+
+def missing_signatures(
+    signatures: Collection[CheckedSignature], moves: Iterable[int], needed: int, asked_by: str
+) -> int:
+    """How many people have yet to sign; as ``missing_people``.
+
+    Raises:
+        NotSigned: it cannot be told who asked for it.
+    """
+    try:
+        return missing_people(signatures, moves, needed, asked_by)
+    except NameUnclear as error:
+        raise NotSigned(f"it cannot be told who asked for this: {error}", advice=error.advice) from error
+
+
+def signature_fault(reading: Reading, rule: ApprovalRule, move: MoveRow, story: Story, asked_by: str) -> str:
     """Why the signatures that the chain holds do not approve a move by today's rule; "" where they do."""
-    if rule.signers is None:
+    if rule.signers is None or story.approval is None:
         return ""
     document = ApprovalDocument(
         ledger=hash_of_row(reading, 1) or GENESIS, database=move.database, fingerprint=move.fingerprint,
         proposal=move.proposal_id, digest=move.digest, moves=(), expires_at=move.expires_at, sequence=0,
-        conditions=conditions_text(conditions_of(reading, move.proposal_id)),
+        conditions=conditions_text(conditions_of(story.approval.facts)),
     )  # fmt: skip
-    # A set: a key that has signed again, after a move was struck, counts once.
-    keys, why = set(), ""
-    for given in given_for(reading, document):
-        if move.move.ordinal not in given.document.moves:
-            continue
-        try:
-            keys.add(rule.signers.verify(given.signed, given.armored).key)
-        except SignatureInvalid as error:
-            why = f": {error}"
-    if len(keys) >= rule.needed:
-        return ""
-    return f"proposal {move.proposal_id} has {len(keys)} of the {rule.needed} signatures that it needs{why}"
+    found, why = checked(rule, given_for(reading, document, story))
+    fault = signatures_fault(found, move, rule.needed, asked_by)
+    return f"{fault}: {why}" if fault and why else fault

@@ -6,28 +6,52 @@ because of the signatures over them, which are checked again before each stateme
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+
+from sqlalchemy import and_, or_, select
 
 from agent.keys import RuleDocument, SignatureInvalid
-from agent.ledger.chain.links import APPROVED, AUDIT, GENESIS, hash_of_row, number_of, subject_of
-from agent.ledger.chain.signed import ApprovalRule
-from agent.ledger.file.reading import Reading, Row, where
+from agent.keys.people import NameUnclear, count_people, name_of_asker
+from agent.ledger.chain.events import Event, Unreadable, read_event
+from agent.ledger.chain.judge import UNDER, CheckedSignature
+from agent.ledger.chain.links import APPROVED, AUDIT, BELIEVED_AHEAD, GENESIS, hash_of_row, subject_of
+from agent.ledger.chain.signed import ApprovalRule, approval_of, conditions_of
 from agent.ledger.rows import MoveRow, RuleRow, RuleState
+from agent.ledger.store.database import Reading
+from agent.ledger.store.elements import begins_with, given, holds_text, value_for
+from agent.ledger.store.schema import audit, moves, proposals
+from agent.ledger.store.statements import Row
 from agent.ledger.stored import load_proposal
-from agent.model.conditions import Conditions
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import Proposal
 from agent.model.standing_rules import StandingRule, find_refusal
+from agent.model.states import TO_BEGIN
 
 RULE_PROPOSED, RULE_SIGNED, RULE_OPENED, RULE_CLOSED = "rule.proposed", "rule.signed", "rule.opened", "rule.closed"
 MEASURED = "outcome.recorded"
-UNDER = "rule"  # the fact of an approval that names its standing rule
 CLOSING = frozenset({OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME})
 A_DAY = timedelta(days=1)
+# The texts narrow the search, what is parsed decides: most approvals and outcomes have to do with no rule.
+_ABOUT_RULES = AUDIT.where(
+    or_(
+        begins_with(audit.c.event, "rule."),
+        and_(audit.c.event == APPROVED, holds_text(audit.c.facts, f'"{UNDER}"')),
+        and_(audit.c.event == MEASURED, holds_text(audit.c.facts, '"hurt')),
+    ),
+    audit.c.id >= value_for(audit.c.id, "first"),
+).order_by(audit.c.id)
+_ABOUT_RULES_BEFORE = _ABOUT_RULES.where(audit.c.id < value_for(audit.c.id, "before"))
+_DATABASE = select(proposals.c.database).where(given(proposals.c.id))
+_PROPOSAL_OF = select(moves.c.proposal_id).where(given(moves.c.id))
+_FIRST_ABOUT = select(audit.c.id).where(given(audit.c.subject)).order_by(audit.c.id).limit(1)
+_DATED_LATER = (
+    select(audit.c.id)
+    .where(audit.c.at > value_for(audit.c.at, "at"), audit.c.id < value_for(audit.c.id, "before"))
+    .where(or_(audit.c.at <= value_for(audit.c.at, "until"), given(audit.c.subject)))
+    .limit(1)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +79,11 @@ class Standing:
     closed_at: datetime | None = None
     signatures: list[RuleSignature] = field(default_factory=list)
     approvals: list[tuple[int, datetime, int]] = field(default_factory=list)  # proposal, when, counted as; in order
+    fault: str = ""  # the first row about it that cannot be read; "": there is none
 
-    def close(self, row: Row, why: str) -> None:
+    def close(self, event: Event, why: str) -> None:
         """Nothing is approved under it any more, until it is signed once more."""
-        self.opened, self.closed_why, self.closed_at, self.sequence = False, why, row.at, row.id
+        self.opened, self.closed_why, self.closed_at, self.sequence = False, why, event.at, event.row
 
     def signed_now(self) -> list[RuleSignature]:
         """The signatures that count for it as it is now."""
@@ -72,11 +97,11 @@ class Standing:
         )  # fmt: skip
 
     def used(self, at: datetime) -> int:
-        """How many proposals (of a template: moves) were approved in the day before an instant.
+        """How many proposals (of a template: moves) were approved in the day before an instant, in the chain's order.
 
-        What lies after it, by a clock set back, counts too.
+        What lies after it, by a clock set back, counts too; not what no clock can have said (``written_in_order``).
         """
-        return sum(count for _, when, count in self.approvals if when > at - A_DAY)
+        return sum(count for _, when, count in self.approvals if at - A_DAY < when <= at + BELIEVED_AHEAD)
 
     def row(self, now: datetime) -> RuleRow:
         """The rule for callers."""
@@ -93,6 +118,8 @@ class Standing:
 
     def why_not_now(self, now: datetime) -> str:
         """Why nothing may be approved or begun under it at an instant; "" where it may."""
+        if self.fault:
+            return f"standing rule {self.number} cannot be read: {self.fault}"
         if not self.opened:
             return f"standing rule {self.number} is not open{f': {self.closed_why}' if self.closed_why else ''}"
         if now >= self.rule.expires_at:
@@ -106,105 +133,174 @@ def read_standing(reading: Reading, before: int | None = None) -> dict[int, Stan
     first = _first_row(reading, 1)
     if first is None:
         return {}
-    # The texts narrow the search, what is parsed decides: most approvals and outcomes have to do with no rule.
-    about = where(
-        "(substr(event, 1, 5) = 'rule.' OR (event = ? AND instr(facts, ?) > 0) OR (event = ? AND instr(facts, ?) > 0))",
-        APPROVED, f'"{UNDER}"', MEASURED, '"hurt',
-    )  # fmt: skip
-    within = [where("id >= ?", first), *([] if before is None else [where("id < ?", before)])]
+    if before is None:
+        rows = reading.each(_ABOUT_RULES, first=first)
+    else:
+        rows = reading.each(_ABOUT_RULES_BEFORE, first=first, before=before)
     rules: dict[int, Standing] = {}
     of_proposal: dict[int, int] = {}
-    for row in reading.rows(AUDIT, about, *within, then="ORDER BY id", in_pieces=True):
-        _apply(rules, of_proposal, row, json.loads(row.facts))
+    for row in rows:
+        event = read_event(row)
+        if isinstance(event, Unreadable):
+            _spoil(rules, row, event)
+        else:
+            _apply(reading, rules, of_proposal, event)
     return rules
 
 
-def _apply(rules: dict[int, Standing], of_proposal: dict[int, int], row: Row, facts: Mapping[str, Any]) -> None:
+def _spoil(rules: dict[int, Standing], row: Row, bad: Unreadable) -> None:
+    """Have a row that cannot be read end what it is about, and no other rule."""
+    kind, _, number = row.subject.partition(" ")
+    rule = rules.get(int(number)) if kind == "rule" and number.isascii() and number.isdigit() else None
+    if rule is not None:
+        rule.fault = rule.fault or bad.sentence
+
+
+def _apply(reading: Reading, rules: dict[int, Standing], of_proposal: dict[int, int], event: Event) -> None:
     """Take in the next row."""
-    match row.event:
-        case "rule.proposed":
-            number = number_of(row.subject)
-            rules[number] = Standing(
-                number, StandingRule.from_facts(facts["limits"]), facts["who"], row.at, row.id, row.id
-            )
-        case "proposal.approved" if facts.get(UNDER) in rules:
-            proposal = number_of(row.subject)
-            of_proposal[proposal], standing = facts[UNDER], rules[facts[UNDER]]
-            standing.approvals.append((proposal, row.at, standing.rule.counted(len(facts["moves"]))))
+    facts, rule = event.facts, rules.get(event.number)
+    match event.name:
+        case "rule.proposed" if rule is None:  # once: the limits of a rule never change
+            if (limits := _limits(event)) is not None:
+                rules[event.number] = Standing(event.number, limits, facts["who"], event.at, event.row, event.row)
+        case "proposal.approved":
+            _count(reading, rules.get(facts.get(UNDER, 0)), of_proposal, event)
         case "outcome.recorded" if facts["verdict"] in CLOSING and facts["proposal"] in of_proposal:
-            rule = rules[of_proposal[facts["proposal"]]]
             # By the outcome itself, not by a row of its own after it: an agent that dies in between would leave it
             # open.
-            rule.close(row, f"proposal {facts['proposal']} {facts['verdict']}")
-        case "rule.signed":
+            if _is_of(reading, event.number, facts["proposal"]):
+                rules[of_proposal[facts["proposal"]]].close(event, f"proposal {facts['proposal']} {facts['verdict']}")
+        case "rule.signed" if rule is not None:
             signature = RuleSignature(facts["sequence"], facts["who"], facts["key"], facts["signature"])
-            rules[number_of(row.subject)].signatures.append(signature)
-        case "rule.opened":
-            rules[number_of(row.subject)].opened = True
-        case "rule.closed":
-            rules[number_of(row.subject)].close(
-                row, f"closed by {facts['who']}: {facts['reason'] or 'no reason given'}"
-            )
+            rule.signatures.append(signature)
+        case "rule.opened" if rule is not None:
+            rule.opened = True
+        case "rule.closed" if rule is not None:
+            rule.close(event, f"closed by {facts['who']}: {facts['reason'] or 'no reason given'}")
 
 
-def rule_of_approval(reading: Reading, proposal: int) -> tuple[Row, Mapping[str, Any]] | None:
-    """The row that approved a proposal under a standing rule, with its facts; None where a person approved it."""
-    about = where("subject = ?", subject_of("proposal", proposal)), where("event = ?", APPROVED)
-    row = reading.first(AUDIT, *about, then="ORDER BY id DESC LIMIT 1")
-    facts = {} if row is None else json.loads(row.facts)
-    return (row, facts) if UNDER in facts else None
-
-
-def first_row_of_rule(reading: Reading, proposal: int) -> int | None:
-    """Number of the audit row that proposed the rule under which a proposal was approved; None where there is none."""
-    found = rule_of_approval(reading, proposal)
-    if found is None:
+def _limits(event: Event) -> StandingRule | None:
+    """The rule that a row proposes; None where its limits are none."""
+    try:
+        return StandingRule.from_facts(event.facts["limits"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return _first_row(reading, found[1][UNDER])
+
+
+def _count(reading: Reading, rule: Standing | None, of_proposal: dict[int, int], event: Event) -> None:
+    """Have an approval count for the rule that it names, if that is a rule of the proposal's database."""
+    database = reading.scalar(_DATABASE, id=event.number)
+    if rule is None or database != rule.rule.database:
+        return
+    of_proposal[event.number] = rule.number
+    rule.approvals.append((event.number, event.at, rule.rule.counted(len(event.facts["moves"]))))
+
+
+def _is_of(reading: Reading, move: int, proposal: int) -> bool:
+    return bool(reading.scalar(_PROPOSAL_OF, id=move) == proposal)
+
+
+def rule_of_approval(reading: Reading, proposal: int) -> int | None:
+    """The number of the standing rule that approved a proposal; None where a person did, or nobody."""
+    approval = approval_of(reading, proposal)
+    return None if approval is None else approval.facts.get(UNDER)
+
+
+def first_row_of_rule(reading: Reading, approval: Event | None) -> int | None:
+    """Number of the audit row that proposed the rule that an approval names; None where it names none."""
+    return None if approval is None or UNDER not in approval.facts else _first_row(reading, approval.facts[UNDER])
 
 
 def _first_row(reading: Reading, rule: int) -> int | None:
     """Number of the first audit row about a rule; None where there is none."""
-    subject = where("subject = ?", subject_of("rule", rule))
-    first: int | None = reading.scalar("SELECT id FROM audit", subject, then="ORDER BY id LIMIT 1")
+    first: int | None = reading.scalar(_FIRST_ABOUT, subject=subject_of("rule", rule))
     return first
 
 
-def standing_fault(reading: Reading, approval: ApprovalRule, move: MoveRow) -> str:
-    """Why no standing rule covered the approval of a move when it was given; "" where one did, or a person approved.
+def standing_fault(
+    reading: Reading, approval: ApprovalRule, move: MoveRow, event: Event, now: datetime, noted: datetime | None
+) -> str:
+    """Why no standing rule covered the approval of a move when it was given; "" where one did.
 
     All that was judged then is judged again, by the chain and by those who may sign today: a process of the agent's
     user can write an approval that names a rule, but no rule that a person has signed.
+
+    Args:
+        reading: of the ledger.
+        approval: how proposals are approved.
+        move: of the proposal.
+        event: the row that approved it, which names the rule.
+        now: the latest instant that an honest row can have.
+        noted: when an anchor was noted before that row; None: none was.
     """
-    found = rule_of_approval(reading, move.proposal_id)
-    if found is None:
-        return ""
-    row, facts = found
-    standing = read_standing(reading, before=row.id).get(facts[UNDER])
+    if why := _time_fault(reading, event, now, noted):
+        return why
+    number = event.facts[UNDER]
+    standing = read_standing(reading, before=event.row).get(number)
     if standing is None:
-        return f"proposal {move.proposal_id} names standing rule {facts[UNDER]}, which the audit chain does not hold"
+        return f"proposal {move.proposal_id} names standing rule {number}, which the audit chain does not hold"
     stored = load_proposal(reading, move.proposal_id)
-    struck = len(stored.proposal.moves) - len(facts["moves"])
-    why = why_not_covered(standing, stored.proposal, struck, row.at)
-    if why or Conditions.from_facts(facts.get("conditions", {})) != standing.rule.conditions:
+    struck = len(stored.proposal.moves) - len(event.facts["moves"])
+    why = why_not_covered(standing, stored.proposal, struck, min(event.at, now))
+    if why or conditions_of(event.facts) != standing.rule.conditions:
         return f"standing rule {standing.number} did not cover proposal {move.proposal_id}: {why or 'other conditions'}"
+    if move.state in TO_BEGIN and (now_standing := read_standing(reading)[number]).opened:  # closed: it only waits
+        return rule_signature_fault(reading, approval, now_standing)
     return rule_signature_fault(reading, approval, standing)
+
+
+def _time_fault(reading: Reading, event: Event, now: datetime, noted: datetime | None) -> str:
+    """Why the time of a row is not that at which it was written: what a rule allows a day is counted by it."""
+    if event.at > now + BELIEVED_AHEAD:
+        return f"audit row {event.row} is dated {event.at:%F %T %Z}, which is yet to come"
+    later = reading.first(
+        _DATED_LATER, at=event.at, until=event.at + BELIEVED_AHEAD, subject=event.subject, before=event.row
+    )
+    if later is not None or (noted is not None and event.at < noted - A_DAY):
+        return f"audit row {event.row} is dated {event.at:%F %T %Z}, and later rows were written before it"
+    return ""
 
 
 def rule_signature_fault(reading: Reading, approval: ApprovalRule, standing: Standing) -> str:
     """Why the signatures that the chain holds do not open a rule by today's signers; "" where they do."""
     if approval.signers is None:
         return ""
-    document = standing.document(reading)
-    keys, why = set(), ""
-    for given in standing.signed_now():
-        try:
-            keys.add(approval.signers.verify(document, given.armored).key)
-        except SignatureInvalid as error:
-            why = f": {error}"
-    if len(keys) >= approval.needed:
+    found, why = checked_signatures(reading, approval, standing)
+    try:
+        missing = missing_for_rule(found, approval, standing)
+    except NameUnclear as error:
+        return str(error)
+    if not missing:
         return ""
-    return f"standing rule {standing.number} has {len(keys)} of the {approval.needed} signatures that it needs{why}"
+    have, why = approval.needed - missing, f": {why}" if why else ""
+    return f"standing rule {standing.number} has {have} of the {approval.needed} signatures that it needs{why}"
+
+
+def checked_signatures(
+    reading: Reading, approval: ApprovalRule, standing: Standing
+) -> tuple[list[CheckedSignature], str]:
+    """The signatures that fit a rule as it is now, by today's signers, and why the last of the others does not."""
+    if approval.signers is None:
+        return [], ""
+    document, found, why = standing.document(reading), [], ""
+    for each in standing.signed_now():
+        try:
+            signature = approval.signers.verify(document, each.armored)
+        except SignatureInvalid as error:
+            why = str(error)
+        else:
+            found.append(CheckedSignature(signature.who, signature.key, signature.names, ()))
+    return found, why
+
+
+def missing_for_rule(signatures: Iterable[CheckedSignature], approval: ApprovalRule, standing: Standing) -> int:
+    """How many people have yet to sign a rule; where more than one has to, who proposed it does not count.
+
+    Raises:
+        NameUnclear: it cannot be told who proposed it.
+    """
+    without = {name_of_asker(standing.proposed_by)} if approval.needed > 1 else set()
+    return max(0, approval.needed - count_people(signatures, without))
 
 
 def why_not_covered(standing: Standing, proposal: Proposal, struck: int, now: datetime) -> str:

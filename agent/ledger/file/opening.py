@@ -1,4 +1,7 @@
-"""Opening a ledger: the file and its rights, whether it is one of ours, and bringing its tables up to date."""
+"""A ledger's file from its making to its end: its rights, whether it is one of ours, its tables, and its closing.
+
+It is closed for good once what it holds is elsewhere: read on, written never again, by any process.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,23 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from agent.ledger.errors import LedgerMissing, LedgerMoved, LedgerTooNew, corrupt, read_only
+from sqlalchemy import column, select, table, text
+
+from agent.ledger.errors import LedgerMissing, corrupt, read_only
 from agent.ledger.file.database import FileDatabase
-from agent.ledger.file.reading import where
-from agent.ledger.file.revisions import APPLICATION_ID, ARRIVING, HEAD, REVISIONS, VERSION_TABLE
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from agent.ledger.store.database import Reading, Transaction
+from agent.ledger.store.elements import begins_with
+from agent.ledger.store.schema import APPLICATION_ID, HEAD, alembic_version, metadata
+from agent.ledger.store.tables import VERSION, create_tables, migrate, require_known
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 SMALLEST_DATABASE = 512  # bytes: one page of the smallest kind
+_MOVED = "moved_away"  # how the names of the triggers of a closed file begin
+_MASTER = table("sqlite_master", column("type"), column("name"), column("sql"))
+_TABLES = select(_MASTER.c.name).where(_MASTER.c.type == "table", ~begins_with(_MASTER.c.name, "sqlite_"))
+_CLOSING = select(_MASTER.c.sql).where(_MASTER.c.type == "trigger", begins_with(_MASTER.c.name, _MOVED))
+_APPLICATION = text("PRAGMA application_id")
 
 
 def prepare_file(path: Path, *, create: bool) -> None:
@@ -82,71 +90,28 @@ def bring_up_to_date(database: FileDatabase) -> str | None:
         if found == HEAD:
             return None
         with database.write() as transaction:
-            transaction.core.exec_driver_sql(f"PRAGMA application_id={APPLICATION_ID}")
+            transaction.driver.execute(f"PRAGMA application_id={APPLICATION_ID}")
             if found:
-                migrate(transaction.core)
+                migrate(transaction)
             else:
-                create_tables(transaction.core)
+                create_tables(transaction)
         return found
 
 
 def _revision(database: FileDatabase) -> str:
     """The revision of the tables, "" when there are none yet."""
     with database.read() as reading:
-        made = where("type = 'table'"), where("name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-        tables = {row.name for row in reading.rows("SELECT name FROM sqlite_master", *made)}
+        tables = {row.name for row in reading.rows(_TABLES)}
         if not tables:
             return ""
         # By the id and not by the names of tables alone: another program's file with a table of versions would be
         # migrated.
-        ours = reading.scalar("PRAGMA application_id") == APPLICATION_ID
-        if not ours or VERSION_TABLE not in tables:
+        ours = reading.scalar(_APPLICATION) == APPLICATION_ID
+        if not ours or alembic_version.name not in tables:
             raise corrupt(database.path, "it is an SQLite file of something else")
-        revision = str(reading.scalar(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # our own
+        revision = str(reading.scalar(VERSION))
     require_known(revision, database.name)
     return revision
-
-
-def require_known(revision: str, name: str) -> None:
-    """Refuse tables of a revision that this version does not know.
-
-    Raises:
-        LedgerTooNew: a newer hotplace wrote them.
-        LedgerMoved: they are not complete.
-    """
-    if revision == ARRIVING:
-        raise LedgerMoved(
-            f"the ledger {name} is not complete: another one is being moved there, or that was broken off",
-            advice="Wait for hotplace ledger move, or run it again.",
-        )
-    if revision not in REVISIONS:
-        raise LedgerTooNew(
-            f"the ledger {name} was written by a newer hotplace (its tables are {revision}, ours {HEAD})",
-            advice="Upgrade hotplace on this machine, or point it at another ledger.",
-        )
-
-
-def create_tables(connection: Connection) -> None:
-    """All tables at once: the same as every migration one after the other (tests/ledger/test_schema.py)."""
-    from sqlalchemy import Column, MetaData, PrimaryKeyConstraint, String, Table, insert
-
-    from agent.ledger.file.schema import metadata
-
-    metadata.create_all(connection, checkfirst=False)
-    versions = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), nullable=False))
-    versions.append_constraint(PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"))  # as Alembic makes it
-    versions.create(connection)
-    connection.execute(insert(versions).values(version_num=HEAD))
-
-
-def migrate(connection: Connection) -> None:
-    """Bring tables of an older revision up to date, within the connection's transaction."""
-    from alembic import command  # 0.1 s and 10 MB that only an old ledger has to pay
-    from alembic.config import Config
-
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", "agent.ledger:migrations")
-    command.upgrade(config, "head")
 
 
 @contextmanager
@@ -160,3 +125,34 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+# -- closing for good ------------------------------------------------------------------------------------------------
+
+
+def close_for_writing(transaction: Transaction, where_to: str) -> None:
+    """Let the file refuse every change, also of a process that has it open; the error says where it went."""
+    # Triggers and not the file's mode: a running agent has the file open, and looks at no mode again.
+    sentence = _text(where_to)
+    for name in metadata.tables:
+        for change in ("INSERT", "UPDATE", "DELETE"):
+            transaction.driver.execute(
+                f'CREATE TRIGGER IF NOT EXISTS "{_MOVED}_{name}_{change}" BEFORE {change} ON "{name}" '
+                f"BEGIN SELECT RAISE(ABORT, {sentence}); END"
+            )
+
+
+def is_closed(reading: Reading) -> bool:
+    """Whether the file was closed."""
+    return reading.first(_CLOSING) is not None
+
+
+def went_to(reading: Reading, where_to: str) -> bool:
+    """Whether that is where it went."""
+    trigger = reading.scalar(_CLOSING)
+    return trigger is not None and _text(where_to) in trigger
+
+
+def _text(where_to: str) -> str:
+    escaped = where_to.replace("'", "''")
+    return f"'it was moved to {escaped}'"

@@ -10,11 +10,12 @@ there is much to give back, which is when it has the least to write.
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import dataclass
 
 from agent.ledger.file.database import JOURNAL_BYTES, FileDatabase
-from agent.ledger.store.database import LONGEST_SECONDS, GivenBack
 from connectors.base import Clock
 
+LONGEST_SECONDS = 10.0  # of giving back, half of what other writers wait for
 SPARE_BYTES = 16 << 20  # free pages that are kept in any case: folding frees and takes as much every hour
 SPARE_RATIO = 0.1  # of the file
 STEP_BYTES = 4 << 20  # given back under one write lock
@@ -22,6 +23,15 @@ PAUSE_SECONDS = 0.02  # between two steps, for other writers
 CHECKPOINT_SECONDS = 1.0  # to wait for readers of the journal
 WORTH_RATIO = 0.8  # of the content that was too much for VACUUM: with less than this it is tried again
 NONE, INCREMENTAL = 0, 2  # PRAGMA auto_vacuum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenBack:
+    """What became of free pages."""
+
+    bytes: int  # given back
+    free_bytes: int  # still free within the file
+    sentence: str  # why no more was given back; "" where all that is not spare was
 
 
 class Upkeep:
@@ -71,7 +81,7 @@ class Upkeep:
         if self._too_much is not None and content > WORTH_RATIO * self._too_much:
             return ""
         try:
-            self._database.run("VACUUM", until=lambda: self._clock.monotonic() >= end)
+            self._database.run("PRAGMA auto_vacuum=INCREMENTAL; VACUUM", until=lambda: self._clock.monotonic() >= end)
         except sqlite3.OperationalError:  # every other error of SQLite's is translated: this one was broken off
             self._too_much = content
             return (

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import chain
+
+from sqlalchemy import Text, bindparam, select
 
 from agent.keys import ApprovalList, ListedApproval, Signature
 from agent.ledger.chain.approval_lists import (
     LIST_APPROVED,
-    LIST_ROW,
     LIST_SIGNED,
     LIST_STOPPED,
     goes_before,
@@ -18,26 +19,39 @@ from agent.ledger.chain.approval_lists import (
     subject_of_list,
 )
 from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.judge import LIST_ROW, SIGNED, CheckedSignature
 from agent.ledger.chain.links import AUDIT, GENESIS, hash_of_row, subject_of
-from agent.ledger.chain.signed import SIGNED, Given, check_signature, document_of, given_for
-from agent.ledger.errors import DigestMismatch, NotFound, NotSigned, WrongState
-from agent.ledger.file.reading import Reading, one_of, where
+from agent.ledger.chain.signed import (
+    Given,
+    check_signature,
+    checked,
+    document_of,
+    given_for,
+    missing_signatures,
+    read_story,
+    require_sound,
+)
+from agent.ledger.errors import DigestMismatch, NotFound, WrongState, readable
 from agent.ledger.grouping import group_of
 from agent.ledger.moves import OUTCOMES, outcome_row
 from agent.ledger.proposals import Proposals, if_any, require_name
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.state_changes import StateChanges, require_decidable
-from agent.ledger.store.database import Database
-from agent.ledger.stored import load_moves, load_proposal
+from agent.ledger.store.database import Database, Reading, Transaction
+from agent.ledger.store.elements import begins_with, one_of
+from agent.ledger.store.schema import audit, moves, outcomes
+from agent.ledger.stored import MOVES, load_moves, load_proposal
 from agent.model.conditions import NONE, Conditions
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import ACTIONABLE, IN_PLACE, UNFINISHED, MoveState
 from agent.model.waves import WentBefore
 
-if TYPE_CHECKING:
-    from agent.ledger.file.transaction import Transaction
-
-_STATES = "SELECT proposal_id, state FROM moves"
+_MOVES_OF = MOVES.where(one_of(moves.c.proposal_id))
+_STATES_OF = select(moves.c.proposal_id, moves.c.state).where(one_of(moves.c.proposal_id))
+_APPROVED_LISTS = AUDIT.where(
+    audit.c.event == LIST_APPROVED, begins_with(audit.c.subject, bindparam("words", type_=Text))
+).order_by(audit.c.id)
+_OUTCOMES_OF = OUTCOMES.where(one_of(moves.c.proposal_id)).order_by(outcomes.c.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +159,9 @@ class Lists:
         require_name(who, origin)
         with self._database.write() as transaction:
             name, members = _find_approved(transaction, digest)
-            moves = load_moves(transaction, one_of("moves.proposal_id", members))
-            unbegun = [row for row in moves if row.state is MoveState.APPROVED and _is_unbegun(moves, row)]
-            going_on = [row for row in moves if row.state in ACTIONABLE and row not in unbegun]
+            found = load_moves(transaction, _MOVES_OF, some=members)
+            unbegun = [row for row in found if row.state is MoveState.APPROVED and _is_unbegun(found, row)]
+            going_on = [row for row in found if row.state in ACTIONABLE and row not in unbegun]
             self._chain.append(
                 transaction, LIST_STOPPED, subject_of_list(name), who=who, origin=origin, reason=reason,
                 moves=[row.id for row in unbegun],
@@ -164,18 +178,18 @@ class Lists:
     def goes_before(self, proposal: int) -> frozenset[int]:
         """The proposals of earlier waves; they stay the same once a proposal is approved."""
         with self._database.read() as reading:
-            return frozenset(goes_before(reading, proposal, SIGNED))
+            return frozenset(goes_before(reading, proposal, read_story(reading, proposal)))
 
     def went_before(self, numbers: Collection[int]) -> list[WentBefore]:
         """How far those proposals are, and what was measured of them."""
         states: dict[int, list[MoveState]] = {number: [] for number in numbers}
         with self._database.read() as reading:
-            for row in reading.rows(_STATES, one_of("proposal_id", sorted(numbers))):
-                states[row.proposal_id].append(MoveState(row.state))
-            of_them = one_of("moves.proposal_id", sorted(numbers))
+            for row in reading.some(_STATES_OF, sorted(numbers)):
+                with readable(reading.database, "moves", "states of moves"):
+                    states[row.proposal_id].append(MoveState(row.state))
             measured = {
-                row.proposal_id: outcome_row(row._asdict()).outcome.verdict
-                for row in reading.rows(OUTCOMES, of_them, then="ORDER BY outcomes.id")
+                row.proposal_id: outcome_row(reading, row).outcome.verdict
+                for row in reading.some(_OUTCOMES_OF, sorted(numbers))
             }
             return [
                 WentBefore(
@@ -190,22 +204,24 @@ class Lists:
     def _take_in(
         self, transaction: Transaction, rows: Sequence[ProposalRow], listed: ApprovalList, armored: str, origin: str
     ) -> tuple[str, int]:
-        """Store a signature that counts; everybody who has signed all of it, and how many signatures are missing."""
-        before = [_given_for_member(transaction, member) for member in listed.members]
+        """Store a signature that counts; everybody who has signed, and how many people have yet to sign some of it."""
+        rule = self._proposals.rule
         signature = check_signature(
-            self._proposals.rule, listed, armored, set(),
+            rule, listed, armored, chain.from_iterable(self._signatures(transaction, listed)),
             {row.proposal.asked_by for row in rows} - {""},
-            what=f"the list of {len(rows)} proposals", command=f"hotplace fleet approve {_numbers(rows)}",
+            what=f"the list of {len(rows)} proposals", command=f"hotplace approve --all {_numbers(rows)}",
         )  # fmt: skip
-        keys = [{given.key for given in each} for each in before]
-        if any(signature.key in each for each in keys):
-            raise NotSigned(
-                f"the key {signature.key} of {signature.who} has signed one of them already",
-                advice="Another person has to sign with a key of his own.",
-            )
         self._store(transaction, listed, signature, origin)
-        names = dict.fromkeys([*(given.who for each in before for given in each), signature.who])
-        return ", ".join(names), max(0, self._proposals.rule.needed - 1 - min(map(len, keys)))
+        found = self._signatures(transaction, listed)
+        missing = [
+            missing_signatures(signatures, member.document.moves, rule.needed, row.proposal.asked_by)
+            for signatures, member, row in zip(found, listed.members, rows, strict=True)
+        ]
+        return ", ".join(dict.fromkeys(each.who for each in chain.from_iterable(found))), max(missing)
+
+    def _signatures(self, reading: Reading, listed: ApprovalList) -> list[list[CheckedSignature]]:
+        """The signatures that count, of each member."""
+        return [checked(self._proposals.rule, _given_for_member(reading, each))[0] for each in listed.members]
 
     def _store(self, transaction: Transaction, listed: ApprovalList, signature: Signature, origin: str) -> None:
         """The signature once, with the list that it is over, and a row for each member that names it."""
@@ -274,9 +290,10 @@ def _list_of(
 
 
 def _given_for_member(reading: Reading, member: ListedApproval) -> list[Given]:
-    """The signatures over a member as it is now, on this or another list, or alone."""
+    """The signatures for a member, on this or another list, or alone."""
     document = member.document
-    return [given for given in given_for(reading, document) if given.document == document]
+    story = require_sound(read_story(reading, document.proposal), document.proposal)
+    return list(given_for(reading, document, story))
 
 
 def _signatures(reading: Reading, listed: ApprovalList) -> list[Given]:
@@ -289,7 +306,7 @@ def _check_digest(listed: ApprovalList, digest: str) -> None:
     if len(given) < DIGEST_SHOWN or not listed.digest.startswith(given):
         raise DigestMismatch(
             f"the list of these proposals does not have the digest {digest!r}",
-            advice="One of them was changed since, or they are others; hotplace fleet approve without --digest asks.",
+            advice="One of them was changed since, or they are others; hotplace approve without --digest asks.",
         )
 
 
@@ -300,13 +317,12 @@ def _find_approved(reading: Reading, digest: str) -> tuple[str, list[int]]:
         NotFound: there is none, or more than one.
     """
     subject = subject_of_list(digest.strip().lower())
-    begins = where("event = ?", LIST_APPROVED), where("substr(subject, 1, ?) = ?", len(subject), subject)
-    found = [] if len(digest.strip()) < DIGEST_SHOWN else list(reading.rows(AUDIT, *begins, then="ORDER BY id"))
+    found = [] if len(digest.strip()) < DIGEST_SHOWN else reading.rows(_APPROVED_LISTS, words=subject)
     if len({row.subject for row in found}) != 1:
         raise NotFound(
             f"no list was approved by the digest {digest!r}",
-            advice=f"Give {DIGEST_SHOWN} or more characters of the digest that hotplace fleet approve printed; "
-            "hotplace audit list --event 'list.*' shows them.",
+            advice=f"Give {DIGEST_SHOWN} or more characters of the digest that hotplace approve printed; "
+            "hotplace history --audit --event 'list.*' shows them.",
         )
     return found[0].subject.partition(" ")[2], [each["proposal"] for each in json.loads(found[0].facts)["members"]]
 

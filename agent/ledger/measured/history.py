@@ -10,21 +10,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, delete, select, type_coerce
+from sqlalchemy import Select, delete, select
 
-from agent.ledger.file.codec import Values, encode_history
-from agent.ledger.file.expiry import RowExpiry
-from agent.ledger.file.instants import EPOCH, instant
-from agent.ledger.file.reading import where
-from agent.ledger.file.schema import history
+from agent.ledger.measured.codec import Values, encode_history
 from agent.ledger.measured.intervals import AS_SAMPLED, HOUR, MICRO, TEN_MINUTES, merged, span_of, unpacked
 from agent.ledger.measured.samples import Samples, finest
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings, IntervalId
-from agent.ledger.store.database import Database, Dropped, Expiry
+from agent.ledger.store.database import AT_ONCE, Database, Dropped, in_parts
+from agent.ledger.store.elements import bucket_of, given, one_of, value_for
+from agent.ledger.store.schema import EPOCH, history, instant
 from connectors.model import I64
 
 DEFAULT_HISTORY = HistorySettings()
+_ended, _since, _until = (
+    history.c.ended_at,
+    value_for(history.c.ended_at, "since"),
+    value_for(history.c.ended_at, "until"),
+)
+_in_order = _ended, history.c.id
+_ALL = select(history).where(given(history.c.database), _ended > _since, _ended <= _until).order_by(*_in_order)
+_WITHIN = _ALL.where(history.c.started_at >= _since)
+_ENDS = select(history.c.id, _ended).where(given(history.c.database), _ended > _since).order_by(*_in_order)
+_ONE = select(history).where(given(history.c.id))
+_OF_BUCKET = (
+    select(history)
+    .where(given(history.c.database), given(history.c.resolution_seconds), _ended > _since, _ended <= _until)
+    .order_by(history.c.signals, history.c.id)
+)
+_DROP = delete(history).where(one_of(history.c.id))
+
+
+def _due_query(coarse: int) -> Select[Any]:
+    """Database and number of each bucket of so many seconds that ended by then and has rows of a resolution."""
+    number = bucket_of(_ended, coarse * MICRO).label("number")
+    return select(history.c.database, number).distinct().where(given(history.c.resolution_seconds), _ended <= _until)
+
+
+_DUE = {coarse: _due_query(coarse) for coarse in (TEN_MINUTES, HOUR)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +64,8 @@ class _Folded:
 class History:
     """The history of all databases. Samples, not decisions: not part of the audit chain."""
 
-    def __init__(self, samples: Samples, of_server: Expiry | None) -> None:
-        """Nothing is read yet.
-
-        Args:
-            samples: where they are.
-            of_server: the end of history on a server; None: the ledger is a file.
-        """
+    def __init__(self, samples: Samples) -> None:
         self._samples = samples
-        self._of_server = of_server
         self._sampled: set[str] = set()  # databases of which this process keeps history
 
     def append(self, database: str, ended_at: datetime, seconds: float, slots: I64, values: Values) -> int:
@@ -72,7 +89,7 @@ class History:
             "started_at": ended_at - timedelta(seconds=seconds), "ended_at": ended_at, "seconds": seconds,
             "signals": values.shape[0], "body": body,
         }  # fmt: skip
-        self._samples.insert("history", row)
+        self._samples.insert(history, row)
         self._sampled.add(database)
         return len(body)
 
@@ -81,14 +98,13 @@ class History:
 
         Of a time that this machine has not sampled, hours of a server that lie wholly within.
         """
-        ended = history.c.ended_at > since, history.c.ended_at <= until
         *own, ledger = self._samples.places()
         if not self._samples.is_divided:
-            yield from _rows(ledger, database, *ended)
+            yield from _rows(ledger, _ALL, database, since, until)
             return
         ends = {end for place in own for _, end in _ends(place, database, since)}
-        fine = (row for place in own for row in _rows(place, database, *ended))
-        yield from finest(fine, _rows(ledger, database, *ended, history.c.started_at >= since), ends)
+        fine = (row for place in own for row in _rows(place, _ALL, database, since, until))
+        yield from finest(fine, _rows(ledger, _WITHIN, database, since, until), ends)
 
     def ends(self, database: str, since: datetime) -> list[tuple[IntervalId, datetime]]:
         """Each interval that ended since then, and its end, the oldest first; none of them is unpacked."""
@@ -104,14 +120,14 @@ class History:
         """One interval; None where it was folded or dropped meanwhile."""
         place = self._samples.places()[which.place]
         with place.read() as reading:
-            row = reading.first("SELECT * FROM history", where("id = ?", which.number))
+            row = reading.first(_ONE, id=which.number)
         return None if row is None else unpacked(place, row)
 
     def fold(self, now: datetime, settings: HistorySettings = DEFAULT_HISTORY) -> FoldReport:
         """Make old history coarser and drop the oldest. Sums and observed seconds are conserved."""
         own = self._samples.written()
-        ends = [RowExpiry(own), *([] if self._of_server is None else [self._of_server])]
-        dropped = [each.drop(now, settings.history_seconds, self._sampled) for each in ends]
+        places = dict.fromkeys((own, self._samples.ledger))
+        dropped = [place.drop_history(now, settings.history_seconds, self._sampled) for place in places]
         done = [
             _fold_bucket(own, name, fine, coarse, bucket)
             for fine, coarse, age in (
@@ -133,43 +149,35 @@ def _report(done: list[_Folded], dropped: list[Dropped]) -> FoldReport:
     )
 
 
-def _rows(place: Database, database: str, *within: ColumnElement[bool]) -> Iterator[HistoryRow]:
-    query = select(history).where(history.c.database == database, *within)
-    with place.read_by_core() as connection:
-        for row in connection.execute(query.order_by(history.c.ended_at, history.c.id)):
+def _rows(
+    place: Database, query: Select[Any], database: str, since: datetime, until: datetime
+) -> Iterator[HistoryRow]:  # fmt: skip
+    with place.read() as reading:
+        for row in reading.each(query, database=database, since=since, until=until):
             yield unpacked(place, row)
 
 
 def _ends(place: Database, database: str, since: datetime) -> list[tuple[int, datetime]]:
-    of_it = where("database = ?", database), where("ended_at > ?", since)
     with place.read() as reading:
-        rows = reading.rows("SELECT id, ended_at FROM history", *of_it, then="ORDER BY ended_at, id")
-        return [(row.id, row.ended_at) for row in rows]
+        return [(row.id, row.ended_at) for row in reading.rows(_ENDS, database=database, since=since)]
 
 
 def _due(place: Database, fine: int, coarse: int, before: datetime) -> list[tuple[str, int]]:
     """Database and number of each bucket of ``coarse`` seconds that ended by then and has rows of ``fine``."""
-    width = coarse * MICRO
-    bucket = (type_coerce(history.c.ended_at, BigInteger) - 1) // width  # (start, end]: as intervals end
-    last = instant((before - EPOCH) // timedelta(seconds=coarse) * width)
-    query = select(history.c.database, bucket).distinct()
-    query = query.where(history.c.resolution_seconds == fine, history.c.ended_at <= last)
-    with place.read_by_core() as connection:
-        return sorted((name, int(number)) for name, number in connection.execute(query))
+    last = instant((before - EPOCH) // timedelta(seconds=coarse) * coarse * MICRO)
+    with place.read() as reading:
+        found = reading.rows(_DUE[coarse], resolution_seconds=fine, until=last)
+        return sorted((row.database, int(row.number)) for row in found)
 
 
 def _fold_bucket(place: Database, name: str, fine: int, coarse: int, bucket: int) -> _Folded:
     since, until = span_of(bucket, coarse)
-    within = (
-        history.c.database == name,
-        history.c.resolution_seconds == fine,
-        history.c.ended_at > since,
-        history.c.ended_at <= until,
-    )
+    of_it = {"database": name, "resolution_seconds": fine, "since": since, "until": until}
     with place.write(durable=False) as transaction:
-        rows = transaction.core.execute(select(history).where(*within).order_by(history.c.signals, history.c.id)).all()
+        rows = transaction.rows(_OF_BUCKET, **of_it)
         made = merged(place, rows, coarse)
         for each in made:
-            transaction.insert_all("history", [each])
-        transaction.core.execute(delete(history).where(*within, history.c.id.in_([row.id for row in rows])))
+            transaction.insert_all(history, [each])
+        for some in in_parts([row.id for row in rows], AT_ONCE):
+            transaction.execute(_DROP, some=some)
     return _Folded(len(rows), len(made), sum(len(row.body) for row in rows), sum(len(each["body"]) for each in made))

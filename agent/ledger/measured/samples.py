@@ -1,25 +1,102 @@
 """Where samples are: all of them in a ledger's file; or in a file of this machine, and by the hour on a server.
 
-While the server is away samples wait in the file, as long as it keeps history.
+While the server is away samples wait in the file, as long as it keeps history. The file has the tables of a ledger's
+file, so that it is migrated, folded and made smaller as one; only those of samples are used, and what the agent
+remembers of them.
 """
 
 from __future__ import annotations
 
 import heapq
+import os
+import secrets
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from agent.ledger.errors import AWAY, LeaseLost
-from agent.ledger.file.instants import instant, microseconds
-from agent.ledger.file.reading import Reading, where
-from agent.ledger.leases import Leases
-from agent.ledger.measured.roll_ups import last_hour_before, send_hours
-from agent.ledger.measured.sample_file import SampleFile
-from agent.ledger.store.database import Database
+from sqlalchemy import Table, delete, func, select
 
+from agent.ledger.errors import AWAY, LeaseLost
+from agent.ledger.file.database import FileDatabase
+from agent.ledger.file.opening import bring_up_to_date, prepare_file
+from agent.ledger.leases import Leases
+from agent.ledger.measured.intervals import last_hour_before, send_hours
+from agent.ledger.state_names import ALL_DATABASES
+from agent.ledger.store.database import Database, Reading
+from agent.ledger.store.elements import given, value_for
+from agent.ledger.store.schema import EPOCH, documents, history, instant, microseconds, statements, work
+
+AGENT = "agent"  # document: the name of the agent whose file it is
 HANDED_OVER = "handed over"  # document of a database in the file: until when the server has all of its hours
-TABLES = ("history", "work", "statements")
+TABLES = (history, work, statements)
+_DOCUMENT = select(documents.c.body).where(given(documents.c.database), given(documents.c.name))
+_LAST_WORK = select(func.max(work.c.ended_at)).where(given(work.c.database))
+_WORK_BETWEEN = select(func.count()).where(
+    given(work.c.database),
+    work.c.ended_at > value_for(work.c.ended_at, "since"),
+    work.c.ended_at <= value_for(work.c.ended_at, "until"),
+)
+_DROP_NEWER = [
+    delete(table).where(given(table.c.database), table.c.ended_at > value_for(table.c.ended_at, "since"))
+    for table in TABLES
+]
+
+
+class SampleFile:
+    """The file of this machine, opened or made when it is first needed. Safe from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is opened yet."""
+        self.path = path
+        self._opened: FileDatabase | None = None
+        self._lock = threading.Lock()
+
+    def found(self) -> FileDatabase | None:
+        """To read; None where there is none, or it belongs to another account of this machine.
+
+        Raises:
+            LedgerError: it cannot be used.
+        """
+        with self._lock:
+            if self._opened is None and not os.access(self.path, os.R_OK | os.W_OK):
+                return None
+            return self._open()
+
+    def made(self) -> FileDatabase:
+        """To write.
+
+        Raises:
+            LedgerError: it cannot be used.
+        """
+        with self._lock:
+            return self._open()
+
+    def agent_name(self) -> str:
+        """A word that the agent is given with its file, and keeps over restarts."""
+        with self.made().write() as transaction:
+            found = transaction.scalar(_DOCUMENT, database=ALL_DATABASES, name=AGENT)
+            if found is None:
+                found = secrets.token_hex(8)
+                row = {"database": ALL_DATABASES, "name": AGENT, "at": EPOCH, "body": found}
+                transaction.put(documents, [row])
+            return str(found)
+
+    def close(self) -> None:
+        """Close it."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _open(self) -> FileDatabase:
+        if self._opened is None:
+            prepare_file(self.path, create=True)
+            database = FileDatabase(self.path)
+            bring_up_to_date(database)
+            self._opened = database
+        return self._opened
 
 
 class Samples:
@@ -61,7 +138,7 @@ class Samples:
         own = None if self._own is None else self._own.found()
         return (self.ledger,) if own is None else (own, self.ledger)
 
-    def insert(self, table: str, values: Mapping[str, Any]) -> None:
+    def insert(self, table: Table, values: Mapping[str, Any]) -> None:
         """Store a row.
 
         Raises:
@@ -82,7 +159,7 @@ class Samples:
             return
         with own.write(durable=False) as transaction:
             row = {"database": database, "name": HANDED_OVER, "at": until, "body": str(microseconds(until))}
-            transaction.put("documents", [row])
+            transaction.put(documents, [row])
         self._handed[database] = until
 
     def waiting(self, database: str, *, is_away: bool) -> int:
@@ -90,14 +167,12 @@ class Samples:
         own = None if self._own is None else self._own.found()
         if own is None:
             return 0
-        of_it = where("database = ?", database)
         with own.read() as reading:
-            since = where("ended_at > ?", _handed_over(reading, database))
-            last = reading.scalar("SELECT max(ended_at) FROM work", of_it)
+            since, last = _handed_over(reading, database), reading.scalar(_LAST_WORK, database=database)
             if last is None:
                 return 0
-            until = instant(last) if is_away else last_hour_before(instant(last))
-            return int(reading.scalar("SELECT count(*) FROM work", of_it, since, where("ended_at <= ?", until)))
+            until = last if is_away else last_hour_before(last)
+            return int(reading.scalar(_WORK_BETWEEN, database=database, since=since, until=until))
 
     def forget(self, database: str) -> None:
         """Drop what waits of a database: another agent has sampled the same time."""
@@ -105,13 +180,9 @@ class Samples:
         if own is None:
             return
         with own.write(durable=False) as transaction:
-            since = microseconds(_handed_over(transaction, database))
-            for table in TABLES:
-                newer = [row.id for row in transaction.rows(
-                    f"SELECT id FROM {table}", where("database = ?", database), where("ended_at > ?", since)  # noqa: S608  # our own
-                )]  # fmt: skip
-                for number in newer:
-                    transaction.delete(table, id=number)
+            since = _handed_over(transaction, database)
+            for drop in _DROP_NEWER:
+                transaction.execute(drop, database=database, since=since)
 
     def close(self) -> None:
         """Close the file of this machine."""
@@ -121,8 +192,7 @@ class Samples:
 
 def _handed_over(reading: Reading, database: str) -> datetime:
     """Until when the server has all hours of a database, by what the file says."""
-    of_it = where("database = ?", database), where("name = ?", HANDED_OVER)
-    return instant(int(reading.scalar("SELECT body FROM documents", *of_it) or 0))
+    return instant(int(reading.scalar(_DOCUMENT, database=database, name=HANDED_OVER) or 0))
 
 
 class Dated(Protocol):

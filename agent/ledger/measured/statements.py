@@ -10,16 +10,37 @@ from __future__ import annotations
 from datetime import datetime
 
 import numpy as np
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 
-from agent.ledger.file.codec import decode_arrays, encode_arrays
-from agent.ledger.file.schema import statements
+from agent.ledger.measured.codec import decode_arrays, encode_arrays
 from agent.ledger.measured.samples import Samples
 from agent.ledger.store.database import Database
+from agent.ledger.store.elements import given, value_for
+from agent.ledger.store.schema import Whole, statements
 from agent.model.statements import StatementInterval
 
 _COLUMNS = ("executions", "seconds", "read_wait", "reads")
 MOST_INTERVALS = 2000  # of a database: four days of the usual settle time
+
+_BETWEEN = (
+    select(statements)
+    .where(
+        given(statements.c.database),
+        statements.c.started_at >= value_for(statements.c.started_at, "since"),
+        statements.c.ended_at <= value_for(statements.c.ended_at, "until"),
+    )
+    .order_by(statements.c.ended_at, statements.c.id)
+)
+_DROP = delete(statements).where(statements.c.ended_at < value_for(statements.c.ended_at, "before"))
+_newer = statements.alias("newer")
+_oldest_kept = (
+    select(_newer.c.id)
+    .where(_newer.c.database == statements.c.database)
+    .order_by(_newer.c.ended_at.desc())
+    .offset(bindparam("beyond", type_=Whole))
+    .limit(1)
+)
+_DROP_BEYOND = delete(statements).where(statements.c.id < _oldest_kept.scalar_subquery())
 
 
 class StatementHistory:
@@ -41,7 +62,7 @@ class StatementHistory:
         row = {
             "database": database, "started_at": interval.started_at, "ended_at": interval.ended_at, "body": body,
         }  # fmt: skip
-        self._samples.insert("statements", row)
+        self._samples.insert(statements, row)
         return len(body)
 
     def between(self, database: str, since: datetime, until: datetime) -> list[StatementInterval]:
@@ -50,22 +71,17 @@ class StatementHistory:
         Raises:
             LedgerCorrupt: one of them cannot be unpacked.
         """
-        within = statements.c.started_at >= since, statements.c.ended_at <= until
-        query = select(statements).where(statements.c.database == database, *within)
         place = self._samples.places()[0]  # of one machine only
-        with place.read_by_core() as connection:
-            rows = connection.execute(query.order_by(statements.c.ended_at, statements.c.id)).all()
+        with place.read() as reading:
+            rows = reading.rows(_BETWEEN, database=database, since=since, until=until)
         return [_unpacked(place, row.started_at, row.ended_at, row.body) for row in rows]
 
     def drop(self, before: datetime) -> int:
         """Drop intervals that ended before then, and of each database those beyond ``MOST_INTERVALS``; how many."""
-        kept = statements.alias("newer")
-        newer = select(kept.c.id).where(kept.c.database == statements.c.database)
-        oldest = newer.order_by(kept.c.ended_at.desc()).offset(MOST_INTERVALS - 1).limit(1).scalar_subquery()
         with self._samples.written().write(durable=False) as transaction:
-            gone = transaction.core.execute(delete(statements).where(statements.c.ended_at < before)).rowcount
-            gone += transaction.core.execute(delete(statements).where(statements.c.id < oldest)).rowcount
-        return int(gone)
+            return transaction.execute(_DROP, before=before) + transaction.execute(
+                _DROP_BEYOND, beyond=MOST_INTERVALS - 1
+            )
 
 
 def _unpacked(place: Database, started_at: datetime, ended_at: datetime, body: bytes) -> StatementInterval:

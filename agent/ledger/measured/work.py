@@ -9,18 +9,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, delete, select
+from sqlalchemy import delete, select
 
-from agent.ledger.file.instants import instant
-from agent.ledger.file.schema import work
-from agent.ledger.measured.rates import rates_of_text, rates_text
-from agent.ledger.measured.roll_ups import STARTED_AT
+from agent.ledger.errors import readable
+from agent.ledger.measured.intervals import STARTED_AT, rates_of_text, rates_text
 from agent.ledger.measured.samples import Samples, finest
 from agent.ledger.store.database import Database
+from agent.ledger.store.elements import given, value_for
+from agent.ledger.store.schema import instant, work
+from agent.ledger.store.statements import Row
 from connectors.model import DatabaseDemand
 from policies.demand.workload import DatedWork
+
+_SINCE = (
+    select(work.c.id, work.c.ended_at, work.c.seconds, work.c.body)
+    .where(given(work.c.database), work.c.ended_at > value_for(work.c.ended_at, "since"))
+    .order_by(work.c.ended_at, work.c.id)
+)
+_BETWEEN = _SINCE.where(work.c.ended_at <= value_for(work.c.ended_at, "until"))
+_DROP = delete(work).where(work.c.ended_at < value_for(work.c.ended_at, "before"))
 
 
 class WorkHistory:
@@ -44,7 +52,7 @@ class WorkHistory:
         if not seconds > 0:
             raise ValueError(f"an interval lasts {seconds} s")
         row = {"database": database, "ended_at": ended_at, "seconds": seconds, "body": rates_text(demand)}
-        self._samples.insert("work", row)
+        self._samples.insert(work, row)
 
     def since(self, database: str, since: datetime) -> list[DatedWork]:
         """Intervals that have ended since then, the oldest first."""
@@ -65,25 +73,25 @@ class WorkHistory:
     def drop(self, before: datetime) -> int:
         """Drop intervals of this machine that ended before then; how many."""
         with self._samples.written().write(durable=False) as transaction:
-            return int(transaction.core.execute(delete(work).where(work.c.ended_at < before)).rowcount)
+            return transaction.execute(_DROP, before=before)
 
 
 def _rows(place: Database, database: str, since: datetime, until: datetime | None) -> Iterator[DatedWork]:
-    query = select(work.c.ended_at, work.c.seconds, work.c.body)
-    query = query.where(work.c.database == database, work.c.ended_at > since)
-    if until is not None:
-        query = query.where(work.c.ended_at <= until)
-    with place.read_by_core() as connection:
-        rows = connection.execute(query.order_by(work.c.ended_at, work.c.id)).all()
-    return map(_dated, rows)
+    with place.read() as reading:
+        if until is None:
+            rows = reading.rows(_SINCE, database=database, since=since)
+        else:
+            rows = reading.rows(_BETWEEN, database=database, since=since, until=until)
+    return (_dated(place, row) for row in rows)
 
 
-def _dated(row: Row[Any, Any, Any]) -> DatedWork:
-    began = json.loads(row.body).get(STARTED_AT)
-    return DatedWork(
-        ended_at=row.ended_at, seconds=row.seconds, demand=rates_of_text(row.body),
-        of_hour_since=None if began is None else instant(began),
-    )  # fmt: skip
+def _dated(place: Database, row: Row) -> DatedWork:
+    with readable(place, "work", id=row.id):
+        began = json.loads(row.body).get(STARTED_AT)
+        return DatedWork(
+            ended_at=row.ended_at, seconds=row.seconds, demand=rates_of_text(row.body),
+            of_hour_since=None if began is None else instant(began),
+        )  # fmt: skip
 
 
 def _began(row: DatedWork) -> datetime:

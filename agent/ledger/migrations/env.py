@@ -1,9 +1,7 @@
-"""What Alembic runs: the revisions, on the connection and transaction that ``agent.ledger.file.opening`` opened."""
+"""What Alembic runs: the revisions, on the connection and transaction that ``agent.ledger.store.tables`` was given."""
 
 from alembic import context
 
-from agent.ledger.file.schema import metadata
-
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+context.configure(connection=context.config.attributes["connection"])
 with context.begin_transaction():
     context.run_migrations()

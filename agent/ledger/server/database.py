@@ -6,30 +6,44 @@ The lock is that of the chain's head (``SHARE ROW EXCLUSIVE``): readers go on, a
 take it. Under it, each statement sees all that was decided before (READ COMMITTED). Samples take another lock and wait
 for no decision. Readers see one snapshot (REPEATABLE READ, READ ONLY).
 
-An intent is on the server's disk, and on that of its synchronous standbys, when the call returns.
+An intent is on the server's disk, and on that of its synchronous standbys, when the call returns. Everything is set for
+the transaction and nothing for the session, so that a pooler between agent and server may hand the same connection to
+others. Errors go by SQLSTATE, never by the text of a message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+import math
+import time
+from collections.abc import Collection
+from contextlib import AbstractContextManager
 from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import Any, ClassVar
+
+import psycopg
+from sqlalchemy import Dialect, Text, bindparam, cast, column, extract, func, select, table
+from sqlalchemy.dialects.postgresql import psycopg as psycopg_dialect
 
 from agent.config.ledger import LedgerServer
-from agent.ledger.errors import LedgerCorrupt
-from agent.ledger.file.instants import instant
-from agent.ledger.file.reading import Reading, translated_errors, where
-from agent.ledger.server.dialect import PostgresqlDialect
-from agent.ledger.server.sessions import Door, Sessions, settings_of_transaction
+from agent.ledger.errors import (
+    LedgerBusy,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerFull,
+    LedgerMissing,
+    LedgerReadOnly,
+    LedgerUnreachable,
+    WrongKind,
+)
+from agent.ledger.server.roles import sight_of
+from agent.ledger.state_names import HISTORY_KEPT
+from agent.ledger.store.database import Database, Dropped, Reading, Sight, Transaction
+from agent.ledger.store.schema import Moment, documents
+from connectors.postgresql.session.patience import LimitedConnection
+from connectors.postgresql.settings import NOTICES_A_DEAD_SERVER
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
-
-    from agent.ledger.file.transaction import Transaction
-
-READ_ONLY = "ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+READ_ONLY = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 LOCK_DECISIONS = "LOCK TABLE audit_head IN SHARE ROW EXCLUSIVE MODE"
 # 0x686F7470 is "hotp". An advisory lock, since autovacuum would hold up a lock on the large tables of samples.
 LOCK_SAMPLES = "SELECT pg_advisory_xact_lock(1752134768, hashtext(current_schema))"
@@ -38,12 +52,27 @@ DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', true) "
     "WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')"
 )
-NOW = "SELECT CAST(1000000 * extract(epoch FROM clock_timestamp()) AS bigint)"
 NOT_DURABLE = "SET LOCAL synchronous_commit = off"
+PATIENCE_SECONDS = 45.0  # for an answer of the server; longer than any lock is waited for
+REST_SECONDS = 1.0  # between two tries to reach a server that does not answer
+ROWS_IN_A_PIECE = 200  # of a long answer: proposals have texts of megabytes
+_CURSORS = count(1)
+IDLE_MS = 60_000  # of a transaction whose agent says nothing: then the server ends it and frees its locks
+_NOW = select(cast(1_000_000 * extract("epoch", func.clock_timestamp()), Moment))
+_CLASSES = table("pg_class", column("oid"), column("relnamespace"), column("relkind"))
+_SIZE = select(func.coalesce(func.sum(func.pg_total_relation_size(_CLASSES.c.oid)), 0)).where(
+    _CLASSES.c.relnamespace == func.to_regnamespace(bindparam("schema", type_=Text)), _CLASSES.c.relkind == "r"
+)
+
+_DROP_WEEKS = select(func.keep_history(bindparam("now", type_=Moment)).table_valued("dropped", "dropped_bytes"))
 
 
-class ServerDatabase:
+class ServerDatabase(Database):
     """Short transactions on a ledger of a PostgreSQL server. Safe to use from several threads."""
+
+    errors: ClassVar[tuple[type[Exception], ...]] = (psycopg.Error, WrongKind)
+    dialect: ClassVar[Dialect] = psycopg_dialect.dialect(dbapi=psycopg)  # type: ignore[no-untyped-call]  # SQLAlchemy's
+    url: ClassVar[str] = "postgresql+psycopg://"
 
     def __init__(self, server: LedgerServer, *, busy_seconds: float) -> None:
         """Prepare; connects on first use.
@@ -52,87 +81,195 @@ class ServerDatabase:
             server: where and who.
             busy_seconds: how long to wait for a lock before ``LedgerBusy``.
         """
+        super().__init__(server.name, server.lease_seconds)
         self.server = server
-        self.name = server.name
-        self.lease_seconds = server.lease_seconds
-        self.dialect = PostgresqlDialect(self.name)
-        self._settings = settings_of_transaction(server, busy_seconds)
-        self._door = Door(server)
-        self._reading = Sessions(self._door, self.dialect, f"BEGIN {READ_ONLY}; {self._settings}")
+        self._settings = _settings_of_transaction(server, busy_seconds)
+        self._closed_until = -math.inf  # on the monotonic clock
+        self._why_closed = ""
 
-    @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> AbstractContextManager[Reading]:
         """One consistent snapshot; writers are not blocked."""
-        with self._reading.begun() as session, translated_errors(self.dialect):
-            yield Reading(self.dialect, session)
+        return self._reading(f"{READ_ONLY}; {self._settings}")
 
-    @contextmanager
-    def read_by_core(self) -> Iterator[Connection]:
-        """The same for statements of SQLAlchemy's Core."""
-        from agent.ledger.file.transaction import begun
-
-        with begun(self._engine, f"SET TRANSACTION {READ_ONLY}; {self._settings}") as connection:
-            yield connection
-
-    @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Transaction]:
+    def write(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
         """One transaction, alone of its kind from its start; commits at the end, rolls back on any error.
 
         Raises:
             LedgerBusy: another session kept the lock.
             LedgerUnreachable: the server does not answer. If that happened at the commit, it may have been made.
         """
-        kind = f"{DURABLE}; {LOCK_DECISIONS}" if durable else f"{NOT_DURABLE}; {LOCK_SAMPLES}"
-        with self.write_after(kind) as transaction:
-            yield transaction
+        return self.write_after(f"{DURABLE}; {LOCK_DECISIONS}" if durable else f"{NOT_DURABLE}; {LOCK_SAMPLES}")
 
     def write_apart(self) -> AbstractContextManager[Transaction]:
         """A durable transaction that waits for decisions only where it locks the same row."""
         return self.write_after(DURABLE)
 
+    def write_after(self, *begin: str) -> AbstractContextManager[Transaction]:
+        """A transaction that writes, begun with these statements after the settings of each."""
+        return self._writing(f"BEGIN; {self._settings}", *begin)
+
+    def latest_possible(self, reading: Reading, now: datetime) -> datetime:
+        """What the clock of the server says, which refuses later rows."""
+        del now
+        return self.now(reading)
+
     def now(self, reading: Reading) -> datetime:
         """The clock of the server at this moment, not at the start of the transaction."""
-        return instant(int(reading.scalar(NOW)))
+        now: datetime = reading.scalar(_NOW)
+        return now
 
-    @contextmanager
-    def write_after(self, *begin: str) -> Iterator[Transaction]:
-        """A transaction that writes, begun with these statements after the settings of each."""
-        from agent.ledger.file.transaction import writing
-
-        with writing(self._engine, self.dialect, self._settings, *begin) as transaction:
-            yield transaction
+    def sight(self, reading: Reading) -> Sight:
+        """What the policies of ``grants.sql`` leave to the login."""
+        return sight_of(reading)
 
     def size_bytes(self) -> int:
         """All tables and indexes of the schema."""
-        of_it = where("relnamespace = to_regnamespace(?)", self.server.schema_name), where("relkind = 'r'")
         with self.read() as reading:
-            return int(reading.scalar("SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class", *of_it))
+            return int(reading.scalar(_SIZE, schema=self.server.schema_name))
 
     def find_damage(self) -> str:
         """Nothing: the server's own checksums tell damage when a page is read."""
         return ""
 
-    def corrupt(self, detail: str) -> LedgerCorrupt:
+    def drop_history(self, now: datetime, kept_seconds: float, databases: Collection[str]) -> Dropped:
+        """Say how long these databases are kept, and drop the weeks that no database needs any more."""
+        said = [
+            {"database": name, "name": HISTORY_KEPT, "at": now, "body": str(round(kept_seconds))}
+            for name in sorted(databases)
+        ]
+        if said:
+            with self.write(durable=False) as transaction:
+                transaction.put(documents, said)
+        try:
+            with self.write(durable=False) as transaction:
+                row = transaction.first(_DROP_WEEKS, now=now)
+        except LedgerBusy:  # a long look at history keeps its partitions for now: the next hour's turn
+            return Dropped(rows=0, bytes=0)
+        assert row is not None, "a function returns a row"
+        return Dropped(rows=row.dropped, bytes=row.dropped_bytes)
+
+    # -- sessions ------------------------------------------------------------------------------------------------
+
+    def _take(self, *begin: str) -> LimitedConnection:
+        """A session whose transaction has begun; one that the server has ended meanwhile is replaced."""
+        first, *rest = begin
+        with self.own_errors:
+            session = self._begun_again(first)
+            if session is None:
+                session, rest = self._connect(), list(begin)
+            self._begin(session, *rest)
+            return session
+
+    def _begun_again(self, begin: str) -> LimitedConnection | None:
+        """A free session that still lives."""
+        while self._free:
+            session: LimitedConnection = self._free.pop()
+            try:
+                session.execute(begin.encode())
+            except psycopg.OperationalError:  # restarted or failed over since: nothing was asked of it yet
+                session.close()
+            else:
+                return session
+        return None
+
+    def _connect(self) -> LimitedConnection:
+        """A new session; a server that has just not answered is left alone for a moment.
+
+        Raises:
+            psycopg.OperationalError: the server does not answer, or did not a moment ago, or refuses the login.
+            SecretUnavailable: the password's place is empty.
+        """
+        # A sample makes a dozen calls. Each of them would wait for a silent network as long as a login may take, and
+        # the sample would come minutes late.
+        if time.monotonic() < self._closed_until:
+            raise psycopg.OperationalError(self._why_closed)
+        arguments: dict[str, Any] = {**self.server.connect_arguments(), **NOTICES_A_DEAD_SERVER}
+        try:
+            connection = LimitedConnection.connect(
+                **arguments, application_name="hotplace ledger",
+                client_encoding="utf8", autocommit=True,  # BEGIN is sent with the settings, in one go
+                prepare_threshold=None,  # a prepared statement is the session's, and a pooler shares that
+            )  # fmt: skip
+        except psycopg.OperationalError as error:
+            self._closed_until, self._why_closed = time.monotonic() + REST_SECONDS, str(error)
+            raise
+        connection.patience_seconds = PATIENCE_SECONDS
+        return connection
+
+    def cursor_of_many(self, driver: LimitedConnection) -> psycopg.ServerCursor:
+        """One of the server, which sends some rows at a time, where it would else send all at once."""
+        cursor = driver.cursor(name=f"rows_{next(_CURSORS)}")
+        cursor.itersize = ROWS_IN_A_PIECE
+        return cursor
+
+    # -- errors --------------------------------------------------------------------------------------------------
+
+    def translate(self, error: BaseException) -> LedgerError | None:
+        """The ledger's own error for one of psycopg's; None where psycopg's says as much."""
+        if isinstance(error, WrongKind):
+            return self.corrupt(str(error), error.table, **error.key)
+        if not isinstance(error, psycopg.Error):
+            return None
+        state = error.sqlstate or ""
+        if state in _BY_STATE:
+            kind, said, advice = _BY_STATE[state]
+            return kind(f"the ledger {self.name} {said}: {_words(error)}", advice=advice)
+        if state.startswith("08") or state in _ENDED_BY_SERVER or (not state and _of_connection(error)):
+            return LedgerUnreachable(
+                f"the ledger {self.name} does not answer: {_words(error)}",
+                advice="Check that the server runs and is reached from here. "
+                "What runs is finished; nothing new begins.",
+            )
+        return None
+
+    def corrupt(self, detail: str, table: str = "", **key: object) -> LedgerCorrupt:
         """The error that says that something stored is damaged."""
+        row = f"row {key['id']} of {table}: " if "id" in key else ""
         return LedgerCorrupt(
-            f"{self.name} is not a usable ledger: {detail}",
+            f"{self.name} is not a usable ledger: {row}{detail}",
             advice="Look at the log of the server, and restore a backup of it.",
         )
 
-    def close(self) -> None:
-        """End all sessions."""
-        self._reading.close()
-        if "_engine" in self.__dict__:
-            self._engine.dispose()
 
-    @cached_property
-    def _engine(self) -> Engine:
-        from sqlalchemy import QueuePool, create_engine
+def _settings_of_transaction(server: LedgerServer, busy_seconds: float) -> str:
+    """What every transaction sets first."""
+    # No schema but the ledger's, and temporary objects last: what somebody puts into public is never found by name.
+    return (
+        f'SET LOCAL search_path = "{server.schema_name}", pg_catalog, pg_temp; '
+        f"SET LOCAL lock_timeout = {round(1000 * busy_seconds)}; "
+        f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}"
+    )
 
-        from agent.ledger.file.transaction import prepare_engine
 
-        engine = create_engine(
-            "postgresql+psycopg://", creator=lambda: self._door.connect(autocommit=False),
-            poolclass=QueuePool, pool_use_lifo=True, pool_pre_ping=True,
-        )  # fmt: skip
-        return prepare_engine(engine, self.dialect)
+_BUSY = "Try again; if it persists, look in pg_stat_activity for a session named hotplace that does not end."
+_BY_STATE: dict[str, tuple[type[LedgerError], str, str]] = {
+    "55P03": (LedgerBusy, "was locked by another session for too long", _BUSY),
+    "57014": (LedgerBusy, "did not answer within its time limit", _BUSY),
+    "40001": (LedgerBusy, "was changed by another session at the same moment", _BUSY),
+    "40P01": (LedgerBusy, "was locked by another session that waited for this one", _BUSY),
+    "53300": (LedgerBusy, "has no connection left", "Raise max_connections or end sessions that are not needed."),
+    "53100": (LedgerFull, "could not grow: the disk is full", "Make room on the disk of the server, then try again."),
+    "25006": (LedgerReadOnly, "cannot be written: the server is a standby, or read-only",
+              "Name the primary, or all of them with commas: the one that may be written is used."),
+    "42501": (LedgerReadOnly, "lacks a privilege", "Run hotplace doctor: it prints the GRANT."),
+    "42P01": (LedgerReadOnly, "is hidden from this user",
+              "Make it a member of one of the ledger's roles; hotplace ledger grants prints how."),
+    "3D000": (LedgerMissing, "names no database of the server", "Create it, or correct dbname."),
+    "28P01": (LedgerUnreachable, "refuses the login", "Check the user and where its password comes from."),
+    "28000": (LedgerUnreachable, "refuses the login",
+              "Check the user, and the line of pg_hba.conf that speaks of it."),
+    "XX001": (LedgerCorrupt, "is damaged", "Look at the log of the server, and restore a backup."),
+    "XX002": (LedgerCorrupt, "has a damaged index", "REINDEX what the log of the server names."),
+}  # fmt: skip
+_ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P03", "57P04", "57P05"})  # shutdown, crash, starting, dropped, idle
+
+
+def _of_connection(error: psycopg.Error) -> bool:
+    """Whether an error without a SQLSTATE is the connection's: libpq gives it none."""
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+def _words(error: psycopg.Error) -> str:
+    """The server's own words on one line."""
+    primary = error.diag.message_primary
+    return " ".join((primary or str(error) or type(error).__name__).split())

@@ -36,6 +36,11 @@ BEGIN
 END $$;
 GRANT "@schema@_reader" TO "@schema@_approver", "@schema@_agent";
 
+-- Rows that were written before the head held their time.
+UPDATE audit_head SET at = (SELECT max(a.at) FROM audit AS a
+                             WHERE a.at <= (extract(epoch FROM clock_timestamp() + interval '1 day') * 1e6)::bigint)
+ WHERE at IS NULL;
+
 CREATE TABLE IF NOT EXISTS teams (team text NOT NULL, database text NOT NULL, PRIMARY KEY (team, database));
 ALTER TABLE teams OWNER TO "@schema@_owner";
 
@@ -116,36 +121,105 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, "@schema@", pg_temp AS $$
     END
 $$;
 
--- Whether a person's decision may be written so. Agents of all teams read these rows, so their form is checked here.
-CREATE OR REPLACE FUNCTION is_decision(event text, facts text) RETURNS boolean
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$
-    SELECT octet_length(facts) < CASE WHEN event LIKE 'list.%' THEN 4000000 ELSE 200000 END AND CASE
-        WHEN event = 'proposal.approved' THEN
-            facts::jsonb ?& ARRAY['who', 'digest'] AND jsonb_typeof(facts::jsonb -> 'moves') = 'array'
-            AND NOT facts::jsonb ?| ARRAY['rule', 'covered_by']
-        WHEN event = 'proposal.signed' THEN
-            facts::jsonb ?& ARRAY['who', 'key', 'digest', 'sequence'] AND facts::jsonb ?| ARRAY['signature', 'list_row']
-            AND jsonb_typeof(facts::jsonb -> 'moves') = 'array'
-        WHEN event IN ('proposal.rejected', 'moves.expired') THEN
-            NOT facts::jsonb ? 'moves' AND event = 'proposal.rejected'
-            OR jsonb_typeof(facts::jsonb -> 'moves') = 'array'
-        WHEN event IN ('proposal.expired', 'proposal.finished') THEN jsonb_typeof(facts::jsonb) = 'object'
-        WHEN event IN ('move.struck', 'move.stopped', 'move.cancelled') THEN
-            facts::jsonb ->> 'to' IN ('rejected', 'cancelled', 'skipped')
-        WHEN event IN ('move.asked.pause', 'move.asked.resume', 'move.asked.cancel') THEN NOT facts::jsonb ? 'to'
-        WHEN event IN ('list.signed', 'list.approved') THEN
-            facts::jsonb ? 'who' AND (event = 'list.approved' OR facts::jsonb ?& ARRAY['key', 'signature'])
-            AND jsonb_typeof(facts::jsonb -> 'members') = 'array' AND NOT EXISTS (
-                SELECT FROM jsonb_array_elements(facts::jsonb -> 'members') AS member
-                 WHERE NOT member ?& ARRAY['wave', 'database', 'fingerprint', 'proposal', 'digest', 'moves',
-                                           'conditions', 'expires', 'sequence'])
-        WHEN event = 'list.stopped' THEN jsonb_typeof(facts::jsonb -> 'moves') = 'array'
-        WHEN event = 'rule.signed' THEN facts::jsonb ?& ARRAY['who', 'key', 'sequence', 'signature']
-        WHEN event IN ('rule.opened', 'rule.closed') THEN facts::jsonb ?& ARRAY['who', 'origin']
-        WHEN event IN ('pin.set', 'pin.removed', 'space.closed', 'space.opened') THEN
-            jsonb_typeof(facts::jsonb) = 'object'
-        ELSE false
+-- The form of every event, made from agent/ledger/chain/events.py.
+CREATE OR REPLACE FUNCTION event_kinds() RETURNS jsonb
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$ SELECT $events$@events@$events$::jsonb $$;
+
+CREATE OR REPLACE FUNCTION is_instant(value text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog AS $$
+BEGIN
+    PERFORM value::timestamptz;
+    RETURN value ~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?([+-]\d\d:\d\d|Z)$';
+EXCEPTION WHEN OTHERS THEN
+    RETURN false;
+END $$;
+
+-- Whether a fact has its type: a name, or an array of the texts that are allowed.
+CREATE OR REPLACE FUNCTION has_type(value jsonb, type jsonb) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, "@schema@" AS $$
+DECLARE
+    kind constant text := jsonb_typeof(value);
+BEGIN
+    IF jsonb_typeof(type) = 'array' THEN
+        RETURN kind = 'string' AND type @> value;
+    END IF;
+    RETURN coalesce(CASE type #>> '{}'
+        WHEN 'text' THEN kind = 'string'
+        WHEN 'text or null' THEN kind IN ('string', 'null')
+        WHEN 'number' THEN kind = 'number' AND abs(value::numeric) < 1e300
+        WHEN 'flag' THEN kind = 'boolean'
+        WHEN 'object' THEN kind = 'object'
+        WHEN 'instant' THEN kind = 'string' AND is_instant(value #>> '{}')
+        WHEN 'whole' THEN kind = 'number' AND value::text ~ '^-?[0-9]{1,16}$' AND abs(value::numeric) <= 2::numeric ^ 53
+        WHEN 'conditions' THEN fits_kind(value, event_kinds() -> 'conditions of an approval')
+        WHEN 'wholes' THEN kind = 'array' AND all_have_type(value, '"whole"')
+        WHEN 'texts' THEN kind = 'array' AND all_have_type(value, '"text"')
+        WHEN 'members' THEN kind = 'array' AND all_have_type(value, '"member"')
+        WHEN 'member' THEN fits_kind(value, event_kinds() -> 'member of a list')
+    END, false);
+END $$;
+
+CREATE OR REPLACE FUNCTION all_have_type(list jsonb, type jsonb) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, "@schema@" AS $$
+BEGIN
+    RETURN NOT EXISTS (SELECT FROM jsonb_array_elements(list) AS each(value) WHERE NOT has_type(each.value, type));
+END $$;
+
+-- Whether facts have the form of a kind of event.
+CREATE OR REPLACE FUNCTION fits_kind(facts jsonb, kind jsonb) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, "@schema@" AS $$
+BEGIN
+    RETURN jsonb_typeof(facts) = 'object' AND kind IS NOT NULL
+       AND facts ?& ARRAY(SELECT jsonb_array_elements_text(kind -> 'required'))
+       AND (kind -> 'one_of' = '[]' OR facts ?| ARRAY(SELECT jsonb_array_elements_text(kind -> 'one_of')))
+       AND NOT EXISTS (
+            SELECT FROM jsonb_each(facts) AS fact
+             WHERE CASE WHEN kind -> 'types' ? fact.key THEN NOT has_type(fact.value, kind -> 'types' -> fact.key)
+                        ELSE NOT (kind -> 'others')::boolean END);
+END $$;
+
+-- Whether a row of the chain has the form of its event. What does not is refused: readers of all teams would meet it.
+CREATE OR REPLACE FUNCTION fits_event(event text, subject text, facts text) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, "@schema@" AS $$
+DECLARE
+    kind constant jsonb := event_kinds() -> event;
+BEGIN
+    RETURN kind IS NOT NULL AND octet_length(facts) < 4000000
+       AND (kind ->> 'subject' = '' OR subject ~ ('^' || (kind ->> 'subject') || ' [1-9][0-9]{0,8}$'))
+       AND fits_kind(facts::jsonb, kind);
+EXCEPTION WHEN invalid_text_representation OR untranslatable_character OR statement_too_complex THEN
+    RETURN false;
+END $$;
+
+-- Whether the numbers in a row are those of what it is about; tables are asked as the caller.
+CREATE OR REPLACE FUNCTION names_its_own(event text, subject text, facts text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+    SELECT CASE event
+        WHEN 'moves.expired' THEN NOT EXISTS (
+            SELECT FROM jsonb_array_elements_text(facts::jsonb -> 'moves') AS named
+             WHERE NOT EXISTS (SELECT FROM moves AS m WHERE m.id = named::bigint
+                                  AND m.proposal_id = substr(subject, 10)::integer))
+        WHEN 'outcome.recorded' THEN EXISTS (
+            SELECT FROM moves AS m WHERE m.id = substr(subject, 6)::integer
+               AND m.proposal_id = (facts::jsonb ->> 'proposal')::bigint)
+        WHEN 'step.intended' THEN EXISTS (
+            SELECT FROM steps AS s WHERE s.id = substr(subject, 6)::integer
+               AND s.move_id = (facts::jsonb ->> 'move')::bigint)
+        WHEN 'proposal.approved' THEN NOT facts::jsonb ? 'rule'
+            OR database_of_rule('rule ' || (facts::jsonb ->> 'rule'))
+               = (SELECT p.database FROM proposals AS p WHERE p.id = substr(subject, 10)::integer)
+        WHEN 'rule.proposed' THEN database_of_rule(subject) IS NULL
+        ELSE true
     END
+$$;
+
+-- Whether a person's decision may be written so: not what agents alone decide, and of a size that all can read.
+CREATE OR REPLACE FUNCTION is_decision(event text, facts text) RETURNS boolean
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, "@schema@" AS $$
+    SELECT coalesce((event_kinds() -> event -> 'by_people')::boolean, false)
+       AND octet_length(facts) < CASE WHEN event LIKE 'list.%' THEN 4000000 ELSE 200000 END
+       AND NOT facts::jsonb ?| ARRAY(SELECT jsonb_array_elements_text(event_kinds() -> event -> 'agents_only'))
+       AND (event <> 'move.cancelled' OR facts::jsonb ?& ARRAY['who', 'to'])
 $$;
 
 -- Whether the chain ends with this row.
@@ -162,19 +236,41 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, "@schema@", pg_t
 DECLARE
     head audit_head;
     content text;
+    latest bigint;
 BEGIN
     SELECT * INTO head FROM audit_head WHERE id = 1 FOR UPDATE;
+    latest := greatest(head.at, (extract(epoch FROM clock_timestamp()) * 1e6)::bigint);
     content := concat('[', NEW.id, ',', NEW.at, ',', to_json(NEW.actor), ',', to_json(NEW.event), ',',
                       to_json(NEW.subject), ',', to_json(NEW.facts), ',', to_json(NEW.previous), ']');
     IF NEW.id <> coalesce(head.last_id, 0) + 1 OR NEW.previous <> coalesce(head.hash, repeat('0', 64)) THEN
         RAISE check_violation USING MESSAGE = format('audit row %s does not follow the last one', NEW.id);
     ELSIF NEW.hash <> encode(sha256(convert_to(content, 'UTF8')), 'hex') THEN
         RAISE check_violation USING MESSAGE = format('audit row %s does not have the hash of its content', NEW.id);
+    ELSIF NEW.at < head.at OR NEW.at > latest THEN
+        RAISE check_violation USING MESSAGE = format('audit row %s is dated before the last one, or ahead of the clock', NEW.id);
+    ELSIF NOT fits_event(NEW.event, NEW.subject, NEW.facts) THEN
+        RAISE check_violation USING MESSAGE = format('audit row %s does not have the form of its event', NEW.id);
     END IF;
-    INSERT INTO audit_head (id, last_id, hash) VALUES (1, NEW.id, NEW.hash)
-        ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id, hash = excluded.hash;
+    INSERT INTO audit_head (id, last_id, hash, at) VALUES (1, NEW.id, NEW.hash, NEW.at)
+        ON CONFLICT (id) DO UPDATE SET last_id = excluded.last_id, hash = excluded.hash, at = excluded.at;
     RETURN NEW;
 END $$;
+
+-- Keeps the time of the head that of the row it names: what the next row is held against.
+CREATE OR REPLACE FUNCTION keep_time_of_head() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, "@schema@", pg_temp AS $$
+DECLARE
+    of_row constant bigint := (SELECT a.at FROM audit AS a WHERE a.id = NEW.last_id);
+BEGIN
+    IF of_row IS NOT NULL THEN  -- the chain itself says it before its row is there
+        NEW.at := greatest(of_row, CASE WHEN TG_OP = 'UPDATE' THEN OLD.at END);
+    END IF;
+    RETURN NEW;
+END $$;
+
+DROP TRIGGER IF EXISTS keep_time_of_head ON audit_head;
+CREATE TRIGGER keep_time_of_head BEFORE INSERT OR UPDATE ON audit_head
+    FOR EACH ROW EXECUTE FUNCTION keep_time_of_head();
 
 DROP TRIGGER IF EXISTS extend_chain ON audit;
 CREATE TRIGGER extend_chain BEFORE INSERT ON audit FOR EACH ROW EXECUTE FUNCTION extend_chain();
@@ -256,6 +352,8 @@ CREATE POLICY whole_chain ON audit FOR SELECT TO "@schema@_agent" USING (true);
 CREATE POLICY acts ON audit FOR INSERT TO "@schema@_agent" WITH CHECK (concerns(subject, event, facts));
 CREATE POLICY decisions ON audit FOR INSERT TO "@schema@_approver"
     WITH CHECK (is_decision(event, facts) AND concerns(subject, event, facts));
+CREATE POLICY own_numbers ON audit AS RESTRICTIVE FOR INSERT TO "@schema@_approver", "@schema@_agent"
+    WITH CHECK (names_its_own(event, subject, facts));
 -- Who signs or approves a list does so for all of its databases.
 CREATE POLICY whole_lists ON audit AS RESTRICTIVE FOR INSERT TO "@schema@_approver", "@schema@_agent"
     WITH CHECK (event NOT IN ('list.signed', 'list.approved') OR '*' = ANY (own_databases())

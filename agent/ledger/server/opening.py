@@ -1,24 +1,29 @@
-"""Opening a ledger on a server: its schema, whether it is one of ours, and bringing its tables up to date."""
+"""Opening a ledger on a server: its schema, whether it is one of ours, and bringing its tables up to date.
+
+History and work have a partition for each week there, which the server drops as a whole: no row is deleted by age, so
+nothing is left for its autovacuum. ``partitions.sql`` says who makes and drops them, and on whose word.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from importlib.resources import files
+
+from sqlalchemy import Text, column, select, table
+from sqlalchemy.schema import CreateSchema
 
 from agent.ledger.errors import LedgerMissing, LedgerReadOnly
-from agent.ledger.file.opening import create_tables, migrate, require_known
-from agent.ledger.file.reading import Reading, where
-from agent.ledger.file.revisions import HEAD, VERSION_TABLE
 from agent.ledger.server.database import ServerDatabase
-from agent.ledger.server.partitions import divide_history
-
-if TYPE_CHECKING:
-    from sqlalchemy import CursorResult
-
-    from agent.ledger.file.transaction import Transaction
+from agent.ledger.store.database import Reading, Transaction
+from agent.ledger.store.elements import given
+from agent.ledger.store.schema import HEAD, alembic_version
+from agent.ledger.store.tables import VERSION, create_tables, migrate, require_known
 
 OURS = "audit_head"  # a table that every revision has, besides that of the version
 LOCK_OPENING = "SELECT pg_advisory_xact_lock(1752134768, hashtext('opening'))"
+_TABLES = table("pg_tables", column("schemaname", Text), column("tablename", Text), schema="pg_catalog")
+_SCHEMAS = table("pg_namespace", column("nspname", Text), schema="pg_catalog")
+_TABLES_OF = select(_TABLES.c.tablename).where(given(_TABLES.c.schemaname))
+_SCHEMA = select(_SCHEMAS).where(given(_SCHEMAS.c.nspname))
 
 
 def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
@@ -43,8 +48,8 @@ def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
         if found:
             _migrate(database, transaction)
         else:
-            require_schema(database, transaction.core.exec_driver_sql)
-            create_tables(transaction.core)
+            require_schema(database, transaction)
+            create_tables(transaction)
             divide_history(transaction, database.server.schema_name)
     return found
 
@@ -56,7 +61,7 @@ def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
         LedgerReadOnly: they belong to another role.
     """
     try:
-        migrate(transaction.core)
+        migrate(transaction)
         divide_history(transaction, database.server.schema_name)
     except LedgerReadOnly as error:
         raise LedgerReadOnly(
@@ -66,17 +71,33 @@ def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
         ) from error
 
 
-def require_schema(database: ServerDatabase, execute: Callable[[str], CursorResult[Any]]) -> None:
+def divide_history(transaction: Transaction, schema: str) -> None:
+    """Give the history of new or migrated tables its partitions; where it has them, only what keeps them.
+
+    Args:
+        transaction: that made the tables, or brought them up to date.
+        schema: of the ledger, ``[a-z0-9_]`` only.
+
+    Raises:
+        LedgerReadOnly: the tables belong to another role.
+    """
+    text = files(__package__).joinpath("partitions.sql").read_text(encoding="utf-8")
+    with transaction.database.own_errors:
+        transaction.driver.execute(text.replace("@schema@", schema))
+
+
+def require_schema(database: ServerDatabase, transaction: Transaction) -> None:
     """Make the schema where it is missing.
 
     Raises:
         LedgerReadOnly: the user may not.
     """
     schema = database.server.schema_name
-    if execute(f"SELECT 1 FROM pg_namespace WHERE nspname = '{schema}'").first() is not None:  # noqa: S608  # [a-z0-9_]
+    if transaction.first(_SCHEMA, nspname=schema) is not None:
         return
     try:
-        execute(f'CREATE SCHEMA "{schema}"')
+        with transaction.core() as core:
+            core.execute(CreateSchema(schema))
     except LedgerReadOnly as error:
         raise LedgerReadOnly(
             f"the ledger {database.name} has no schema {schema} yet, and its user may not create it",
@@ -106,10 +127,9 @@ def read_version(database: ServerDatabase, reading: Reading) -> str | None:
     Raises:
         LedgerCorrupt: the schema holds something else.
     """
-    here = where("schemaname = ?", database.server.schema_name)
-    tables = {row.tablename for row in reading.rows("SELECT tablename FROM pg_catalog.pg_tables", here)}
+    tables = {row.tablename for row in reading.rows(_TABLES_OF, schemaname=database.server.schema_name)}
     if not tables:
         return None
-    if not tables >= {OURS, VERSION_TABLE}:
+    if not tables >= {OURS, alembic_version.name}:
         raise database.corrupt("the schema holds tables of something else")
-    return str(reading.scalar(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # our own
+    return str(reading.scalar(VERSION))

@@ -1,47 +1,51 @@
-"""What the rooms of the ledger need of the database under it: short transactions, whichever kind it is.
+"""Short transactions on a ledger, whichever kind of database it is in: statements of SQLAlchemy's Core, by its driver.
 
-Two kinds fulfil it: ``file.database`` (SQLite, one machine) and ``server.database`` (PostgreSQL, many agents).
+Two kinds: ``file.database`` (SQLite, one machine) and ``server.database`` (PostgreSQL, many agents). What is here is
+the same for both; each begins its transactions in its own way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import AbstractContextManager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from enum import Enum, auto
+from functools import cache
+from itertools import islice
+from types import TracebackType
+from typing import Any, ClassVar, TypeVar
 
-from agent.ledger.errors import LedgerCorrupt
+from sqlalchemy import (
+    ClauseElement,
+    Connection,
+    Dialect,
+    Insert,
+    StaticPool,
+    Table,
+    Update,
+    create_engine,
+    event,
+    insert,
+    update,
+)
+from sqlalchemy.engine import ExceptionContext
 
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
+from agent.ledger.errors import LedgerCorrupt, LedgerError
+from agent.ledger.store.elements import Put, one_of
+from agent.ledger.store.statements import Prepared, Row, Values, prepare
 
-    from agent.ledger.file.reading import Reading
-    from agent.ledger.file.transaction import Transaction
-
-
-LONGEST_SECONDS = 10.0  # of giving back, half of what other writers wait for
+AT_ONCE = 500  # values in one statement
+_V = TypeVar("_V")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenBack:
-    """What became of free pages."""
+class Sight(Enum):
+    """What a login sees of a ledger that may be divided among teams."""
 
-    bytes: int  # given back
-    free_bytes: int  # still free within the file
-    sentence: str  # why no more was given back; "" where all that is not spare was
-
-
-class Upkeep(Protocol):
-    """The size of what the ledger is stored in."""
-
-    def give_back(self, longest_seconds: float = LONGEST_SECONDS) -> GivenBack:
-        """Give back what the ledger no longer needs; readers and writers go on meanwhile.
-
-        Raises:
-            LedgerBusy, LedgerFull: nothing was given back.
-        """
-        ...
+    ALL = auto()
+    OWN_AND_CHAIN = auto()  # what belongs to its databases, and the whole audit chain
+    OWN = auto()  # what belongs to its databases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,70 +56,327 @@ class Dropped:
     bytes: int  # of their blobs
 
 
-class Expiry(Protocol):
-    """The end of history."""
+class Reading:
+    """One consistent snapshot of the ledger.
 
-    def drop(self, now: datetime, kept_seconds: float, databases: Collection[str]) -> Dropped:
-        """Drop what is older than it is kept.
+    Attributes:
+        driver: the driver's connection, whose transaction has begun.
+        database: of which it is one.
+    """
 
-        Args:
-            now: by the agent's clock.
-            kept_seconds: as this agent is configured.
-            databases: those of which this agent keeps history; a file drops that of all.
-        """
-        ...
+    def __init__(self, driver: Any, database: Database) -> None:  # noqa: ANN401  # a DB-API connection
+        self.driver = driver
+        self.database = database
+
+    def rows(self, query: ClauseElement, /, **values: Any) -> list[Row]:  # noqa: ANN401  # of any column
+        """The rows of a query, given its values by the names that they have in it."""
+        prepared = prepare(query, self.database.dialect)
+        with self.database.own_errors, self._closed_after(self.driver.cursor()) as cursor:
+            cursor.execute(*prepared.bound(values))
+            return list(map(prepared.row(cursor.description), cursor.fetchall()))
+
+    def each(self, query: ClauseElement, /, **values: Any) -> Iterator[Row]:  # noqa: ANN401
+        """The same, read as they are asked for: of very many or very long ones few are held."""
+        prepared = prepare(query, self.database.dialect)
+        # Closed where reading stops too: a server keeps what was not fetched yet.
+        with self.database.own_errors, self._closed_after(self.database.cursor_of_many(self.driver)) as cursor:
+            cursor.execute(*prepared.bound(values))
+            yield from map(prepared.row(cursor.description), cursor)
+
+    def some(
+        self, query: ClauseElement, some: Iterable[object], at_once: int = AT_ONCE, /, **values: Any  # noqa: ANN401
+    ) -> Iterator[Row]:  # fmt: skip
+        """The rows of a query over ``one_of`` for any number of values, of which a statement takes some thousands."""
+        for part in in_parts(some, at_once):
+            yield from self.rows(query, some=part, **values)
+
+    def first(self, query: ClauseElement, /, **values: Any) -> Row:  # noqa: ANN401
+        """The first of these rows; None where there is none."""
+        prepared = prepare(query, self.database.dialect)
+        with self.database.own_errors, self._closed_after(self.driver.cursor()) as cursor:
+            cursor.execute(*prepared.bound(values))
+            found = cursor.fetchone()
+            return None if found is None else prepared.row(cursor.description)(found)
+
+    def scalar(self, query: ClauseElement, /, **values: Any) -> Any:  # noqa: ANN401
+        """The first column of the first row; None where there is none."""
+        row = self.first(query, **values)
+        return None if row is None else row[0]
+
+    @contextmanager
+    def _closed_after(self, cursor: Any) -> Iterator[Any]:  # noqa: ANN401  # DB-API
+        try:
+            yield cursor
+        finally:
+            with suppress(*self.database.errors):  # an error keeps what reads rows until after the connection is closed
+                cursor.close()
 
 
-class Database(Protocol):
-    """Short transactions on one ledger. Safe to use from several threads."""
+class Transaction(Reading):
+    """One transaction that writes, and reads what it has written.
 
-    @property
-    def lease_seconds(self) -> float:
-        """How long a lease lasts without being renewed; inf: until another process of the machine takes it."""
-        ...
+    Attributes:
+        after_commit: what is called once the transaction is committed; None: nothing.
+    """
 
-    def now(self, reading: Reading) -> datetime:
-        """The time by the clock that all who write here have in common."""
-        ...
+    after_commit: Callable[[], None] | None = None
 
-    @property
-    def name(self) -> str:
-        """The ledger in messages: its file, or user, host and schema."""
-        ...
+    def insert(self, table: Table, values: Values) -> int:
+        """Insert one row and return the number it got."""
+        prepared = self._prepared(_insert(table), values)
+        with self.database.own_errors, self._closed_after(self.driver.cursor()) as cursor:
+            cursor.execute(*prepared.bound(values))
+            # By Core's default the dialect returns the key where the driver does not say which one a row got.
+            return int(cursor.fetchone()[0] if cursor.description else cursor.lastrowid)
 
+    def insert_all(self, table: Table, rows: Iterable[Values]) -> None:
+        """Insert rows, at least one, all with the same columns."""
+        self._carry_out_many(_insert_unnumbered(table), rows)
+
+    def put(self, table: Table, rows: Iterable[Values]) -> None:
+        """Insert rows, at least one, all columns of each; those with a key that is there already take its place."""
+        self._carry_out_many(_put(table), rows)
+
+    def update(self, table: Table, numbers: Iterable[int], values: Values) -> int:
+        """Change the rows with these numbers; how many there were."""
+        prepared, changed = self._prepared(_update(table), values), 0
+        for part in in_parts(numbers, AT_ONCE):
+            changed += self._carry_out(prepared, {**values, "some": part})
+        return changed
+
+    def execute(self, statement: ClauseElement, /, **values: Any) -> int:  # noqa: ANN401
+        """Carry out a statement that changes rows; how many it changed."""
+        return self._carry_out(prepare(statement, self.database.dialect), values)
+
+    @contextmanager
+    def core(self) -> Iterator[Connection]:
+        """Core's own connection to this transaction, for what makes and changes tables."""
+        engine = create_engine(
+            self.database.url, creator=lambda: self.driver, poolclass=StaticPool, pool_reset_on_return=None,
+            hide_parameters=True,
+        )  # fmt: skip
+        for ends in ("do_commit", "do_rollback", "do_close"):  # of the transaction: that is not for Core to say
+            setattr(engine.dialect, ends, lambda _: None)
+        event.listen(engine, "handle_error", self.database.raise_own)
+        with engine.connect() as connection, connection.begin():
+            yield connection
+
+    def _prepared(self, statement: ClauseElement, values: Values) -> Prepared:
+        return prepare(statement, self.database.dialect, tuple(values))
+
+    def _carry_out(self, prepared: Prepared, values: Values) -> int:
+        with self.database.own_errors, self._closed_after(self.driver.cursor()) as cursor:
+            cursor.execute(*prepared.bound(values))
+            return int(cursor.rowcount)
+
+    def _carry_out_many(self, statement: ClauseElement, rows: Iterable[Values]) -> None:
+        every = list(rows)
+        prepared = self._prepared(statement, every[0])
+        with self.database.own_errors, self._closed_after(self.driver.cursor()) as cursor:
+            cursor.executemany(prepared.text, map(prepared.ordered, every))
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
+
+
+@cache
+def _insert_unnumbered(table: Table) -> Insert:
+    return insert(table).inline()  # who may insert rows may not read all of them, and would be asked to
+
+
+@cache
+def _put(table: Table) -> Put:
+    return Put(table).inline()
+
+
+@cache
+def _update(table: Table) -> Update:
+    (key,) = table.primary_key
+    return update(table).where(one_of(key))
+
+
+def in_parts(values: Iterable[_V], most: int) -> Iterator[list[_V]]:
+    """Lists of no more than so many: a statement takes a limited number of values."""
+    rest = iter(values)
+    while part := list(islice(rest, most)):
+        yield part
+
+
+class OwnErrors:
+    """Within, what the driver raises becomes the ledger's own error, where that says more."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, self._database.errors) and (ours := self._database.translate(error)) is not None:
+            raise ours from error
+
+
+class Database(ABC):
+    """Short transactions on one ledger. Safe to use from several threads.
+
+    Attributes:
+        name: the ledger in messages: its file, or user, host and schema.
+        lease_seconds: how long a lease lasts without being renewed; inf: until another process of the machine takes it.
+    """
+
+    errors: ClassVar[tuple[type[Exception], ...]]  # what the driver raises, and a value of a wrong kind
+    dialect: ClassVar[Dialect]  # in whose words Core says a statement
+    url: ClassVar[str]  # Core's name of dialect and driver
+
+    def __init__(self, name: str, lease_seconds: float) -> None:
+        """Prepare; connects on first use. Arguments as the attributes."""
+        self.name = name
+        self.lease_seconds = lease_seconds
+        self.own_errors = OwnErrors(self)
+        self._free: list[Any] = []  # connections of the driver; that used last comes first, so that few fill a cache
+
+    # -- transactions --------------------------------------------------------------------------------------------
+
+    @abstractmethod
     def read(self) -> AbstractContextManager[Reading]:
         """One consistent snapshot; writers are not blocked."""
-        ...
 
-    def read_by_core(self) -> AbstractContextManager[Connection]:
-        """The same for statements of SQLAlchemy's Core."""
-        ...
-
+    @abstractmethod
     def write(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
         """One transaction, alone of its kind from its start; commits at the end, rolls back on any error.
 
         Args:
             durable: what was decided or is about to be done: it survives a power cut once this returns, and no other
                 decision is made meanwhile. False: samples, of which the last may be lost.
-        """
-        ...
 
+        Raises:
+            LedgerBusy: another process kept the lock.
+        """
+
+    @abstractmethod
     def write_apart(self) -> AbstractContextManager[Transaction]:
         """A durable transaction that waits for decisions only where it locks the same row."""
-        ...
 
+    @contextmanager
+    def _reading(self, *begin: str) -> Iterator[Reading]:
+        """A transaction that reads, begun with these statements of the driver's."""
+        driver = self._take(*begin)
+        try:
+            yield Reading(driver, self)
+        finally:
+            # Rolled back, not committed: there is nothing to commit, and a rollback also ends the snapshot where a
+            # query has failed.
+            self._give_back(driver)
+
+    @contextmanager
+    def _writing(self, *begin: str) -> Iterator[Transaction]:
+        """A transaction that writes, begun with these statements of the driver's."""
+        driver = self._take(*begin)
+        try:
+            transaction = Transaction(driver, self)
+            yield transaction
+            with self.own_errors:
+                driver.commit()
+        finally:
+            self._give_back(driver)
+        # Outside the transaction: an anchor written before the commit would speak of a row that a crash can still take
+        # back.
+        if transaction.after_commit is not None:
+            transaction.after_commit()
+
+    def _take(self, *begin: str) -> Any:  # noqa: ANN401  # the driver's
+        """A connection that no other thread uses meanwhile, whose transaction has begun with these statements."""
+        with self.own_errors:
+            try:
+                driver = self._free.pop()
+            except IndexError:
+                driver = self._connect()
+            self._begin(driver, *begin)
+            return driver
+
+    def _begin(self, driver: Any, *begin: str) -> None:  # noqa: ANN401  # the driver's
+        try:
+            for statement in begin:
+                driver.execute(statement)
+        except BaseException:
+            self._give_back(driver)
+            raise
+
+    def _give_back(self, driver: Any) -> None:  # noqa: ANN401  # the driver's
+        """Undo what is not committed, and keep the connection for the next transaction, if it is still of use."""
+        try:
+            driver.rollback()
+        except self.errors:  # the server is gone, or after Ctrl-C amid a statement its answer has yet to come
+            driver.close()
+        else:
+            self._free.append(driver)
+
+    @abstractmethod
+    def _connect(self) -> Any:  # noqa: ANN401  # the driver's
+        """A new connection of the driver's, which begins no transaction by itself."""
+
+    @abstractmethod
+    def cursor_of_many(self, driver: Any) -> Any:  # noqa: ANN401  # the driver's
+        """A cursor for perhaps very many rows, which it does not hold all at once."""
+
+    # -- errors --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def translate(self, error: BaseException) -> LedgerError | None:
+        """The ledger's own error for one that the driver raised; None where it does not say more than the original."""
+
+    def raise_own(self, context: ExceptionContext) -> None:
+        """SQLAlchemy's hook: the same for what Core carries out."""
+        ours = self.translate(context.original_exception)
+        if ours is not None:
+            raise ours from context.original_exception
+
+    @abstractmethod
+    def corrupt(self, detail: str, table: str = "", **key: object) -> LedgerCorrupt:
+        """The error that says that something stored is damaged; with a table, its row with that key."""
+
+    # -- what the two kinds know of themselves -------------------------------------------------------------------
+
+    @abstractmethod
+    def latest_possible(self, reading: Reading, now: datetime) -> datetime:
+        """The latest time that a row written now can honestly have.
+
+        Args:
+            reading: of the ledger.
+            now: by the clock of who asks.
+        """
+
+    @abstractmethod
+    def now(self, reading: Reading) -> datetime:
+        """The time by the clock that all who write here have in common."""
+
+    @abstractmethod
+    def sight(self, reading: Reading) -> Sight:
+        """What the login that reads can see."""
+
+    @abstractmethod
     def size_bytes(self) -> int:
         """What it takes on the disk."""
-        ...
 
+    @abstractmethod
     def find_damage(self) -> str:
         """What is wrong with the storage under it; "" where nothing was found."""
-        ...
 
-    def corrupt(self, detail: str) -> LedgerCorrupt:
-        """The error that says that something stored is damaged."""
-        ...
+    @abstractmethod
+    def drop_history(self, now: datetime, kept_seconds: float, databases: Collection[str]) -> Dropped:
+        """Drop what was measured before it is kept.
+
+        Args:
+            now: by the agent's clock.
+            kept_seconds: as this agent is configured.
+            databases: those of which this agent keeps history; a file drops that of all.
+        """
 
     def close(self) -> None:
         """End all connections."""
-        ...
+        while self._free:
+            self._free.pop().close()

@@ -10,38 +10,54 @@ The server's tables carry a revision that no hotplace opens until the file is cl
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Table
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    Text,
+    bindparam,
+    column,
+    delete,
+    func,
+    select,
+    table,
+    tuple_,
+    union_all,
+    update,
+)
 
 from agent.ledger.chain.anchors import AnchorFile, anchor_fault
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.links import MOVED, hash_of_row
 from agent.ledger.errors import LedgerCorrupt, LedgerMoved, Refused
-from agent.ledger.file.closing import close_for_writing, is_closed, went_to
 from agent.ledger.file.database import FileDatabase
-from agent.ledger.file.instants import microseconds
-from agent.ledger.file.opening import create_tables
-from agent.ledger.file.reading import Condition, Reading, Row, in_parts, where
-from agent.ledger.file.revisions import ARRIVING, HEAD, VERSION_TABLE
-from agent.ledger.file.schema import metadata
-from agent.ledger.file.transaction import Transaction
-from agent.ledger.measured.roll_ups import last_hour_before, send_hours
-from agent.ledger.measured.sample_file import SampleFile
-from agent.ledger.measured.samples import TABLES
+from agent.ledger.file.opening import close_for_writing, is_closed, went_to
+from agent.ledger.measured.intervals import last_hour_before, send_hours
+from agent.ledger.measured.samples import TABLES, SampleFile
 from agent.ledger.rows import AuditReport
 from agent.ledger.server.database import ServerDatabase
-from agent.ledger.server.opening import LOCK_OPENING, read_version, require_schema
-from agent.ledger.server.partitions import divide_history
-from agent.ledger.store.database import Database
+from agent.ledger.server.opening import LOCK_OPENING, divide_history, read_version, require_schema
+from agent.ledger.store.database import Database, Reading, Transaction, in_parts
+from agent.ledger.store.schema import ARRIVING, HEAD, alembic_version, history, metadata, microseconds, work
+from agent.ledger.store.statements import Row
+from agent.ledger.store.tables import create_tables
 
 _ANCHORS = "Restore the ledger that they speak of; or, if they are of another one, name another file as ledger.anchors."
 AT_ONCE = 100  # rows in one transaction: proposals have texts of megabytes
 Key = tuple[object, ...]
 Hashes = dict[Key, str]
+_samples = union_all(
+    select(history.c.database, history.c.ended_at), select(work.c.database, work.c.ended_at)
+).subquery()
+_ENDS = select(_samples.c.database, func.max(_samples.c.ended_at).label("ended_at")).group_by(_samples.c.database)
+_GIVEN = select(table("sqlite_sequence", column("name", Text), column("seq")))
+_SET_SEQUENCE = select(
+    func.setval(func.pg_get_serial_sequence(bindparam("table", type_=Text), "id"), bindparam("last"))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +141,7 @@ class LedgerMove:
         if is_closed(held) and not went_to(held, self.where_to):
             raise LedgerMoved(
                 f"the ledger {self._source.name} was moved elsewhere before",
-                advice="hotplace audit list names the first ledger that it went to, or write to it to see the error.",
+                advice="hotplace history --audit names the first ledger it went to, or write to it to see the error.",
             )
         for file in anchors:
             anchor = file.last()
@@ -143,8 +159,8 @@ class LedgerMove:
         with self._target.write_after(LOCK_OPENING) as transaction:
             version = read_version(self._target, transaction)
             if version is None:
-                require_schema(self._target, transaction.core.exec_driver_sql)
-                create_tables(transaction.core)
+                require_schema(self._target, transaction)
+                create_tables(transaction)
                 divide_history(transaction, self._target.server.schema_name)
                 version = HEAD
             first = hash_of_row(transaction, 1)
@@ -155,7 +171,7 @@ class LedgerMove:
             if version == HEAD and first is not None:
                 raise Refused(
                     f"{self._target.name} holds this ledger already, and may be in use while the file is not closed",
-                    advice="Compare the two by hotplace audit list, and move one of them away.",
+                    advice="Compare the two by hotplace history --audit, and move one of them away.",
                 )
             _set_version(transaction, ARRIVING)
 
@@ -163,16 +179,16 @@ class LedgerMove:
 
     def _copy(self, held: Transaction, table: Table) -> MovedTable:
         """Make a table the same on the server, and see that it is."""
-        to = self._own.made() if table.name in TABLES else self._target
+        to = self._own.made() if table in TABLES else self._target
         _drop_strangers(held, to, table)
         written, rows, total = 0, 0, hashlib.sha256()
-        for some in in_parts(held.rows(f"SELECT * FROM {table.name}", then=_order(table)), AT_ONCE):  # noqa: S608  # ours
+        for some in in_parts(held.each(select(table).order_by(*table.primary_key)), AT_ONCE):
             expected = _hashes(table, some)
             written += _write(to, table, some, expected)
             rows += len(some)
             total.update("".join(expected.values()).encode())
         with to.read() as reading:
-            found = int(reading.scalar(f"SELECT count(*) FROM {table.name}"))  # noqa: S608  # our own
+            found = int(reading.scalar(select(func.count()).select_from(table)))
         if found != rows:
             raise LedgerCorrupt(f"{table.name} has {found} rows on {to.name}, but {rows} in the file")
         moved = MovedTable(name=table.name, rows=rows, written=written, sha256=total.hexdigest())
@@ -181,9 +197,7 @@ class LedgerMove:
 
     def _send_hours(self, held: Reading) -> None:
         """Give the server the hours of all samples that are over."""
-        every = "(SELECT database, ended_at FROM history UNION ALL SELECT database, ended_at FROM work) AS every"
-        ends = held.rows(f"SELECT database, max(ended_at) AS ended_at FROM {every}", then="GROUP BY database")  # noqa: S608  # our own
-        for row in list(ends):
+        for row in held.rows(_ENDS):
             until = last_hour_before(row.ended_at)
             # No agent acts while the file is under its lock, and none opens what arrives.
             send_hours(self._own.made(), self._target, row.database, until, lambda *_: None)
@@ -192,14 +206,14 @@ class LedgerMove:
 
     def _set_sequences(self, held: Transaction) -> None:
         """Let new rows get numbers that no row ever had: also those of rows that are gone are never given again."""
-        given = {row.name: row.seq for row in held.rows("SELECT name, seq FROM sqlite_sequence")}
+        given = {row.name: row.seq for row in held.rows(_GIVEN)}
         with self._target.write() as transaction:
             for name, table in metadata.tables.items():
                 if _key_names(table) != ["id"]:
                     continue
-                last = max(given.get(name, 0), transaction.scalar(f"SELECT max(id) FROM {name}") or 0)  # noqa: S608  # ours
+                last = max(given.get(name, 0), transaction.scalar(select(func.max(table.c.id))) or 0)
                 if last:
-                    transaction.scalar(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {last})")
+                    transaction.scalar(_SET_SEQUENCE, table=name, last=last)
 
     def _open_for_use(self) -> None:
         with self._target.write() as transaction:
@@ -208,47 +222,41 @@ class LedgerMove:
 
 
 def _set_version(transaction: Transaction, version: str) -> None:
-    transaction.core.exec_driver_sql(f"UPDATE {VERSION_TABLE} SET version_num = '{version}'")  # noqa: S608  # our own
+    transaction.execute(update(alembic_version), version_num=version)
 
 
 def _key_names(table: Table) -> list[str]:
     return [column.name for column in table.primary_key.columns]
 
 
-def _order(table: Table) -> str:
-    return "ORDER BY " + ", ".join(f'"{name}"' for name in _key_names(table))
-
-
 def _key(table: Table, row: Row) -> Key:
     return tuple(getattr(row, name) for name in _key_names(table))
 
 
-def _with_keys(table: Table, keys: Hashes) -> Condition:
-    names = _key_names(table)
-    of_one = " AND ".join(f'"{name}" = ?' for name in names)
-    return where("(" + " OR ".join(f"({of_one})" for _ in keys) + ")", *(value for key in keys for value in key))
+def _has_one_of(table: Table, keys: Collection[Key]) -> ColumnElement[bool]:
+    return tuple_(*table.primary_key).in_(keys)
 
 
-def _hashes(table: Table, rows: list[Row]) -> Hashes:
+def _hashes(table: Table, rows: Sequence[Row]) -> Hashes:
     return {
         _key(table, row): hashlib.sha256(repr(tuple(_plain_values(table, row))).encode()).hexdigest() for row in rows
     }
 
 
 def _plain_values(table: Table, row: Row) -> Iterator[Any]:
-    for column in table.columns:
-        value = getattr(row, column.name)
+    for each in table.columns:
+        value = getattr(row, each.name)
         yield microseconds(value) if isinstance(value, datetime) else value
 
 
-def _write(to: Database, table: Table, rows: list[Row], expected: Hashes) -> int:
+def _write(to: Database, table: Table, rows: Sequence[Row], expected: Hashes) -> int:
     """Write those of some rows that are lacking there or are otherwise; how many."""
     with to.write() as transaction:
         there = _there(transaction, table, expected)
         lacking = [row._asdict() for row in rows if there.get(_key(table, row)) != expected[_key(table, row)]]
         if not lacking:
             return 0
-        transaction.put(table.name, lacking)
+        transaction.put(table, lacking)
         # Compared as they are given back, and not as they were sent.
         if _there(transaction, table, expected) != expected:
             raise LedgerCorrupt(f"rows of {table.name} come back from {to.name} otherwise than written")
@@ -256,15 +264,14 @@ def _write(to: Database, table: Table, rows: list[Row], expected: Hashes) -> int
 
 
 def _there(reading: Reading, table: Table, keys: Hashes) -> Hashes:
-    found = reading.rows(f"SELECT * FROM {table.name}", _with_keys(table, keys))  # noqa: S608  # our own
-    return _hashes(table, list(found))
+    found = reading.rows(select(table).where(_has_one_of(table, keys)))
+    return _hashes(table, found)
 
 
 def _drop_strangers(held: Transaction, to: Database, table: Table) -> None:
     """Remove what an earlier run wrote and the file no longer has: another row may need its place."""
-    names = ", ".join(f'"{name}"' for name in _key_names(table))
-    query = f"SELECT {names} FROM {table.name}"  # noqa: S608  # our own
+    query = select(*table.primary_key)
     with to.write() as transaction:
         there = {tuple(row) for row in transaction.rows(query)}
         for key in there - ({tuple(row) for row in held.rows(query)} if there else set()):
-            transaction.delete(table.name, **dict(zip(_key_names(table), key, strict=True)))
+            transaction.execute(delete(table).where(_has_one_of(table, [key])))

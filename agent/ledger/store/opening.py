@@ -1,4 +1,4 @@
-"""Opening a ledger where the configuration puts it: a file, or a server."""
+"""Opening a ledger where the configuration puts it: a file or a server."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.errors import LedgerMissing
-from agent.ledger.store.database import Database, Expiry, Upkeep
+from agent.ledger.store.database import Database
 from connectors.base import Clock, DriverMissing
 from connectors.installing import install_command
 
 if TYPE_CHECKING:
     from agent.config.ledger import LedgerServer
-    from agent.ledger.measured.sample_file import SampleFile
+    from agent.ledger.file.upkeep import Upkeep
+    from agent.ledger.measured.samples import SampleFile
 
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
 
@@ -48,30 +49,17 @@ def upkeep_of(database: Database, clock: Clock) -> Upkeep:
         clock: measures how long it takes.
     """
     from agent.ledger.file.database import FileDatabase
-    from agent.ledger.file.upkeep import Upkeep as FileUpkeep
+    from agent.ledger.file.upkeep import Upkeep
 
     assert isinstance(database, FileDatabase), "samples are written to a file of this machine"
-    return FileUpkeep(database, clock)
+    return Upkeep(database, clock)
 
 
 def own_samples(anchors: AnchorFile) -> SampleFile:
     """The samples of this machine next to a ledger on a server."""
-    from agent.ledger.measured.sample_file import SampleFile
+    from agent.ledger.measured.samples import SampleFile
 
     return SampleFile(anchors.path.with_name(f"{anchors.path.name}.samples"))
-
-
-def expiry_of(database: Database) -> Expiry | None:
-    """What ends history on a server, by whole partitions; None: the ledger is a file."""
-    from agent.ledger.file.database import FileDatabase
-
-    if isinstance(database, FileDatabase):
-        return None
-    from agent.ledger.server.database import ServerDatabase
-    from agent.ledger.server.partitions import PartitionExpiry
-
-    assert isinstance(database, ServerDatabase), "there are two kinds"
-    return PartitionExpiry(database)
 
 
 def _open_file(path: Path, anchors: AnchorFile, *, create: bool, busy_seconds: float) -> tuple[Database, str | None]:

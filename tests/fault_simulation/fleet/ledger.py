@@ -15,8 +15,8 @@ from psycopg import sql
 
 from agent.config.ledger import LedgerServer
 from agent.ledger.errors import LedgerUnreachable
-from agent.ledger.file.schema import metadata
 from agent.ledger.server.roles import grants_script
+from agent.ledger.store.schema import metadata
 from tests.fault_simulation.disk import Cursor
 from tests.ledger.servers import AGENT, TEMPLATE, LedgerServers, running_servers
 from tests.virtual_clock import VirtualClock

@@ -8,7 +8,7 @@ from contextlib import closing
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from agent.ledger.file.instants import instant
+from agent.ledger.store.schema import instant
 from agent.model.states import MoveState
 from tests.fault_simulation.agent_program import AgentProgram
 from tests.fault_simulation.automatic import BEGAN

@@ -17,7 +17,7 @@ THINKS_SECONDS = 1200.0
 
 @dataclass(slots=True)
 class FleetPeople:
-    """Ann and Bob before `hotplace fleet`."""
+    """Ann and Bob, who decide with `--all`."""
 
     fleet: Fleet
     lists: list[str] = field(default_factory=list)  # digests of those that were approved

@@ -41,7 +41,7 @@ OWN_KINDS: dict[Kind, tuple[float, tuple[Trigger, ...]]] = {
     Kind.LEDGER_CLOCK: (0.7, ANYWHERE),
     Kind.STOP_LIST: (1.0, ON_THE_WAY),
 }
-NOT_HERE = {Kind.RIVAL, Kind.OPEN_RULE, Kind.CLOSE_RULE, Kind.POWER_CUT, Kind.KILL}
+NOT_HERE = {Kind.RIVAL, Kind.OPEN_RULE, Kind.CLOSE_RULE, Kind.POWER_CUT, Kind.KILL, Kind.FORGE}
 FLEET_KINDS = {**{kind: drawn for kind, drawn in KINDS.items() if kind not in NOT_HERE}, **OWN_KINDS}
 OWN_SHARE = 0.6  # of the events: of those that only a fleet has
 

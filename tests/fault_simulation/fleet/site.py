@@ -338,7 +338,7 @@ def _more(fleet: Fleet) -> dict[str, Any]:
 
     return {
         "agent.ledger.server.database.ServerDatabase.now": lambda *_: fleet.shared.now(),
-        "agent.ledger.server.sessions.time": time,
+        "agent.ledger.server.database.time": time,
         "agent.service.leasing.time": time,
         "agent.ledger.moves.Moves.record_outcome": record,
     }

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Table
+
 from agent.config.ledger import LedgerConfig
 from agent.ledger import ApprovalRule, Ledger
 from agent.ledger.chain.signed import PLAIN
@@ -54,9 +56,7 @@ class Way(Disk):
     def use(self, ledger: Ledger, process: Process) -> None:
         """Let every transaction of that ledger go over this way."""
         database: Any = ledger._database
-        write_after, read, by_core, insert = (
-            database.write_after, database.read, database.read_by_core, ledger.samples.insert,
-        )  # fmt: skip
+        write_after, read, insert = database.write_after, database.read, ledger.samples.insert
 
         @contextmanager
         def writing(*begin: str) -> Iterator[Any]:
@@ -72,21 +72,18 @@ class Way(Disk):
                 raise LedgerUnreachable("the ledger does not answer: connection reset", advice="Wait.")
             self._strike(Trigger.LEDGER_DONE, process)
 
-        def reading(begin: Callable[[], Any]) -> Callable[[], Any]:
-            @contextmanager
-            def over_the_way() -> Iterator[Any]:
-                process.check()
-                self._reach(process)
-                with begin() as found:
-                    yield found
+        @contextmanager
+        def reading() -> Iterator[Any]:
+            process.check()
+            self._reach(process)
+            with read() as found:
+                yield found
 
-            return over_the_way
-
-        def sampled(table: str, values: Mapping[str, Any]) -> None:
-            self.on_sample(table, values)
+        def sampled(table: Table, values: Mapping[str, Any]) -> None:
+            self.on_sample(table.name, values)
             insert(table, values)
 
-        database.write_after, database.read, database.read_by_core = writing, reading(read), reading(by_core)
+        database.write_after, database.read = writing, reading
         ledger.samples.insert = sampled  # type: ignore[method-assign]  # to know when it was in truth
 
     def _pass(self, trigger: Trigger, process: Process) -> None:

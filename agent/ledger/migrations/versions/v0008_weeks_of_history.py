@@ -1,4 +1,4 @@
-"""History on a server has a partition for each week: ``agent.ledger.server.partitions`` makes them after this."""
+"""History on a server has a partition for each week: ``server/partitions.sql`` makes them after this."""
 
 from __future__ import annotations
 

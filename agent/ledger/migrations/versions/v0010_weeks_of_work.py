@@ -1,4 +1,4 @@
-"""Work on a server has a partition for each week, as history has: ``agent.ledger.server.partitions`` makes them."""
+"""Work on a server has a partition for each week, as history has: ``server/partitions.sql`` makes them."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""The tables, as the newest migration leaves them. ``tests/ledger/test_schema.py`` holds both to each other.
+"""The tables as the newest migration leaves them, and what their columns hold.
 
-Instants are whole microseconds since 1970 in UTC: exact, sortable, and without a time zone to misread.
-What was decided is text that a person can read with any SQLite tool; what was measured is compressed.
+``tests/ledger/test_schema.py`` holds tables and migrations to each other, on SQLite and on PostgreSQL. Instants are
+whole microseconds since 1970 in UTC: exact, sortable, and without a time zone to misread. What was decided is text that
+a person can read with any SQLite tool; what was measured is compressed.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import (
     BigInteger,
@@ -18,13 +19,46 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PrimaryKeyConstraint,
+    String,
     Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
 )
 
-from agent.ledger.file.instants import instant, microseconds
+from agent.ledger.errors import WrongKind
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LARGEST = 2**63 - 1
+APPLICATION_ID = 0x686F7470  # "hotp": tells a ledger from any other SQLite file
+# Every migration, the oldest first.
+REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005", "v0006", "v0007", "v0008", "v0009", "v0010", "v0011")
+HEAD = REVISIONS[-1]
+ARRIVING = "arriving"  # in place of a revision, while the rows of another ledger are moved here
+
+
+def microseconds(at: datetime) -> int:
+    """Whole microseconds since 1970.
+
+    Raises:
+        ValueError: the time names no zone.
+    """
+    if at.tzinfo is None:
+        raise ValueError(f"the time {at} names no zone")
+    return (at - EPOCH) // timedelta(microseconds=1)
+
+
+def instant(microseconds_: int) -> datetime:
+    """Inverse of ``microseconds``.
+
+    Raises:
+        WrongKind: it is no number, or one of a time beyond the calendar.
+    """
+    try:
+        return EPOCH + timedelta(microseconds=microseconds_)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise WrongKind(f"an instant is {microseconds_!r:.40}") from error
 
 
 class Moment(TypeDecorator[datetime]):
@@ -40,6 +74,17 @@ class Moment(TypeDecorator[datetime]):
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002  # SQLAlchemy's signature
         """The database to Python."""
         return None if value is None else instant(value)
+
+
+class Whole(TypeDecorator[int]):
+    """A whole number that a query asks for, which may be one that no row can have: people mistype, and facts lie."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> int | None:  # noqa: ARG002  # SQLAlchemy's signature
+        """The number, or the nearest that a database can hold: no row has a larger one."""
+        return None if value is None else max(-LARGEST - 1, min(LARGEST, value))
 
 
 metadata = MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_name)s"})
@@ -172,6 +217,7 @@ audit_head = Table(  # one row: where the chain ends, so that cutting off its ta
     Column("id", Integer, primary_key=True),
     Column("last_id", Integer, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("at", Moment),  # the latest time of a row, apart from those that no clock can have said
 )
 
 arrays = Table(
@@ -265,4 +311,12 @@ leases = Table(  # one row for each database that was ever acted on: agent.ledge
     Column("seconds", Float, nullable=False),  # how long it lasts without being renewed
     Column("expires_at", Moment),  # by the clock of the server; None: it lasts until another one takes it
     sqlite_with_rowid=False,
+)
+
+# Which revision the tables are of; Alembic's own, and so with its own name for the key.
+alembic_version = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )

@@ -259,5 +259,6 @@ def _compress(parts: Iterable[bytes], size: int, level: int) -> bytes:
 def _decompress(blob: bytes) -> bytes:
     try:
         return zstandard.ZstdDecompressor().decompress(blob)
-    except zstandard.ZstdError as error:
+    # Memory and type: of a size that cannot be, and of a value that is no blob.
+    except (zstandard.ZstdError, MemoryError, TypeError) as error:
         raise ValueError(f"a blob cannot be unpacked: {error}") from error

@@ -1,0 +1,253 @@
+-- A ledger of revision v0007, as that version wrote it: an approval is open across the upgrade.
+BEGIN TRANSACTION;
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+INSERT INTO "alembic_version" VALUES('v0007');
+CREATE TABLE array_columns (
+	"database" TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	"column" TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	PRIMARY KEY ("database", name, "column")
+)
+ WITHOUT ROWID
+
+;
+CREATE TABLE arrays (
+	"database" TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY ("database", name)
+);
+INSERT INTO "arrays" VALUES('shop','heat',1772366525000000,X'28B52FFD2440250100F001130000005B5B2261222C20223C6938222C205B355D5D5D00010203040001003AC00980AE88B7');
+CREATE TABLE asks (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	move_id INTEGER NOT NULL, 
+	kind TEXT NOT NULL, 
+	who TEXT NOT NULL, 
+	origin TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	answer TEXT NOT NULL, 
+	FOREIGN KEY(move_id) REFERENCES moves (id)
+);
+INSERT INTO "asks" VALUES(1,3,'pause','ann','terminal','busy',1772366525000000,'');
+CREATE TABLE audit (
+	id INTEGER NOT NULL, 
+	at BIGINT NOT NULL, 
+	actor TEXT NOT NULL, 
+	event TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	facts TEXT NOT NULL, 
+	previous TEXT NOT NULL, 
+	hash TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "audit" VALUES(1,1772366400000000,'test','ledger.created','ledger.db','{"now": "v0007", "was": ""}','0000000000000000000000000000000000000000000000000000000000000000','947e85a056d46d8a9f3df5892e41ab93d15d7bf50460af72bef9a75558952c7b');
+INSERT INTO "audit" VALUES(2,1772366400000000,'test','proposal.stored','proposal 1','{"database": "shop", "digest": "d6f7365bccd97543444c2983cd936c6c32409250807ff1dd7615310c5f12ef4e", "moves": 1}','947e85a056d46d8a9f3df5892e41ab93d15d7bf50460af72bef9a75558952c7b','ebd2ec1e561377663c296e5311f3f253ce8c56210d2a0ad1b4f789b38569a84a');
+INSERT INTO "audit" VALUES(3,1772366400000000,'test','proposal.rejected','proposal 1','{"digest": "d6f7365bccd97543444c2983cd936c6c32409250807ff1dd7615310c5f12ef4e", "moves": [1], "origin": "terminal", "reason": "not now", "who": "bert"}','ebd2ec1e561377663c296e5311f3f253ce8c56210d2a0ad1b4f789b38569a84a','2e9b8af697a9d5007ff9c6062fb4ae13cb37187647eb1545bb646ce28256285e');
+INSERT INTO "audit" VALUES(4,1772366460000000,'test','proposal.stored','proposal 2','{"database": "shop", "digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "moves": 2}','2e9b8af697a9d5007ff9c6062fb4ae13cb37187647eb1545bb646ce28256285e','5db4f41f5e3f58729fb30a6802cd48113847b4979c0c4b45399ee62becd2f44f');
+INSERT INTO "audit" VALUES(5,1772366460000000,'test','proposal.signed','proposal 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "key": "SHA256:HbZptZMhNpGSUaZHQfasiqKyLBwpa2mDwCr3B2BnCkU", "moves": [1, 2], "origin": "terminal", "sequence": 4, "signature": "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgJ0a7z6TAuBfa3NWwqdMqw4qAy1\nAPuaLIE+tCoP1q0YcAAAARaG90cGxhY2UtYXBwcm92YWwAAAAAAAAABnNoYTUxMgAAAFMA\nAAALc3NoLWVkMjU1MTkAAABADtGIZ4BpWAcUJEf3IqhxFWbosM6IsjCJ6SqMUwiSJzinyx\n3n/fV7jdo65QvRy+jSeeef6wEAnDpUjqlN60VUCg==\n-----END SSH SIGNATURE-----\n", "who": "anna"}','5db4f41f5e3f58729fb30a6802cd48113847b4979c0c4b45399ee62becd2f44f','2255cb8552d6f3b9407a3069d28d231f2e445d15498d69ffef1993ff143bd551');
+INSERT INTO "audit" VALUES(6,1772366460000000,'test','proposal.approved','proposal 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "moves": [1, 2], "origin": "terminal", "reason": "", "who": "anna"}','2255cb8552d6f3b9407a3069d28d231f2e445d15498d69ffef1993ff143bd551','784cdfc0e66bb8e8055e9730be8b360fe0a059ac182e8dea1d8c8c8a1152a4dc');
+INSERT INTO "audit" VALUES(7,1772366520000000,'test','move.precheck','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "approved"}','784cdfc0e66bb8e8055e9730be8b360fe0a059ac182e8dea1d8c8c8a1152a4dc','5b447ae1573203edab7efc3d2c6096ce94df9acc48d0aeef72c70638d4845854');
+INSERT INTO "audit" VALUES(8,1772366520000000,'test','move.running','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "precheck"}','5b447ae1573203edab7efc3d2c6096ce94df9acc48d0aeef72c70638d4845854','e47eadd2f0e7ad741aac677c8451dcb9427719422ae678c0b7566663b40cbc92');
+INSERT INTO "audit" VALUES(9,1772366520000000,'test','step.intended','step 1','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "move": 2, "ordinal": 1, "sql": "ALTER TABLE public.t2 SET TABLESPACE fast"}','e47eadd2f0e7ad741aac677c8451dcb9427719422ae678c0b7566663b40cbc92','6009abc183ea37c90490554d48aa46c3a2e30d0b43410e624a7d67a9f45d45d0');
+INSERT INTO "audit" VALUES(10,1772366525000000,'test','step.done','step 1','{"detail": ""}','6009abc183ea37c90490554d48aa46c3a2e30d0b43410e624a7d67a9f45d45d0','61b2862faf54de1078b818403e5ba93e102c0b07a0e0f650a5097acbcfa6992c');
+INSERT INTO "audit" VALUES(11,1772366525000000,'test','move.placed','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "running"}','61b2862faf54de1078b818403e5ba93e102c0b07a0e0f650a5097acbcfa6992c','952fe9da1185800f15e5ab9c80a93d30d58e8a4efb777bec8da0c8937a825e1c');
+INSERT INTO "audit" VALUES(12,1772366525000000,'test','move.settling','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "placed"}','952fe9da1185800f15e5ab9c80a93d30d58e8a4efb777bec8da0c8937a825e1c','4354b4dfba16a0f16ead4a6e2a778705ee72e8c3963f458c894cf88bf94c561b');
+INSERT INTO "audit" VALUES(13,1772366525000000,'test','proposal.stored','proposal 3','{"database": "hr", "digest": "4778066018743d7ec52ea75a4b93f10e4c14b5f875bd1954ac27485613a45d51", "moves": 1}','4354b4dfba16a0f16ead4a6e2a778705ee72e8c3963f458c894cf88bf94c561b','049880051f3b20b3b40ac5a0ddae5fc49cefe501b1873dc0fc7cc7afe80635e2');
+INSERT INTO "audit" VALUES(14,1772366525000000,'test','pin.set','shop public.t9','{"pin": "none", "reason": "is read at night", "until": null, "who": "anna"}','049880051f3b20b3b40ac5a0ddae5fc49cefe501b1873dc0fc7cc7afe80635e2','354c5b1c3626c9ae6cc5aa1d65a67dc57ad165b9fff5204180732d4037f1b43b');
+INSERT INTO "audit" VALUES(15,1772366525000000,'test','move.asked.pause','move 3','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "origin": "terminal", "reason": "busy", "state": "approved", "who": "ann"}','354c5b1c3626c9ae6cc5aa1d65a67dc57ad165b9fff5204180732d4037f1b43b','86a59ae3e4d7ef6047d8197bec6c316e523e5345ae090b8e77bf533851111de1');
+INSERT INTO "audit" VALUES(16,1772366525000000,'test','space.closed','shop hdd','{"reason": "retired", "who": "ann"}','86a59ae3e4d7ef6047d8197bec6c316e523e5345ae090b8e77bf533851111de1','5a004d9bb41598859b510cf6dbb8ca042656d8bed9640a88e37883e8a44334cf');
+INSERT INTO "audit" VALUES(17,1772366525000000,'test','rule.proposed','rule 1','{"limits": {"database": "shop", "expires_at": "2026-03-31T12:02:05+00:00", "fingerprint": "cluster 1 database 5", "least_gain_per_hour": 600.0, "locks": "brief", "mode": "hsm", "most_a_day": 2, "most_bytes": 134217728, "most_stall_seconds": 1.0, "time_zone": "UTC", "units": ["public.*"], "windows": []}, "origin": "terminal", "who": "bert"}','5a004d9bb41598859b510cf6dbb8ca042656d8bed9640a88e37883e8a44334cf','f8d351ae0abf83c3c9f455ec36d3af5b6dcabc3228d08df0f716777d4edd12c3');
+INSERT INTO "audit" VALUES(18,1772366525000000,'test','rule.signed','rule 1','{"key": "SHA256:HbZptZMhNpGSUaZHQfasiqKyLBwpa2mDwCr3B2BnCkU", "origin": "terminal", "sequence": 17, "signature": "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgJ0a7z6TAuBfa3NWwqdMqw4qAy1\nAPuaLIE+tCoP1q0YcAAAANaG90cGxhY2UtcnVsZQAAAAAAAAAGc2hhNTEyAAAAUwAAAAtz\nc2gtZWQyNTUxOQAAAEDZNDT2XVEbrvquRpjycbaZFeSaappZUafqGM9v5qdWwg+yT/dD68\nVpNgTXNVLS37KgvFEOYeY8psY/D0oOG74B\n-----END SSH SIGNATURE-----\n", "who": "anna"}','f8d351ae0abf83c3c9f455ec36d3af5b6dcabc3228d08df0f716777d4edd12c3','ba89e7f97f5f83185f7807e6e6bccc265835f80626ba8308b9546dc8a52226c8');
+INSERT INTO "audit" VALUES(19,1772366525000000,'test','rule.opened','rule 1','{"origin": "terminal", "who": "anna"}','ba89e7f97f5f83185f7807e6e6bccc265835f80626ba8308b9546dc8a52226c8','76b394c73f0696586cc6b649a35808f0aa1f7a86570591172d6b0b163731b09c');
+INSERT INTO "audit" VALUES(20,1772366525000000,'test','proposal.stored','proposal 4','{"database": "shop", "digest": "c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8", "moves": 1}','76b394c73f0696586cc6b649a35808f0aa1f7a86570591172d6b0b163731b09c','48109c7274c17176914a4a640070dcd9efea2eea57bbd5c02ebc0ebf3a305285');
+INSERT INTO "audit" VALUES(21,1772366525000000,'test','proposal.approved','proposal 4','{"conditions": {"least_gain_per_hour": 600.0, "most_bytes": 134217728, "not_after": "2026-03-31T12:02:05+00:00"}, "digest": "c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8", "moves": [1], "origin": "level auto", "reason": "within its limits", "rule": 1, "who": "standing rule 1 of anna"}','48109c7274c17176914a4a640070dcd9efea2eea57bbd5c02ebc0ebf3a305285','cc096fafb9d0fd67adcc6b1e89d5b0b6c197d2c59b4d8ff10bf737fd80d43e06');
+CREATE TABLE audit_head (
+	id INTEGER NOT NULL, 
+	last_id INTEGER NOT NULL, 
+	hash TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "audit_head" VALUES(1,21,'cc096fafb9d0fd67adcc6b1e89d5b0b6c197d2c59b4d8ff10bf737fd80d43e06');
+CREATE TABLE closed_spaces (
+	"database" TEXT NOT NULL, 
+	space TEXT NOT NULL, 
+	who TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	PRIMARY KEY ("database", space)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "closed_spaces" VALUES('shop','hdd','ann','retired',1772366525000000);
+CREATE TABLE documents (
+	"database" TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY ("database", name)
+);
+INSERT INTO "documents" VALUES('shop','status',1772366525000000,'{"kept": 1}');
+CREATE TABLE history (
+	id INTEGER NOT NULL, 
+	"database" TEXT NOT NULL, 
+	resolution_seconds INTEGER NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	ended_at BIGINT NOT NULL, 
+	seconds FLOAT NOT NULL, 
+	signals INTEGER NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "history" VALUES(1,'shop',0,1772366465000000,1772366525000000,60.0,1,X'28B52FFD2418A5000070010001000200030400000000000001001B2802D2A7FF3C');
+CREATE TABLE leases (
+	"database" TEXT NOT NULL, 
+	token BIGINT NOT NULL, 
+	holder TEXT NOT NULL, 
+	session TEXT NOT NULL, 
+	seconds FLOAT NOT NULL, 
+	expires_at BIGINT, 
+	PRIMARY KEY ("database")
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "leases" VALUES('shop',1,'test','6bf0ecacbfe4106c',0.0,NULL);
+CREATE TABLE moves (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	proposal_id INTEGER NOT NULL, 
+	ordinal INTEGER NOT NULL, 
+	state TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	updated_at BIGINT NOT NULL, 
+	UNIQUE (proposal_id, ordinal), 
+	FOREIGN KEY(proposal_id) REFERENCES proposals (id)
+);
+INSERT INTO "moves" VALUES(1,1,1,'rejected','not now',0,1772366400000000);
+INSERT INTO "moves" VALUES(2,2,1,'settling','as planned',1,1772366525000000);
+INSERT INTO "moves" VALUES(3,2,2,'approved','',0,1772366460000000);
+INSERT INTO "moves" VALUES(4,3,1,'proposed','',0,1772366525000000);
+INSERT INTO "moves" VALUES(5,4,1,'approved','within its limits',0,1772366525000000);
+CREATE TABLE outcomes (
+	id INTEGER NOT NULL, 
+	move_id INTEGER NOT NULL, 
+	at BIGINT NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(move_id) REFERENCES moves (id)
+);
+CREATE TABLE pins (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	"database" TEXT NOT NULL, 
+	pattern TEXT NOT NULL, 
+	pin INTEGER NOT NULL, 
+	who TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	until BIGINT, 
+	UNIQUE ("database", pattern)
+);
+INSERT INTO "pins" VALUES(1,'shop','public.t9',0,'anna','is read at night',1772366525000000,NULL);
+CREATE TABLE placements (
+	"database" TEXT NOT NULL, 
+	unit_key TEXT NOT NULL, 
+	placed_at BIGINT NOT NULL, 
+	PRIMARY KEY ("database", unit_key)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "placements" VALUES('shop','public.t2',1772366525000000);
+CREATE TABLE proposals (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	"database" TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	same_work TEXT NOT NULL, 
+	body TEXT NOT NULL, 
+	state TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	decided_at BIGINT, 
+	decided_by TEXT NOT NULL, 
+	decided_from TEXT NOT NULL, 
+	approved_digest TEXT
+);
+INSERT INTO "proposals" VALUES(1,'shop','cluster 1 database 5','d6f7365bccd97543444c2983cd936c6c32409250807ff1dd7615310c5f12ef4e','172ed0008014177a25510b1c897484c040b7ef8aaecf893484e4273caae3db9c','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"shop","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t1","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t1","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t1"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t1","resume_sql":"","sql":"ALTER TABLE public.t1 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t1 back","resume_sql":"","sql":"ALTER TABLE public.t1 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":null,"wait_saved_low_per_hour":null,"wait_saved_per_hour":900.0}','rejected','not now',1772366400000000,1772452800000000,1772366400000000,'bert','terminal',NULL);
+INSERT INTO "proposals" VALUES(2,'shop','cluster 1 database 5','2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b','83e5ca63c47d065db8257dbafb2efc69f199f263dad84306f7465d066dfcdfa9','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"shop","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t2","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t2","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t2"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t2","resume_sql":"","sql":"ALTER TABLE public.t2 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t2 back","resume_sql":"","sql":"ALTER TABLE public.t2 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0},{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t3","limit_bytes":null,"ordinal":2,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t3","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t3"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t3","resume_sql":"","sql":"ALTER TABLE public.t3 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t3 back","resume_sql":"","sql":"ALTER TABLE public.t3 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":null,"wait_saved_low_per_hour":null,"wait_saved_per_hour":900.0}','approved','',1772366400000000,1772452800000000,1772366460000000,'anna','terminal','2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b');
+INSERT INTO "proposals" VALUES(3,'hr','cluster 1 database 5','4778066018743d7ec52ea75a4b93f10e4c14b5f875bd1954ac27485613a45d51','777101b92f0090846a928ace4a8a006787573cc9c93544aad96db166f3597958','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"hr","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t4","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t4","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t4"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t4","resume_sql":"","sql":"ALTER TABLE public.t4 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t4 back","resume_sql":"","sql":"ALTER TABLE public.t4 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":null,"wait_saved_low_per_hour":null,"wait_saved_per_hour":900.0}','proposed','',1772366400000000,1772452800000000,NULL,'','',NULL);
+INSERT INTO "proposals" VALUES(4,'shop','cluster 1 database 5','c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8','fc56eae6c47ff3d48f30068636f63acc2d3f84795e55ad179bd6a780d1b94c6b','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"shop","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t5","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t5","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t5"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.5,"locked":"briefly","locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t5","resume_sql":"","sql":"ALTER TABLE public.t5 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t5 back","resume_sql":"","sql":"ALTER TABLE public.t5 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":1000.0,"wait_saved_low_per_hour":700.0,"wait_saved_per_hour":900.0}','approved','within its limits',1772366400000000,1772452800000000,1772366525000000,'standing rule 1 of anna','level auto','c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8');
+CREATE TABLE shared_columns (
+	digest TEXT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (digest)
+);
+CREATE TABLE statements (
+	id INTEGER NOT NULL, 
+	"database" TEXT NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	ended_at BIGINT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (id)
+);
+CREATE TABLE steps (
+	id INTEGER NOT NULL, 
+	move_id INTEGER NOT NULL, 
+	ordinal INTEGER NOT NULL, 
+	sql TEXT NOT NULL, 
+	state TEXT NOT NULL, 
+	detail TEXT NOT NULL, 
+	intended_at BIGINT NOT NULL, 
+	ended_at BIGINT, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(move_id) REFERENCES moves (id)
+);
+INSERT INTO "steps" VALUES(1,2,1,'ALTER TABLE public.t2 SET TABLESPACE fast','done','',1772366520000000,1772366525000000);
+CREATE TABLE unit_slots (
+	"database" TEXT NOT NULL, 
+	slot INTEGER NOT NULL, 
+	unit_key TEXT NOT NULL, 
+	PRIMARY KEY ("database", slot)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "unit_slots" VALUES('shop',0,'public.t1');
+INSERT INTO "unit_slots" VALUES('shop',1,'public.t2');
+CREATE TABLE work (
+	id INTEGER NOT NULL, 
+	"database" TEXT NOT NULL, 
+	ended_at BIGINT NOT NULL, 
+	seconds FLOAT NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "work" VALUES(1,'shop',1772366525000000,60.0,'{"transactions": 5.0}');
+CREATE INDEX ix_proposals_database ON proposals ("database", state);
+CREATE INDEX ix_proposals_created_at ON proposals (created_at);
+CREATE INDEX ix_audit_at ON audit (at);
+CREATE INDEX ix_array_columns_digest ON array_columns (digest);
+CREATE INDEX ix_history_database ON history ("database", ended_at);
+CREATE INDEX ix_history_resolution_seconds ON history (resolution_seconds, ended_at);
+CREATE INDEX ix_work_database ON work ("database", ended_at);
+CREATE INDEX ix_statements_database ON statements ("database", ended_at);
+CREATE INDEX ix_moves_state ON moves (state);
+CREATE INDEX ix_moves_updated_at ON moves (updated_at);
+CREATE INDEX ix_steps_move_id ON steps (move_id);
+CREATE INDEX ix_steps_ended_at ON steps (ended_at);
+CREATE INDEX ix_outcomes_move_id ON outcomes (move_id);
+CREATE INDEX ix_asks_move_id ON asks (move_id);
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('proposals',4);
+INSERT INTO "sqlite_sequence" VALUES('moves',5);
+INSERT INTO "sqlite_sequence" VALUES('pins',1);
+INSERT INTO "sqlite_sequence" VALUES('asks',1);
+COMMIT;

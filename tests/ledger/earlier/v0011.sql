@@ -1,0 +1,255 @@
+-- A ledger of revision v0011, as that version wrote it: an approval is open across the upgrade.
+BEGIN TRANSACTION;
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+INSERT INTO "alembic_version" VALUES('v0011');
+CREATE TABLE array_columns (
+	"database" TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	"column" TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	PRIMARY KEY ("database", name, "column")
+)
+ WITHOUT ROWID
+
+;
+CREATE TABLE arrays (
+	"database" TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY ("database", name)
+);
+INSERT INTO "arrays" VALUES('shop','heat',1772366525000000,X'28B52FFD2440250100F001130000005B5B2261222C20223C6938222C205B355D5D5D00010203040001003AC00980AE88B7');
+CREATE TABLE asks (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	move_id INTEGER NOT NULL, 
+	kind TEXT NOT NULL, 
+	who TEXT NOT NULL, 
+	origin TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	answer TEXT NOT NULL, 
+	FOREIGN KEY(move_id) REFERENCES moves (id)
+);
+INSERT INTO "asks" VALUES(1,3,'pause','ann','terminal','busy',1772366525000000,'');
+CREATE TABLE audit (
+	id INTEGER NOT NULL, 
+	at BIGINT NOT NULL, 
+	actor TEXT NOT NULL, 
+	event TEXT NOT NULL, 
+	subject TEXT NOT NULL, 
+	facts TEXT NOT NULL, 
+	previous TEXT NOT NULL, 
+	hash TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "audit" VALUES(1,1772366400000000,'test','ledger.created','ledger.db','{"now": "v0011", "was": ""}','0000000000000000000000000000000000000000000000000000000000000000','2e76396618714d59dd21f8d0ee5744a0bc5e6fb69fe99e12e5e9f88947d6682d');
+INSERT INTO "audit" VALUES(2,1772366400000000,'test','proposal.stored','proposal 1','{"database": "shop", "digest": "d6f7365bccd97543444c2983cd936c6c32409250807ff1dd7615310c5f12ef4e", "ids": [1], "moves": 1}','2e76396618714d59dd21f8d0ee5744a0bc5e6fb69fe99e12e5e9f88947d6682d','c58186f694c700d2fa17344ed7606b1d447b9c70c4cf84ddabb62ae12f482e75');
+INSERT INTO "audit" VALUES(3,1772366400000000,'test','proposal.rejected','proposal 1','{"digest": "d6f7365bccd97543444c2983cd936c6c32409250807ff1dd7615310c5f12ef4e", "moves": [1], "origin": "terminal", "reason": "not now", "who": "bert"}','c58186f694c700d2fa17344ed7606b1d447b9c70c4cf84ddabb62ae12f482e75','0e4e64c9d7447b78d56fbd7828a9f494dc1e64f74a3b3bb5df88df72bff30733');
+INSERT INTO "audit" VALUES(4,1772366460000000,'test','proposal.stored','proposal 2','{"database": "shop", "digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "ids": [2, 3], "moves": 2}','0e4e64c9d7447b78d56fbd7828a9f494dc1e64f74a3b3bb5df88df72bff30733','185d206d8cf25c9f0776c137362b96e424248096e6d2043d80105e138979dcd5');
+INSERT INTO "audit" VALUES(5,1772366460000000,'test','proposal.signed','proposal 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "key": "SHA256:HbZptZMhNpGSUaZHQfasiqKyLBwpa2mDwCr3B2BnCkU", "moves": [1, 2], "origin": "terminal", "sequence": 4, "signature": "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgJ0a7z6TAuBfa3NWwqdMqw4qAy1\nAPuaLIE+tCoP1q0YcAAAARaG90cGxhY2UtYXBwcm92YWwAAAAAAAAABnNoYTUxMgAAAFMA\nAAALc3NoLWVkMjU1MTkAAABA3Nm0wb506VjobHZxdwhT2dmi2oV2nKHNtu7P4L82vIXeqX\nsr9R+j9RPFlM3GG7evvDpJ2bwtbUoDk8AB1ThRBw==\n-----END SSH SIGNATURE-----\n", "who": "anna"}','185d206d8cf25c9f0776c137362b96e424248096e6d2043d80105e138979dcd5','9a69399911b1ce6d4ee0fa35615b34a67dc33dbb0d08ab1d9194c18a82a76013');
+INSERT INTO "audit" VALUES(6,1772366460000000,'test','proposal.approved','proposal 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "moves": [1, 2], "origin": "terminal", "reason": "", "who": "anna"}','9a69399911b1ce6d4ee0fa35615b34a67dc33dbb0d08ab1d9194c18a82a76013','93fbfff6227abd5b9bd932da142bdf54d8a4833fb1139739ac0718a95e5caefb');
+INSERT INTO "audit" VALUES(7,1772366520000000,'test','move.precheck','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "approved"}','93fbfff6227abd5b9bd932da142bdf54d8a4833fb1139739ac0718a95e5caefb','4e4ab8a240880c8a497561dcc3ea1037b194af2552d4488d62b3ccd7c454cdd2');
+INSERT INTO "audit" VALUES(8,1772366520000000,'test','move.running','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "precheck"}','4e4ab8a240880c8a497561dcc3ea1037b194af2552d4488d62b3ccd7c454cdd2','15562053fe0be6f9e4cc1adf9d42d990a2f1f99513fa8c3d04b3c311690a220c');
+INSERT INTO "audit" VALUES(9,1772366520000000,'test','step.intended','step 1','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "move": 2, "ordinal": 1, "sql": "ALTER TABLE public.t2 SET TABLESPACE fast"}','15562053fe0be6f9e4cc1adf9d42d990a2f1f99513fa8c3d04b3c311690a220c','20513707e430193ade178928023ce3d9195ad9d25a5fa363dc52df0621d1d008');
+INSERT INTO "audit" VALUES(10,1772366525000000,'test','step.done','step 1','{"detail": ""}','20513707e430193ade178928023ce3d9195ad9d25a5fa363dc52df0621d1d008','4d33c37d7c6de851180948e0a969dde37883d0646007fb66008749aa2fa2ef4c');
+INSERT INTO "audit" VALUES(11,1772366525000000,'test','move.placed','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "running"}','4d33c37d7c6de851180948e0a969dde37883d0646007fb66008749aa2fa2ef4c','627cd4fccbfacb7d8567a540a7e2f05ff8a264547a8ca38ef20b7f47e3ab55b3');
+INSERT INTO "audit" VALUES(12,1772366525000000,'test','move.settling','move 2','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "reason": "as planned", "was": "placed"}','627cd4fccbfacb7d8567a540a7e2f05ff8a264547a8ca38ef20b7f47e3ab55b3','b6479bd88ae30e5849e1712e921a836ae55cc86870916a15517ec2e43c88efb7');
+INSERT INTO "audit" VALUES(13,1772366525000000,'test','proposal.stored','proposal 3','{"database": "hr", "digest": "4778066018743d7ec52ea75a4b93f10e4c14b5f875bd1954ac27485613a45d51", "ids": [4], "moves": 1}','b6479bd88ae30e5849e1712e921a836ae55cc86870916a15517ec2e43c88efb7','a5987daba33f422ce69aa193e38c9d08cc536b061a5f9c574add2c9f4e8c806e');
+INSERT INTO "audit" VALUES(14,1772366525000000,'test','pin.set','shop public.t9','{"pin": "none", "reason": "is read at night", "until": null, "who": "anna"}','a5987daba33f422ce69aa193e38c9d08cc536b061a5f9c574add2c9f4e8c806e','383040ae2753e4ff17f532b9db8a9be5e88d10895e1d00f45a26e7b57f1ff488');
+INSERT INTO "audit" VALUES(15,1772366525000000,'test','move.asked.pause','move 3','{"digest": "2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b", "origin": "terminal", "reason": "busy", "state": "approved", "who": "ann"}','383040ae2753e4ff17f532b9db8a9be5e88d10895e1d00f45a26e7b57f1ff488','0129f6936afa36a81725740e69379ef6e6e40782472c5bb16b956a8d12aa84f8');
+INSERT INTO "audit" VALUES(16,1772366525000000,'test','space.closed','shop hdd','{"reason": "retired", "who": "ann"}','0129f6936afa36a81725740e69379ef6e6e40782472c5bb16b956a8d12aa84f8','152081de63d73ce4c7dbccda174dd199168035e633280da79fa05c062a5020bc');
+INSERT INTO "audit" VALUES(17,1772366525000000,'test','rule.proposed','rule 1','{"limits": {"database": "shop", "expires_at": "2026-03-31T12:02:05+00:00", "fingerprint": "cluster 1 database 5", "least_gain_per_hour": 600.0, "locks": "brief", "mode": "hsm", "most_a_day": 2, "most_bytes": 134217728, "most_stall_seconds": 1.0, "time_zone": "UTC", "units": ["public.*"], "windows": []}, "origin": "terminal", "who": "bert"}','152081de63d73ce4c7dbccda174dd199168035e633280da79fa05c062a5020bc','76673e063f764ec568987d928e42749f83bc01ac920a7dc71c4946bb8f935f84');
+INSERT INTO "audit" VALUES(18,1772366525000000,'test','rule.signed','rule 1','{"key": "SHA256:HbZptZMhNpGSUaZHQfasiqKyLBwpa2mDwCr3B2BnCkU", "origin": "terminal", "sequence": 17, "signature": "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgJ0a7z6TAuBfa3NWwqdMqw4qAy1\nAPuaLIE+tCoP1q0YcAAAANaG90cGxhY2UtcnVsZQAAAAAAAAAGc2hhNTEyAAAAUwAAAAtz\nc2gtZWQyNTUxOQAAAEDZjZN0/Izx+7Uh30m8g8f9dE4xP4KZ7WIQpDSdzgJqa+M2sUiwOx\nB976jCwBca+BcAsP6za6+cVYw7tXibj40J\n-----END SSH SIGNATURE-----\n", "who": "anna"}','76673e063f764ec568987d928e42749f83bc01ac920a7dc71c4946bb8f935f84','104deff376dedd1d74e9d49b1d1736821935f369e58c5edb07ad4989691a806d');
+INSERT INTO "audit" VALUES(19,1772366525000000,'test','rule.opened','rule 1','{"origin": "terminal", "who": "anna"}','104deff376dedd1d74e9d49b1d1736821935f369e58c5edb07ad4989691a806d','18364daee16e39efa3d75a690911adf31b4eeb2016064eff436fc8cc676267bd');
+INSERT INTO "audit" VALUES(20,1772366525000000,'test','proposal.stored','proposal 4','{"database": "shop", "digest": "c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8", "ids": [5], "moves": 1}','18364daee16e39efa3d75a690911adf31b4eeb2016064eff436fc8cc676267bd','156832d63c5851d0edb697e1db568e6dd14311048b99ef537fe705305d66d3a0');
+INSERT INTO "audit" VALUES(21,1772366525000000,'test','proposal.approved','proposal 4','{"conditions": {"least_gain_per_hour": 600.0, "most_bytes": 134217728, "not_after": "2026-03-31T12:02:05+00:00"}, "digest": "c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8", "moves": [1], "origin": "level auto", "reason": "within its limits", "rule": 1, "who": "standing rule 1 of anna"}','156832d63c5851d0edb697e1db568e6dd14311048b99ef537fe705305d66d3a0','9c5ebef5f672bd69c910b8b29848f7cee4c9f51f30c68063047e7a35e7d3230e');
+CREATE TABLE audit_head (
+	id INTEGER NOT NULL, 
+	last_id INTEGER NOT NULL, 
+	hash TEXT NOT NULL, 
+	at BIGINT, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "audit_head" VALUES(1,21,'9c5ebef5f672bd69c910b8b29848f7cee4c9f51f30c68063047e7a35e7d3230e',1772366525000000);
+CREATE TABLE closed_spaces (
+	"database" TEXT NOT NULL, 
+	space TEXT NOT NULL, 
+	who TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	PRIMARY KEY ("database", space)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "closed_spaces" VALUES('shop','hdd','ann','retired',1772366525000000);
+CREATE TABLE documents (
+	"database" TEXT NOT NULL, 
+	name TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY ("database", name)
+);
+INSERT INTO "documents" VALUES('shop','status',1772366525000000,'{"kept": 1}');
+CREATE TABLE history (
+	id INTEGER NOT NULL, 
+	"database" TEXT NOT NULL, 
+	resolution_seconds INTEGER NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	ended_at BIGINT NOT NULL, 
+	seconds FLOAT NOT NULL, 
+	signals INTEGER NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "history" VALUES(1,'shop',0,1772366465000000,1772366525000000,60.0,1,X'28B52FFD2418A5000070010001000200030400000000000001001B2802D2A7FF3C');
+CREATE TABLE leases (
+	"database" TEXT NOT NULL, 
+	token BIGINT NOT NULL, 
+	holder TEXT NOT NULL, 
+	session TEXT NOT NULL, 
+	seconds FLOAT NOT NULL, 
+	expires_at BIGINT, 
+	PRIMARY KEY ("database")
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "leases" VALUES('shop',1,'test','332d81f2bb4687e7',0.0,NULL);
+CREATE TABLE moves (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	proposal_id INTEGER NOT NULL, 
+	ordinal INTEGER NOT NULL, 
+	state TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	attempts INTEGER NOT NULL, 
+	updated_at BIGINT NOT NULL, 
+	UNIQUE (proposal_id, ordinal), 
+	FOREIGN KEY(proposal_id) REFERENCES proposals (id)
+);
+INSERT INTO "moves" VALUES(1,1,1,'rejected','not now',0,1772366400000000);
+INSERT INTO "moves" VALUES(2,2,1,'settling','as planned',1,1772366525000000);
+INSERT INTO "moves" VALUES(3,2,2,'approved','',0,1772366460000000);
+INSERT INTO "moves" VALUES(4,3,1,'proposed','',0,1772366525000000);
+INSERT INTO "moves" VALUES(5,4,1,'approved','within its limits',0,1772366525000000);
+CREATE TABLE outcomes (
+	id INTEGER NOT NULL, 
+	move_id INTEGER NOT NULL, 
+	at BIGINT NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(move_id) REFERENCES moves (id)
+);
+CREATE TABLE pins (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	"database" TEXT NOT NULL, 
+	pattern TEXT NOT NULL, 
+	pin INTEGER NOT NULL, 
+	who TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	until BIGINT, 
+	UNIQUE ("database", pattern)
+);
+INSERT INTO "pins" VALUES(1,'shop','public.t9',0,'anna','is read at night',1772366525000000,NULL);
+CREATE TABLE placements (
+	"database" TEXT NOT NULL, 
+	unit_key TEXT NOT NULL, 
+	placed_at BIGINT NOT NULL, 
+	PRIMARY KEY ("database", unit_key)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "placements" VALUES('shop','public.t2',1772366525000000);
+CREATE TABLE proposals (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	"database" TEXT NOT NULL, 
+	fingerprint TEXT NOT NULL, 
+	digest TEXT NOT NULL, 
+	same_work TEXT NOT NULL, 
+	body TEXT NOT NULL, 
+	state TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	decided_at BIGINT, 
+	decided_by TEXT NOT NULL, 
+	decided_from TEXT NOT NULL, 
+	approved_digest TEXT
+);
+INSERT INTO "proposals" VALUES(1,'shop','cluster 1 database 5','d6f7365bccd97543444c2983cd936c6c32409250807ff1dd7615310c5f12ef4e','172ed0008014177a25510b1c897484c040b7ef8aaecf893484e4273caae3db9c','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"shop","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t1","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t1","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t1"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t1","resume_sql":"","sql":"ALTER TABLE public.t1 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t1 back","resume_sql":"","sql":"ALTER TABLE public.t1 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":null,"wait_saved_low_per_hour":null,"wait_saved_per_hour":900.0}','rejected','not now',1772366400000000,1772452800000000,1772366400000000,'bert','terminal',NULL);
+INSERT INTO "proposals" VALUES(2,'shop','cluster 1 database 5','2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b','83e5ca63c47d065db8257dbafb2efc69f199f263dad84306f7465d066dfcdfa9','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"shop","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t2","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t2","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t2"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t2","resume_sql":"","sql":"ALTER TABLE public.t2 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t2 back","resume_sql":"","sql":"ALTER TABLE public.t2 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0},{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t3","limit_bytes":null,"ordinal":2,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t3","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t3"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t3","resume_sql":"","sql":"ALTER TABLE public.t3 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t3 back","resume_sql":"","sql":"ALTER TABLE public.t3 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":null,"wait_saved_low_per_hour":null,"wait_saved_per_hour":900.0}','approved','',1772366400000000,1772452800000000,1772366460000000,'anna','terminal','2907a6e52f96201697c7980d3c40349ca21475969e49ccff239d6dc90496d15b');
+INSERT INTO "proposals" VALUES(3,'hr','cluster 1 database 5','4778066018743d7ec52ea75a4b93f10e4c14b5f875bd1954ac27485613a45d51','777101b92f0090846a928ace4a8a006787573cc9c93544aad96db166f3597958','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"hr","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t4","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t4","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t4"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.0,"locked":null,"locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t4","resume_sql":"","sql":"ALTER TABLE public.t4 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t4 back","resume_sql":"","sql":"ALTER TABLE public.t4 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":null,"wait_saved_low_per_hour":null,"wait_saved_per_hour":900.0}','proposed','',1772366400000000,1772452800000000,NULL,'','',NULL);
+INSERT INTO "proposals" VALUES(4,'shop','cluster 1 database 5','c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8','fc56eae6c47ff3d48f30068636f63acc2d3f84795e55ad179bd6a780d1b94c6b','{"asked_by":"","bound_per_hour":950.0,"ceiling_ratio":0.6,"created_at":"2026-03-01T12:00:00Z","database":"shop","expires_at":"2026-03-02T12:00:00Z","fingerprint":"cluster 1 database 5","forecast":null,"gap_ratio":0.05,"moves":[{"copy_seconds":2.0,"cost":null,"expected_bytes":null,"from_space":"slow","from_tier":"hdd","goes_back":false,"group":null,"key":"public.t5","limit_bytes":null,"ordinal":1,"payback_seconds":8.0,"reason":"promote","route":{"arguments":[],"bundle":{"container":"","homes":[],"key":"public.t5","kind":0,"physical_ids":[1],"size_bytes":67108864,"space":"slow","table_ids":[],"unit_keys":["public.t5"],"wide":""},"combines":false,"copies":[],"drains":0,"drains_users":0,"follow_up":[],"joins":"","keeps":[],"leaves":[],"lock_seconds":0.5,"locked":"briefly","locks":"ACCESS EXCLUSIVE on the table while it is copied","log_bytes":67108864,"name":"set tablespace","notes":[],"online":false,"patient_prologue":[],"prologue":["SET lock_timeout = ''500ms''"],"rewrites":"","steps":[{"operation":null,"pause_sql":"","purpose":"move public.t5","resume_sql":"","sql":"ALTER TABLE public.t5 SET TABLESPACE fast","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"tidy_bytes":0,"tidy_locks":"","tidy_steps":[],"to_space":"fast","transient_bytes":0,"undo_bytes":null,"undo_steps":[{"operation":null,"pause_sql":"","purpose":"move public.t5 back","resume_sql":"","sql":"ALTER TABLE public.t5 SET TABLESPACE slow","timeout_seconds":0.0,"undo_sql":"","variants":[]}],"unites":""},"sentence":"saves 900 s of read wait per hour","size_bytes":67108864,"to_space":"fast","to_tier":"ssd","undoes":null,"wait_saved_per_hour":900.0}],"purpose":"hsm","relief_per_hour":null,"saved_ratio_high":null,"saved_ratio_low":null,"wait_per_hour":1200.0,"wait_saved_high_per_hour":1000.0,"wait_saved_low_per_hour":700.0,"wait_saved_per_hour":900.0}','approved','within its limits',1772366400000000,1772452800000000,1772366525000000,'standing rule 1 of anna','level auto','c4cab44e12fd2893a8d48958f7b42e18a0004129f1f94d1aa455a03612eed6e8');
+CREATE TABLE shared_columns (
+	digest TEXT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (digest)
+);
+CREATE TABLE statements (
+	id INTEGER NOT NULL, 
+	"database" TEXT NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	ended_at BIGINT NOT NULL, 
+	body BLOB NOT NULL, 
+	PRIMARY KEY (id)
+);
+CREATE TABLE steps (
+	id INTEGER NOT NULL, 
+	move_id INTEGER NOT NULL, 
+	ordinal INTEGER NOT NULL, 
+	sql TEXT NOT NULL, 
+	state TEXT NOT NULL, 
+	detail TEXT NOT NULL, 
+	intended_at BIGINT NOT NULL, 
+	ended_at BIGINT, 
+	PRIMARY KEY (id), 
+	FOREIGN KEY(move_id) REFERENCES moves (id)
+);
+INSERT INTO "steps" VALUES(1,2,1,'ALTER TABLE public.t2 SET TABLESPACE fast','done','',1772366520000000,1772366525000000);
+CREATE TABLE unit_slots (
+	"database" TEXT NOT NULL, 
+	slot INTEGER NOT NULL, 
+	unit_key TEXT NOT NULL, 
+	PRIMARY KEY ("database", slot)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "unit_slots" VALUES('shop',0,'public.t1');
+INSERT INTO "unit_slots" VALUES('shop',1,'public.t2');
+CREATE TABLE work (
+	id INTEGER NOT NULL, 
+	"database" TEXT NOT NULL, 
+	ended_at BIGINT NOT NULL, 
+	seconds FLOAT NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "work" VALUES(1,'shop',1772366525000000,60.0,'{"transactions": 5.0}');
+CREATE INDEX ix_proposals_database ON proposals ("database", state);
+CREATE INDEX ix_proposals_created_at ON proposals (created_at);
+CREATE INDEX ix_audit_at ON audit (at);
+CREATE INDEX ix_audit_subject ON audit (subject);
+CREATE INDEX ix_array_columns_digest ON array_columns (digest);
+CREATE INDEX ix_history_resolution_seconds ON history (resolution_seconds, ended_at);
+CREATE INDEX ix_history_database ON history ("database", ended_at);
+CREATE INDEX ix_work_database ON work ("database", ended_at);
+CREATE INDEX ix_statements_database ON statements ("database", ended_at);
+CREATE INDEX ix_moves_state ON moves (state);
+CREATE INDEX ix_moves_updated_at ON moves (updated_at);
+CREATE INDEX ix_steps_move_id ON steps (move_id);
+CREATE INDEX ix_steps_ended_at ON steps (ended_at);
+CREATE INDEX ix_outcomes_move_id ON outcomes (move_id);
+CREATE INDEX ix_asks_move_id ON asks (move_id);
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('proposals',4);
+INSERT INTO "sqlite_sequence" VALUES('moves',5);
+INSERT INTO "sqlite_sequence" VALUES('pins',1);
+INSERT INTO "sqlite_sequence" VALUES('asks',1);
+COMMIT;
