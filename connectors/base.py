@@ -181,6 +181,16 @@ class Lease(Protocol):
         ...
 
 
+@runtime_checkable
+class NamesStranger(Protocol):
+    """Optional in a lease: whether somebody has the engine's lock who is no agent, as many engines let any user."""
+
+    @property
+    def stranger(self) -> str:
+        """Who, in words that name session and user; "" for nobody. As of when ``is_held`` was asked last."""
+        ...
+
+
 class Mover(Protocol):
     """The only thing that can change a database: one session of the moving account. Open it for approved moves only."""
 

@@ -42,7 +42,7 @@ class Room:
 class ByHand:
     """Statements by which a person takes a container out where hotplace does not do it."""
 
-    statements: tuple[str, ...]
+    statements: tuple[str, ...]  # and comments among them (``connectors.scripts``)
     because: str  # why it is left to a person, one sentence without a full stop
 
 

@@ -1,4 +1,4 @@
-"""Sizes, durations and ratios as people read them: the one way to say them, in tables and in sentences alike."""
+"""Sizes, durations, ratios and names as people read them: the one way to say them, in tables and sentences alike."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ _FEWEST_SESSIONS = 0.001  # fewer are said as time alone: 3.6 s in an hour
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _SMALL_TIMES = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"))
 _LARGE_TIMES = ((60, "min", 1, "s", 3600), (3600, "h", 60, "min", 86400), (86400, "d", 3600, "h", math.inf))
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""The text with every control character but those to keep shown as an escape.
+
+    >>> printable("a" + chr(27) + "[31m")
+    'a\\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 def format_bytes(size: float) -> str:

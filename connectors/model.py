@@ -107,6 +107,20 @@ class UnitTable:
     def __len__(self) -> int:
         return len(self.physical_id)
 
+    def only(self, rows: I64) -> UnitTable:
+        """The table of some units, in ascending order of their rows."""
+        return UnitTable(
+            physical_id=self.physical_id[rows],
+            key=tuple(self.key[row] for row in rows.tolist()),
+            kind=self.kind[rows],
+            size_bytes=self.size_bytes[rows],
+            space=self.space[rows],
+            bundle=self.bundle[rows],
+            parent=self.parent[rows],
+            wide=None if self.wide is None else self.wide[rows],
+            wide_names=self.wide_names,
+        )
+
     def table_ids(self, rows: Sequence[int]) -> tuple[int, ...]:
         """What tells each unit from another one of the same name: its own id, of indexes and LOBs that of their table.
 
@@ -206,6 +220,9 @@ class Interval:
             write_wait=rate("write_seconds"),
             transactions=rate("transactions"),
             active=rate("active_seconds"),
+            population=rate("population_seconds"),
+            processor=rate("processor_seconds"),
+            processors=rate("processors_seconds"),
         )
 
 
@@ -218,6 +235,9 @@ class DatabaseDemand:
     write_wait: float = float("nan")
     transactions: float = float("nan")
     active: float = float("nan")  # session seconds spent executing, per second: the Amdahl base
+    population: float = float("nan")  # sessions in use on average: at work, or between two of their transactions
+    processor: float = float("nan")  # processor seconds that its server takes, per second
+    processors: float = float("nan")  # that its server may use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ class Engine:
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
     tapped: Callable[[Any, Clock, Tap], Connector] | None = None  # as ``connect``; None: it cannot be recorded
     by_hand: ByHand | None = None  # how files tell of it without a connection; None: they do not
-    proof: Proof | None = None  # what `hotplace prove` tries on it; None: nothing yet
+    proof: Proof | None = None  # what `hotplace lab prove` tries on it; None: nothing yet
 
     def prefetched_share(self, settings: object) -> float | None:
         """The default of ``policy.prefetched_wait_share`` for a database with these settings; None: the usual one."""

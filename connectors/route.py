@@ -92,6 +92,7 @@ class Route:
     locks: str  # in the engine's words, one sentence
     log_bytes: int  # estimate of transaction log written
     transient_bytes: int  # extra room in the target while it runs, beyond the bundle itself
+    stays_bytes: int = 0  # of the source that are not free after it: the original is kept for a time
     undo_bytes: int | None = None  # that the undo copies; None: as many as the way there
     rewrites: str = ""  # what the statements rewrite besides the bundle: a plan has one route for each such thing
     combines: bool = False  # one route can move all bundles at once that rewrite the same thing

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from connectors.base import HotplaceError
+from connectors.trusted_files import advice_for, find_fault
 
 ANSWER_MARGIN_SECONDS = 5.0  # beyond the time limit of a query
 MOVE_MARGIN_SECONDS = 60.0  # beyond that of a statement of a move: rolling back takes its time
@@ -57,7 +58,7 @@ class SecretUnavailable(HotplaceError):
 class SecretSource(BaseModel):
     """One of four places a secret may come from; the configuration file itself is not one of them."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     env: str | None = None  # name of an environment variable
     file: Path | None = None  # first line of a file
@@ -74,21 +75,32 @@ class SecretSource(BaseModel):
         """The secret, read now so that a rotated one is picked up at the next connection.
 
         Raises:
-            SecretUnavailable: the place is empty or cannot be read; the message names the place only.
+            SecretUnavailable: the place is empty, cannot be read, or could be somebody else's.
         """
         if self.env is not None:
-            value = os.environ.get(self.env, "")
-            where = f"environment variable {self.env}"
+            value, where = os.environ.get(self.env, ""), f"environment variable {self.env}"
         else:
             path = self.file or Path(os.environ.get("CREDENTIALS_DIRECTORY", "/run/credentials")) / str(self.credential)
-            where = f"file {path}"
-            try:
-                value = path.read_text(encoding="utf-8").partition("\n")[0]
-            except OSError as error:
-                raise SecretUnavailable(
-                    f"cannot read the password from {where}: {error.strerror}",
-                    advice="Create the file with mode 0600 for the user that runs hotplace.",
-                ) from error
+            value, where = _first_line(path), f"file {path}"
         if not value:
             raise SecretUnavailable(f"{where} is empty or not set", advice="Set it before starting hotplace.")
         return SecretStr(value)
+
+
+def _first_line(path: Path) -> str:
+    """The first line of a file that only root or the caller can have written.
+
+    Raises:
+        SecretUnavailable: it cannot be read, or could be somebody else's, who would have his own password tried.
+    """
+    try:
+        fault = find_fault(path)
+        value = "" if fault else path.read_text(encoding="utf-8").partition("\n")[0]
+    except OSError as error:
+        raise SecretUnavailable(
+            f"cannot read the password from file {path}: {error.strerror}",
+            advice="Create the file with mode 0600 for the user that runs hotplace.",
+        ) from error
+    if fault:
+        raise SecretUnavailable(f"the password in file {path} is not used: {fault}", advice=advice_for(path))
+    return value

@@ -15,7 +15,7 @@ from connectors.settings import Duration, SecretSource
 class Db2Settings(BaseModel):
     """Where the server is, who logs in, how long anything may take, and what a move moves. Durations are seconds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     platform: Literal["luw", "i", "zos"] = "luw"  # i and zos are looked at and planned for, never changed
     odbc_driver: str = "IBM i Access ODBC Driver"  # as odbcinst knows it; with platform: i

@@ -17,7 +17,7 @@ Licence = Literal["advanced_compression", "diagnostics_pack"]
 class OracleSettings(BaseModel):
     """Where the database is, who logs in, and how long anything may take. Durations are seconds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     host: str = "localhost"
     port: int = Field(default=1521, ge=1, le=65535)
@@ -46,7 +46,6 @@ class OracleSettings(BaseModel):
     strong_login: bool = False  # act although the login is SYS or SYSTEM, or has the DBA role
     online_lobs: bool = False  # online moves of tables with LOBs: sessions using DBMS_LOB may fail (ORA-14812)
     licensed: tuple[Licence, ...] = ()  # options and packs that the site owns and that may be used
-    awr_days: int = Field(default=7, ge=1)  # of AWR history shown with a route, where licensed
     parallel: int = Field(
         default=1, ge=1, le=64
     )  # of index rebuilds, Enterprise Edition; the stored degree is restored

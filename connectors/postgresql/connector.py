@@ -40,6 +40,7 @@ from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catal
 from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import read_replication
 from connectors.postgresql.reading.sampler import StatisticsSampler
+from connectors.postgresql.rights import monitor_remedy
 from connectors.postgresql.routes import available
 from connectors.postgresql.routes.split import routes_of_split
 from connectors.postgresql.routes.split_refusals import column_of
@@ -90,7 +91,7 @@ class PostgresqlConnector:
         return (
             Capability.of("object_counters", facts["counters"], "track_counts", "ALTER SYSTEM SET track_counts = on;"),
             Capability.of("read_times", facts["timing"], "track_io_timing", "ALTER SYSTEM SET track_io_timing = on;"),
-            Capability.of("monitor", facts["monitor"], "membership of pg_monitor", f"GRANT pg_monitor TO {login};"),
+            Capability.of("monitor", facts["monitor"], "membership of pg_monitor", monitor_remedy(login)),
             Capability.of("moves", not facts["standby"], "a primary server", "Connect to the primary."),
             Capability.of("online_index_moves", not facts["standby"], "a primary server", "Connect to the primary."),
             block_capability(self._session),
@@ -136,7 +137,7 @@ class PostgresqlConnector:
         relation = find_relation(self._session, bundle.key, to_space)
         table = read_table(self._session, bundle.key)
         column = None if table is None else column_of(table, border.column)
-        if table is None or column is None:
+        if table is None or column is None or not column.built_in:
             return routes_of_split(relation, table, None, None, border.column, bundle, to_space, self._settings)
         value = read_border(self._session, column, border.value)
         share = read_present_share(self._session, table, column, value.text)

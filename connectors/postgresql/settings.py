@@ -21,7 +21,7 @@ NOTICES_A_DEAD_SERVER = {  # within two minutes; the machine's own settings take
 class PostgresqlSettings(BaseModel):
     """Where the server is, who logs in, and how long anything may take. Durations are seconds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     host: str = "/var/run/postgresql"  # a folder: its unix socket
     port: int = Field(default=5432, ge=1, le=65535)

@@ -44,6 +44,10 @@ class StoredSession(ReadSession):
         """Any whose query of roles is not asked of a person."""
         return LOG_BY_OBJECT
 
+    def processors(self) -> tuple[float | None, float | None]:
+        """An export does not say."""
+        return None, None
+
     def rows(
         self,
         statement: bytes,
@@ -60,12 +64,21 @@ class StoredSession(ReadSession):
 
     def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
         """What is made of the result in COPY's binary form."""
+        name = self._names[statement]
+        rows, advice = self.export.rows(name), "Export all columns of the query as they are."
+        texts = 1 if name == "units" else 0  # at the end of a row; the binary form does not tell them from numbers
+        if not all(_is_typed(row, texts) for row in rows):
+            raise UnusableFile(self.export.path, f"{doing}: a row of {name} is not one of the query's", advice=advice)
         try:
-            return take(to_copy(self.export.rows(self._names[statement])))
+            return take(to_copy(rows))
         except struct.error as error:
-            raise UnusableFile(
-                self.export.path, f"{doing}: {error}", advice="Export all columns of the query as they are."
-            ) from error
+            raise UnusableFile(self.export.path, f"{doing}: {error}", advice=advice) from error
+
+
+def _is_typed(row: Row, texts: int) -> bool:
+    """Whether a row is whole numbers, and so many texts at its end."""
+    numbers = row[: len(row) - texts]
+    return all(isinstance(cell, int) for cell in numbers) and all(isinstance(cell, str) for cell in row[len(numbers) :])
 
 
 def read(before: Export, after: Export) -> Readings:

@@ -1,1 +1,1 @@
-"""Cases, questions and sessions of ``hotplace prove``, for all engines."""
+"""Cases, questions and sessions of ``hotplace lab prove``, for all engines."""

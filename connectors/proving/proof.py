@@ -1,4 +1,4 @@
-"""What ``hotplace prove`` and the tests try on an engine: cases, questions, and a session to send them over."""
+"""What ``hotplace lab prove`` and the tests try on an engine: cases, questions, and a session to send them over."""
 
 from __future__ import annotations
 

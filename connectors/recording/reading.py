@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from connectors.base import HotplaceError
+from connectors.given_files import open_given, parse_json
 from connectors.recording.events import Asked, End, Event, Mark, Moment, Work
 from connectors.recording.tap import Row
 from connectors.recording.values import from_json
 from connectors.recording.writing import FORMAT, NAME, key_of
 
 CHUNK_BYTES = 2**16
+LONGEST_LINE = 2**30  # bytes; an answer of a million rows has a fifth of it
 GZIP = 16 + zlib.MAX_WBITS
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -43,11 +45,13 @@ class Reader:
         self._last = "its head"
         self._lines = _read_lines(path)
         try:
-            self.head: dict[str, Any] = json.loads(next(self._lines))
+            self.head: dict[str, Any] = parse_json(next(self._lines).decode())
             found = self.head[NAME]
+        except OSError as error:
+            raise BadRecording(f"{path} cannot be read: {error.strerror}", advice="Name a recording.") from error
         except (_Damage, StopIteration, ValueError, KeyError, TypeError) as error:
             raise BadRecording(
-                f"{path} is no recording, or its head is damaged", advice="hotplace record --output FILE makes one."
+                f"{path} is no recording, or its head is damaged", advice="hotplace lab record --output FILE makes one."
             ) from error
         if found != FORMAT:
             raise BadRecording(
@@ -71,12 +75,12 @@ class Reader:
 
     def _next(self) -> Event:
         try:
-            return self._event(json.loads(next(self._lines)))
+            return self._event(parse_json(next(self._lines).decode()))
         except StopIteration:
             raise self._damaged("it ends there") from None
         except _Damage as error:
             raise self._damaged(str(error)) from None
-        except (KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
             raise self._damaged(f"{type(error).__name__} in what was to be an event") from error
 
     def _event(self, line: dict[str, Any]) -> Event:
@@ -115,9 +119,15 @@ def _read_lines(path: Path) -> Iterator[bytes]:
     Raises:
         _Damage: the bytes end too early or are others.
     """
-    rest = b""
+    rest = bytearray()  # of a line that goes on: added to, since copying it with each chunk would take quadratic time
     for part in _unpack(path):
-        *lines, rest = (rest + part).split(b"\n") if b"\n" in part else (rest + part,)
+        *lines, last = part.split(b"\n")
+        if lines:
+            lines[0] = bytes(rest) + lines[0]
+            rest.clear()
+        rest += last
+        if len(rest) > LONGEST_LINE:
+            raise _Damage("a line of it has more than a gibibyte")
         for line in lines:
             checksum, _, text = line.partition(b" ")
             # By line and not for the whole file: the sum of gzip comes at the end, and says nothing of what was right
@@ -136,7 +146,7 @@ def _unpack(path: Path) -> Iterator[bytes]:
         _Damage: the compressed bytes are others.
     """
     unpacking = zlib.decompressobj(GZIP)
-    with path.open("rb") as file:
+    with open_given(path) as file:
         while chunk := file.read(CHUNK_BYTES):
             # A copy before each chunk, since a failing decompressor loses what it has unpacked of the chunk before the
             # damage.
@@ -150,10 +160,8 @@ def _unpack(path: Path) -> Iterator[bytes]:
 
 def _salvage(unpacking: Any, chunk: bytes) -> bytes:  # noqa: ANN401  # zlib does not export the type
     """What comes before the damage in a chunk."""
-    found = b""
-    try:
+    found = bytearray()
+    with suppress(zlib.error):
         for at in range(len(chunk)):
             found += unpacking.decompress(chunk[at : at + 1])
-    except zlib.error:
-        return found
-    return found
+    return bytes(found)

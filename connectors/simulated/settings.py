@@ -19,7 +19,7 @@ class SimulatedSettings(BaseModel):
     ``state`` so do different processes.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     scenario: Literal["oltp", "synthetic", "eight_tables"] = "oltp"
     seed: int = Field(default=1, ge=0)

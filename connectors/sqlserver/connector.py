@@ -28,6 +28,7 @@ from connectors.splitting import Border
 from connectors.sqlserver.doctor import findings
 from connectors.sqlserver.moving import guards, inspection, lease
 from connectors.sqlserver.moving.blockers import find_blockers
+from connectors.sqlserver.moving.made_tables import are_kept, kept_rows
 from connectors.sqlserver.moving.mover import SqlserverMover
 from connectors.sqlserver.moving.plan_drift import foreseen, foreseen_back
 from connectors.sqlserver.moving.queues import find_crowding
@@ -46,8 +47,9 @@ from connectors.sqlserver.routes import available, split
 from connectors.sqlserver.routes.due import Calendar
 from connectors.sqlserver.routes.file_move import FilePlace, file_route
 from connectors.sqlserver.routes.file_removal import removal_route
+from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
-from connectors.sqlserver.routes.operations import replaces_index, way_back
+from connectors.sqlserver.routes.operations import exchanged_by, replaces_index, way_back
 from connectors.sqlserver.session.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
 from connectors.statements.counters import StatementCounters
@@ -195,7 +197,9 @@ class SqlserverConnector:
         return self._routes_of(then, bundle, to_space)
 
     def routes_back(self, done: Route, bundle: Bundle, before: Route | None = None) -> tuple[Route, ...]:
-        """To the partition scheme that the index came from, where the move has put it on one of its own."""
+        """To the partition scheme that the index came from, or by rows that are kept."""
+        if are_kept(self._session, done):
+            return self._routes_to_kept(done, bundle)
         schemes = way_back(done.undo_steps)
         if schemes is None:
             return ()
@@ -204,6 +208,13 @@ class SqlserverConnector:
             found = foreseen_back(found, before)
         definition = knowing(self._session, found)
         ways = available.routes_back(definition, schemes, bundle, done.bundle.space, self._server(), self._settings)
+        open_ways = self._open_ways(definition, ways)
+        return () if isinstance(open_ways, NoRoute) else open_ways
+
+    def _routes_to_kept(self, done: Route, bundle: Bundle) -> tuple[Route, ...]:
+        definition = knowing(self._session, find(self._session, name_of(bundle.key)))
+        made = f"{PREFIX}{available.tag_of(done).split()[-1]}"
+        ways = available.routes_to_kept(definition, bundle, done.bundle.space, self._server(), self._settings, made)
         open_ways = self._open_ways(definition, ways)
         return () if isinstance(open_ways, NoRoute) else open_ways
 
@@ -258,8 +269,11 @@ class SqlserverConnector:
         """Queues of the replicas of an availability group."""
         return find_crowding(self._session, self._settings)
 
-    def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:  # noqa: ARG002  # the same table
-        """See ``blockers``."""
+    def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
+        """See ``blockers``; what removes the tables of an exchange waits for nobody, but perhaps for its time."""
+        if tidying and exchanged_by(route) is not None:
+            kept = kept_rows(self._session, route)
+            return () if kept is None else (kept,)
         return find_blockers(self._session, route)
 
     def inspect(self, route: Route) -> Inspection:

@@ -30,6 +30,7 @@ offline_moves: true         # false: move nothing where the edition cannot build
 lob_moves: false            # true: large objects follow their table, which is rebuilt twice
 resumable: no               # indexes: build nonclustered ones so that they can be paused; all: DROP_EXISTING too
 partitions: each            # together: all of an index by one build; switched: one alone, copied while writers wait
+# keep_original: 168h       # switched: how long the rows that a copy replaced are kept where they were
 move_by: table              # filegroup: whole filegroups change disks by their files, online in every edition
 # disks: {ssd: 'S:\\data\\', hdd: 'D:\\data\\'}  # for move_by: filegroup; tiers then name these
 """

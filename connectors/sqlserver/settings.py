@@ -22,7 +22,7 @@ Partitions = Literal["each", "together", "switched"]
 class SqlserverSettings(BaseModel):
     """Where the server is, who logs in, and how long anything may take. Durations are seconds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     host: str = "localhost"
     port: int = Field(default=1433, ge=1, le=65535)
@@ -55,6 +55,7 @@ class SqlserverSettings(BaseModel):
     # One bundle is - together: all partitions of an index, in one build; switched: one partition with all its indexes,
     # copied alone while writers wait.
     partitions: Partitions = "each"
+    keep_original: Duration | None = None  # switched: how long the rows that a copy replaced are kept, as 168h
     offline_moves: bool = True  # False: no route where the edition cannot build indexes online
     lob_moves: bool = False  # True: large objects move with their table, which is then rebuilt twice
     # Builds that can be paused. indexes: plain nonclustered ones, as a second index; all: with DROP_EXISTING too,
@@ -75,6 +76,13 @@ class SqlserverSettings(BaseModel):
                 f"replica_queue_abort_mib ({self.replica_queue_abort_mib}) is below replica_queue_mib "
                 f"({self.replica_queue_mib}): a move would be given up before it is held"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _keeps_what_it_switches(self) -> SqlserverSettings:
+        """A rebuild has no original left to keep."""
+        if self.keep_original and self.partitions != "switched":
+            raise ValueError("keep_original is for partitions: switched; other ways of moving keep no original")
         return self
 
     @model_validator(mode="after")

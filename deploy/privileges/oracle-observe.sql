@@ -77,7 +77,7 @@ GRANT SELECT ON SYS.DBA_INDEXES TO &login;
 GRANT SELECT ON SYS.DBA_IND_PARTITIONS TO &login;
 GRANT SELECT ON SYS.DBA_IND_SUBPARTITIONS TO &login;
 GRANT SELECT ON SYS.DBA_PART_INDEXES TO &login;
--- How tables are partitioned, for hotplace rules roll; may be left out.
+-- How tables are partitioned, for hotplace rules propose --table; may be left out.
 GRANT SELECT ON SYS.DBA_PART_TABLES TO &login;
 GRANT SELECT ON SYS.DBA_CONSTRAINTS TO &login;
 GRANT SELECT ON SYS.DBA_LOBS TO &login;

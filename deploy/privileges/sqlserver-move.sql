@@ -16,7 +16,7 @@ GO
 -- Only for partitions: switched, the one way that reads rows: a partition is copied into a table made for it.
 --   GRANT CREATE TABLE TO [$(login)];
 --   GRANT SELECT, INSERT ON SCHEMA::[$(schema)] TO [$(login)];
--- Only for hotplace rules roll, which sees that the last partition is empty before it splits it:
+-- Only for hotplace rules propose --table, which sees that the last partition is empty before it splits it:
 --   GRANT SELECT ON SCHEMA::[$(schema)] TO [$(login)];
 -- Only for move_by: filegroup. DBCC SHRINKFILE asks for the owner of the database and for nothing less:
 --   ALTER ROLE db_owner ADD MEMBER [$(login)];

@@ -1,1 +1,1 @@
-"""What ``hotplace prove`` makes, asks and compares on Db2."""
+"""What ``hotplace lab prove`` makes, asks and compares on Db2."""

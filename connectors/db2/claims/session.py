@@ -1,4 +1,4 @@
-"""The session of ``hotplace prove``: it makes, reads, compares and drops what is in the scratch schema."""
+"""The session of ``hotplace lab prove``: it makes, reads, compares and drops what is in the scratch schema."""
 
 from __future__ import annotations
 

@@ -17,10 +17,11 @@ from connectors.db2.reading.sampler import column_names
 from connectors.db2.reading.space_counters import skew
 from connectors.db2.reading.storage import read_storage
 from connectors.db2.routes.statements import CANCEL, move_table
+from connectors.db2.session.errors import EXECUTE_GIVES
 from connectors.db2.session.server import STANDBY, Server
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.findings import Capability, Finding, Severity
+from connectors.findings import Capability, Finding, Remedy, Severity
 
 NEWEST_TRIED = (12, 1)
 EXTENDED_ON = "UPDATE DB CFG FOR {} USING MON_OBJ_METRICS EXTENDED IMMEDIATE"
@@ -189,12 +190,13 @@ def _query_finding(session: ReadSession, settings: Db2Settings, name: str) -> Fi
     try:
         session.rows(name, _VALUES.get(name, ()), doing=f"trying {function}")
     except PrivilegeMissing as error:
+        gives = EXECUTE_GIVES.format(function)
         by_name = f"GRANT EXECUTE ON FUNCTION SYSPROC.{function} TO USER {identifier(settings.user.upper())}"
         return Finding(
             severity=Severity.ERROR if name in ESSENTIAL else Severity.WARNING,
             code="execute_missing",
             sentence=f"{settings.user} may not execute {function}: {lost}",
-            remedy=error.advice if error.advice.startswith("GRANT EXECUTE ON SPECIFIC ") else by_name,
+            remedy=error.advice if error.advice.startswith("GRANT EXECUTE ON SPECIFIC ") else Remedy(by_name, gives),
             values={"function": function, "query": name},
         )
     except (ObjectGone, StatementFailed) as error:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.reading.names import identifier, readable
 from connectors.db2.reading.storage import NEVER_TOUCHED
+from connectors.db2.session.errors import SELECT_GIVES
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
-from connectors.findings import Finding, Severity
+from connectors.findings import Finding, Remedy, Severity
 
 UNLESS = "unless a group or role grants it"
+SQLADM_GIVES = "moves of every table, and all commands that monitor and tune the database"
 SHOWN = 5  # GRANTs in one remedy
 SCRIPT = "see db2-move.sql (hotplace deploy privileges --engine db2)"
 PERMANENT = frozenset({"A", "L"})  # SYSCAT.TABLESPACES.DATATYPE
@@ -69,19 +71,21 @@ def moving_rights(session: ReadSession, settings: Db2Settings) -> list[Finding]:
         ConnectorError: the server did not answer.
     """
     me, user = settings.user.upper(), identifier(settings.user.upper())
+    sqladm = Remedy(f"GRANT SQLADM ON DATABASE TO USER {user}; {SCRIPT}", SQLADM_GIVES)
     rows = session.optional_rows("authorities", (me,), doing="looking at authorities")
     if rows is None:
         sentence = f"SYSCAT.DBAUTH does not answer: whether {settings.user} may move anything shows when it tries"
-        return [_lacks("may_move_unknown", sentence, f"GRANT SQLADM ON DATABASE TO USER {user}; {SCRIPT}")]
+        return [_lacks("may_move_unknown", sentence, sqladm)]
     administers, moves, creates = (any(row[at] == "Y" for row in rows) for at in range(3))
     if not administers and not moves:
         sentence = f"{settings.user} itself has neither SQLADM nor DBADM: it may watch, and moves are refused {UNLESS}"
-        return [_lacks("may_not_move", sentence, f"GRANT SQLADM ON DATABASE TO USER {user}; {SCRIPT}")]
+        return [_lacks("may_not_move", sentence, sqladm)]
     may = Finding.ok("may_move_tables", f"{settings.user} may call ADMIN_MOVE_TABLE")
     found = [may]
     if not administers and not creates:
         sentence = f"{settings.user} may not make the new table that ADMIN_MOVE_TABLE fills, {UNLESS}"
-        found.append(_lacks("createtab_missing", sentence, f"GRANT CREATETAB ON DATABASE TO USER {user}"))
+        remedy = Remedy(f"GRANT CREATETAB ON DATABASE TO USER {user}", "tables of its own in this database")
+        found.append(_lacks("createtab_missing", sentence, remedy))
     return found if administers else [*found, *_uses(session, settings)]
 
 
@@ -97,7 +101,7 @@ def _uses(session: ReadSession, settings: Db2Settings) -> list[Finding]:
     listed = ", ".join(map(readable, shut[:SHOWN])) + (", ..." if len(shut) > SHOWN else "")
     grants = (f"GRANT USE OF TABLESPACE {identifier(name)} TO USER {identifier(me)}" for name in shut[:SHOWN])
     sentence = f"{settings.user} may not move tables into {listed}, {UNLESS}"
-    return [_lacks("use_missing", sentence, "; ".join(grants))]
+    return [_lacks("use_missing", sentence, Remedy("; ".join(grants), "the room in these table spaces"))]
 
 
 def _lacks(code: str, sentence: str, remedy: str) -> Finding:
@@ -109,6 +113,8 @@ def _missing(source: str, lost: str, settings: Db2Settings, *, essential: bool) 
         severity=Severity.ERROR if essential else Severity.WARNING,
         code="select_missing",
         sentence=f"{settings.user} may not read {source}: {lost}",
-        remedy=f"GRANT SELECT ON {source} TO USER {identifier(settings.user.upper())}",
+        remedy=Remedy(
+            f"GRANT SELECT ON {source} TO USER {identifier(settings.user.upper())}", SELECT_GIVES.format(source)
+        ),
         values={"view": source},
     )

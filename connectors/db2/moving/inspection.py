@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from connectors.db2.moving.counting import original_of
 from connectors.db2.reading.names import Key, Part, identifier, parse_key, parts_of, readable, whole_of
 from connectors.db2.reading.sizes import loading
 from connectors.db2.reading.storage import AT_REST, Storage, TableSpace, lies_under, read_storage
@@ -94,6 +95,8 @@ def inspect_table(
     # Only where nothing has begun: a move that stopped halfway has to be ended whatever the plan looks like now.
     if home is Home.SOURCE and not protocol.open and stale:
         home, sentence = Home.ELSEWHERE, f"{sentence}; {stale}"
+    elif home is Home.TARGET and not running and original_of(session, table.schema, protocol):
+        home, sentence = Home.SPLIT, f"{sentence}; what it was is there still, its rows are not counted yet"
     elif home is Home.TARGET and missing and not protocol.open:
         sentence = f"{sentence}; {len(missing)} foreign key(s) are to be added again"
     elif home is Home.TARGET and differs:

@@ -7,12 +7,14 @@ from connectors.db2.session.errors import diagnosis_of, translate
 from connectors.db2.session.queries import query
 from connectors.db2.session.sessions import Connection, DriverError, close_quietly, fetch, open_connection, send
 from connectors.db2.settings import Db2Settings
+from connectors.findings import Remedy
 from connectors.sessions.leases import take_lease
 
 TABLE = "HOTPLACE.LEASE"
-MAKE_IT = (
+MAKE_IT = Remedy(
     "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(128)); GRANT SELECT ON HOTPLACE.LEASE TO USER ... "
-    "(db2-observe.sql of `hotplace deploy privileges --engine db2`)"
+    "(db2-observe.sql of `hotplace deploy privileges --engine db2`)",
+    "an empty table that the user may lock: whoever may, can keep an agent from acting",
 )
 
 

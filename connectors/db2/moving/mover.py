@@ -17,6 +17,7 @@ from connectors.base import (
     SpaceFull,
     StatementFailed,
 )
+from connectors.db2.moving.counting import Swap, read_written, refuse_lost_rows
 from connectors.db2.moving.inspection import differences, move_runs, read_rebalance, tidy_for
 from connectors.db2.moving.progress import progress_of
 from connectors.db2.moving.queues import find_crowding
@@ -27,7 +28,7 @@ from connectors.db2.reading.table_state import with_condition
 from connectors.db2.reading.tables import MoveProtocol, TableFacts, find_table, read_protocol
 from connectors.db2.routes.operations import KeyChange, Phase, change_of, key_change_of, phase_of
 from connectors.db2.routes.restrictions import load_refusal, refusal
-from connectors.db2.routes.statements import CANCEL, loads_without_copy
+from connectors.db2.routes.statements import CANCEL, CLEAN_UP, loads_without_copy
 from connectors.db2.routes.table_room import (
     Room,
     arriving,
@@ -80,6 +81,7 @@ class Db2Mover(Closing):
         self._interrupted = threading.Event()
         self._route: Route | None = None
         self._running: Step | None = None
+        self._swap = Swap()  # of the move that this session carries out
         self._held = threading.Event()  # by pause(): the running step has to raise Paused
         signals = Signals(interrupted=self._interrupted, held=self._held)
         self._spaces = SpaceChanger(self._eye, self._send, settings, clock, signals, shared=shared)
@@ -216,7 +218,7 @@ class Db2Mover(Closing):
             protocol = read_protocol(self._eye, phase.schema, phase.table)
             self._refuse_strangers(protocol, phase)
             if phase.operation == "INIT" and protocol.status == "CLEANUP" and not self._is_home(phase):
-                self._tidy("CLEANUP")  # what an earlier move, to somewhere else, has left; this one has not begun
+                self._tidy(CLEAN_UP)  # what an earlier move, to somewhere else, has left; this one has not begun
                 protocol = read_protocol(self._eye, phase.schema, phase.table)
             if is_done(phase, protocol):
                 return
@@ -224,7 +226,18 @@ class Db2Mover(Closing):
                 self._tidy(CANCEL)  # it stopped within INIT or within CANCEL, from where nothing goes on
             if phase.operation == "INIT":
                 self._refuse_restricted(step, phase)
+            elif phase.operation == "SWAP":
+                self._run_swap(step, phase, protocol)
+                return
+            elif phase.operation == CLEAN_UP:
+                self._refuse_lost_rows(phase)
         self._call(step, phase)
+
+    def _run_swap(self, step: Step, phase: Phase, protocol: MoveProtocol) -> None:
+        """With a look at the target's counters before and after: it goes on under the table's name."""
+        before = read_written(self._eye, phase.schema, protocol.target) if protocol.target else None
+        self._call(step, phase)
+        self._swap = Swap(before, read_written(self._eye, phase.schema, phase.table))
 
     def _call(self, step: Step, phase: Phase) -> None:
         """Send it; when it fails or is to stop, take back what the move has made so far."""
@@ -314,7 +327,15 @@ class Db2Mover(Closing):
 
     def _tidy(self, operation: str) -> None:
         for step in tidy_for(self._route, operation) if self._route is not None else ():
+            phase = phase_of(step)
+            if phase is not None and operation == CLEAN_UP:
+                self._refuse_lost_rows(phase)
             self._send(step.sql, step.purpose)
+
+    def _refuse_lost_rows(self, phase: Phase) -> None:
+        """What CLEANUP drops is counted before; see ``counting``."""
+        protocol = read_protocol(self._eye, phase.schema, phase.table)
+        refuse_lost_rows(self._eye, self._connection, phase, protocol, self._swap)
 
     def _send(self, statement: str, doing: str) -> None:
         _send(self._connection, statement, doing)

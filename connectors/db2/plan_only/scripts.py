@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from connectors.db2.reading.names import identifier, literal
+from connectors.scripts import comment, written
 
 Media = Literal["SSD", "ANY"]
-MARK = "-- PLAN ONLY: hotplace does not send this"
+MARK = comment("PLAN ONLY: hotplace does not send this")
 BALANCE_MINUTES = 120
 LAST_NUMBERED = 32  # ASP: those beyond are independent and go by the name of their device
 LONGEST_SYSTEM_NAME = 10
@@ -39,13 +40,13 @@ def prefer_table(schema: str, table: str, media: Media) -> str:
 def prefer_member(of: Member, media: Media, *, index: bool = False) -> str:
     """One partition or one index, by a CL command: concurrent, where the newest PTFs are on."""
     command = "CHGLFM" if index else "CHGPFM"
-    name = f"{_cl(of.library)}/{_cl(of.file)}"
-    return f"{command} FILE({name}) MBR({_cl(of.member)}) UNIT(*{media})"
+    name = f"{_plain(of.library)}/{_plain(of.file)}"
+    return f"{command} FILE({name}) MBR({_plain(of.member)}) UNIT(*{media})"
 
 
 def prefer_file(library: str, file: str, media: Media, *, index: bool = False) -> str:
     """A whole physical or logical file."""
-    return f"{'CHGLF' if index else 'CHGPF'} FILE({_cl(library)}/{_cl(file)}) UNIT(*{media})"
+    return f"{'CHGLF' if index else 'CHGPF'} FILE({_plain(library)}/{_plain(file)}) UNIT(*{media})"
 
 
 def follow_preference(asp: int, minutes: int = BALANCE_MINUTES, device: str = "") -> str:
@@ -57,12 +58,12 @@ def follow_preference(asp: int, minutes: int = BALANCE_MINUTES, device: str = ""
         device: description of an independent ASP, which has no other name in CL; "": not known.
     """
     if asp > LAST_NUMBERED and not device:
-        return f"-- then STRASPBAL TYPE(*MP) ASPDEV(...): the device of independent ASP {asp} is not known here"
+        return comment(f"then STRASPBAL TYPE(*MP) ASPDEV(...): the device of independent ASP {asp} is not known here")
     return f"STRASPBAL TYPE(*MP) {_asp(asp, device)} SUBTYPE(*CALC) TIMLMT({minutes}) PRIORITY(*LOW)"
 
 
 def _asp(asp: int, device: str) -> str:
-    return f"ASPDEV({device})" if device else f"ASP({asp})"
+    return f"ASPDEV({_plain(device)})" if device else f"ASP({asp})"
 
 
 def trace_and_balance(
@@ -99,7 +100,7 @@ def move_table_space(database: str, space: str, partition: int, group: str, *, b
     alone = partition and not by_growth
     which, part = (f" ALTER PARTITION {partition}", f" PART {partition}") if alone else ("", "")
     data_sets = "COPYDDN(HPCOPY) UNLDDN(HPUNLD) SORTDEVT SYSALLDA"
-    reorg = f"REORG TABLESPACE {database}.{space}{part} SHRLEVEL REFERENCE {data_sets}"
+    reorg = f"REORG TABLESPACE {_plain(database)}.{_plain(space)}{part} SHRLEVEL REFERENCE {data_sets}"
     templates = (_template("HPCOPY", "C", "NEW,CATLG,CATLG"), _template("HPUNLD", "U", "NEW,DELETE,CATLG"))
     return (f"ALTER TABLESPACE {name}{which} USING STOGROUP {identifier(group)};", _utility(*templates, reorg))
 
@@ -127,10 +128,10 @@ def _utility(*statements: str) -> str:
 
 def script(title: str, statements: Iterable[str]) -> str:
     """A script under a mark that says that none of it was sent."""
-    return "\n".join((MARK, f"-- {title}", *statements))
+    return "\n".join((MARK, comment(title), *map(written, statements)))
 
 
-def _cl(name: str) -> str:
-    """A name in CL: quoted where it is not ordinary; a quote within is refused by the system anyway."""
+def _plain(name: str) -> str:
+    """A name in CL or for a utility: quoted where it is not ordinary; a quote in CL is refused by the system anyway."""
     ordinary = name.isascii() and name.replace("_", "").isalnum() and not name[:1].isdigit() and name == name.upper()
     return name if ordinary else identifier(name)

@@ -25,7 +25,13 @@ class ForeignKey:
     on_delete: str = "A"  # SYSCAT.REFERENCES.DELETERULE
     on_update: str = "A"
     enforced: bool = True
+    trusted: bool | None = (
+        None  # where it is not enforced; None: no matter, or of a version that does not know the word
+    )
     optimized: bool = True  # the optimizer may rely on it
+    check: str = "I"  # SYSCAT.TABCONST.CHECKEXISTINGDATA of an enforced one; I: at once, as ADD CONSTRAINT does
+    period: str = ""  # that it is defined by
+    remarks: str = ""
 
     def __str__(self) -> str:
         """Its name, with that of its table, as a person writes them."""
@@ -38,9 +44,26 @@ class ForeignKey:
             f"FOREIGN KEY ({_list_names(self.columns)}) "
             f"REFERENCES {_qualify(self.parent)} ({_list_names(self.parent_columns)})"
             f"{ON_DELETE.get(self.on_delete, '')}{ON_UPDATE.get(self.on_update, '')}"
-            f" {'ENFORCED' if self.enforced else 'NOT ENFORCED'}"
+            f" {self._state}"
             f" {'ENABLE' if self.optimized else 'DISABLE'} QUERY OPTIMIZATION"
         )
+
+    @property
+    def _state(self) -> str:
+        """Whether rows are checked, or else believed: a key that comes back TRUSTED makes queries leave out rows."""
+        if self.enforced:
+            return "ENFORCED"
+        return "NOT ENFORCED" + {None: "", True: " TRUSTED", False: " NOT TRUSTED"}[self.trusted]
+
+    @property
+    def unwritten(self) -> str:
+        """What of it would not come back with ``add``; "": all of it would."""
+        lost = (
+            (self.remarks, "a comment"),
+            (self.period, f"the period {readable(self.period)}"),
+            (self.enforced and self.check != "I", "rows that it has not checked"),
+        )
+        return " and ".join(what for applies, what in lost if applies)
 
     @property
     def drop(self) -> str:
@@ -64,21 +87,32 @@ def read_keys(session: ReadSession, table: Name, doing: str) -> tuple[ForeignKey
 
 
 def _keys(session: ReadSession, rows: list[Row], doing: str) -> Iterator[ForeignKey]:
-    for schema, name, key, parent_schema, parent, parent_key, deleted, updated, enforced, optimized in rows:
+    for row in rows:
+        schema, name, key, parent_schema, parent, parent_key, deleted, updated = row[:8]
+        enforced, optimized, trusted, check, period, remarks = row[8:]
         yield ForeignKey(
             name=str(key),
             child=(str(schema), str(name)),
-            columns=_columns(session, (schema, name, key), doing),
+            columns=columns_of_key(session, (schema, name, key), doing),
             parent=(str(parent_schema), str(parent)),
-            parent_columns=_columns(session, (parent_schema, parent, parent_key), doing),
+            parent_columns=columns_of_key(session, (parent_schema, parent, parent_key), doing),
             on_delete=str(deleted),
             on_update=str(updated),
             enforced=enforced != "N",
             optimized=optimized != "N",
+            trusted={"Y": True, "N": False}.get(str(trusted)),
+            check=str(check or "I"),
+            period=str(period or ""),
+            remarks=str(remarks or ""),
         )
 
 
-def _columns(session: ReadSession, key: tuple[object, object, object], doing: str) -> tuple[str, ...]:
+def columns_of_key(session: ReadSession, key: tuple[object, object, object], doing: str) -> tuple[str, ...]:
+    """The columns of a key, by schema, table and constraint, in order.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
     return tuple(str(row[0]) for row in session.rows("key_columns", key, doing=doing))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from connectors.base import Clock, ConnectorError, PrivilegeMissing
+from connectors.db2.session.errors import EXECUTE_GIVES
 from connectors.db2.session.sessions import ReadSession, Row
-from connectors.findings import Finding
+from connectors.findings import Finding, Remedy
 from connectors.statements.counters import StatementCounters
 from connectors.statements.summing import sum_by_id
 from connectors.statements.texts import READING_TEXT, read_all
@@ -45,7 +46,8 @@ def findings_on(session: ReadSession, version: tuple[int, ...]) -> tuple[Finding
     try:
         session.rows("statements", doing="trying the package cache")
     except PrivilegeMissing as error:
-        remedy = error.advice or "GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_PKG_CACHE_STMT TO the login that watches."
+        grant = "GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_PKG_CACHE_STMT TO the login that watches."
+        remedy = error.advice or Remedy(grant, EXECUTE_GIVES.format("MON_GET_PKG_CACHE_STMT"))
         return (_unseen("this login may not read the package cache", remedy),)
     except ConnectorError as error:
         return (_unseen(f"the package cache cannot be read ({error})", error.advice),)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from connectors.db2.reading.keys import ForeignKey, read_keys
+from connectors.db2.reading.attributes import Constraint, constraints_of, definition_of_trigger, words_of_index
+from connectors.db2.reading.keys import ForeignKey, columns_of_key, read_keys
 from connectors.db2.reading.names import Key, Part, readable
 from connectors.db2.session.sessions import ReadSession, Row
 
@@ -42,6 +43,7 @@ class IndexFacts:
     columns: tuple[str, ...] = ()  # "+ID", "-DAY", "include NAME"
     analysed: bool = False  # statistics were collected
     on_expression: bool = False
+    others: tuple[str, ...] = ()  # what else the catalog says of it, see ``attributes``
 
     @property
     def made_by_server(self) -> bool:
@@ -73,6 +75,8 @@ class TableFacts:
     views: tuple[str, ...] = ()
     invalid_views: frozenset[str] = frozenset()
     triggers: tuple[tuple[str, str], ...] = ()  # name, SYSCAT.TRIGGERS.VALID
+    trigger_definitions: tuple[tuple[str, str], ...] = ()  # name, all else that the catalog says of it
+    constraints: tuple[Constraint, ...] | None = ()  # keys and checks, foreign keys aside; None: may not be read
     monitors: tuple[str, ...] = ()  # event monitors that write to it
     history_of: str = ""  # the temporal table
     xml_schemas: tuple[str, ...] = ()
@@ -128,6 +132,7 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
     if not rows:
         return None
     references = session.rows("references", (*me, *me), doing=doing)
+    triggers = session.rows("table_triggers", me, doing=doing)
     columns = session.rows("table_columns", me, doing=doing)
     return TableFacts(
         schema=schema,
@@ -139,9 +144,9 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
         refers_to=sum((row[0], row[1]) == me for row in references),
         foreign_keys=read_keys(session, me, doing) if references else (),
         partitions=len(session.rows("table_partitions", me, doing=doing)),
-        triggers=tuple(
-            sorted((qualified_name(row), str(row[2])) for row in session.rows("table_triggers", me, doing=doing))
-        ),
+        triggers=tuple(sorted((qualified_name(row), str(row[2])) for row in triggers)),
+        trigger_definitions=tuple(sorted((qualified_name(row), definition_of_trigger(row[3:])) for row in triggers)),
+        constraints=_constraints(session, me, doing),
         monitors=tuple(sorted(str(row[0]) for row in session.rows("table_monitors", me, doing=doing))),
         history_of=", ".join(_qualified_names(session.optional_rows("history_of", me, doing=doing) or [])),
         xml_schemas=_qualified_names(session.rows("xml_schemas", me, doing=doing)),
@@ -149,6 +154,17 @@ def find_table(session: ReadSession, schema: str, name: str) -> TableFacts | Non
         **_own(rows[0]),
         **_dependents(session, me, doing),
     )
+
+
+def _constraints(session: ReadSession, table: tuple[str, str], doing: str) -> tuple[Constraint, ...] | None:
+    """Its keys and checks."""
+    rows = session.optional_rows("table_constraints", table, doing=doing)
+    checks = session.optional_rows("table_checks", table, doing=doing)
+    if rows is None or checks is None:
+        return None
+    keys = [str(row[0]) for row in rows if row[1] in UNIQUE_RULES]
+    columns = {key: columns_of_key(session, (*table, key), doing) for key in keys}
+    return constraints_of(rows, checks, columns)
 
 
 def _own(row: Row) -> dict[str, Any]:
@@ -229,6 +245,7 @@ def _indexes(session: ReadSession, table: tuple[str, str], doing: str) -> tuple[
             columns=tuple(columns.get(qualified_name(row), ())),
             analysed=row[8] is not None,
             on_expression=bool(row[9]),
+            others=words_of_index(row[10:]),
         )
         for row in session.rows("table_indexes", table, doing=doing)
     )

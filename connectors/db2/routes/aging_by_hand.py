@@ -13,6 +13,7 @@ from connectors.db2.reading.storage import TableSpace
 from connectors.db2.reading.time_ranges import INCLUSIVE
 from connectors.db2.routes.statements import Homes, move_table
 from connectors.db2.session.sessions import Row
+from connectors.scripts import comment
 
 DETACHED = (
     "SELECT DATAPARTITIONNAME, STATUS FROM SYSCAT.DATAPARTITIONS "
@@ -35,16 +36,16 @@ def by_hand(table: Key, row: Row, target: TableSpace, because: str) -> ByHand:
     homes = Homes(target.name, target.name, target.name)
     return ByHand(
         statements=(
-            "-- in a quiet hour: from DETACH to the end of SET INTEGRITY nobody sees the rows of this partition;",
-            "-- tables that refer to it, and materialized query tables over it, need SET INTEGRITY too:",
+            comment("in a quiet hour: from DETACH to the end of SET INTEGRITY nobody sees the rows of this partition;"),
+            comment("tables that refer to it, and materialized query tables over it, need SET INTEGRITY too:"),
             f"ALTER TABLE {name} DETACH PARTITION {part} INTO {detached}",
-            "-- COMMIT, and wait until this finds nothing:",
+            comment("COMMIT, and wait until this finds nothing:"),
             DETACHED.format(schema=literal(table.schema), table=literal(table.name)),
             move_table(table.schema, alone, homes, "", "MOVE"),
             f"ALTER TABLE {name} ATTACH PARTITION {part} {_bounds(row)} FROM {detached}",
-            "-- COMMIT, then:",
+            comment("COMMIT, then:"),
             f"SET INTEGRITY FOR {name} ALLOW WRITE ACCESS IMMEDIATE CHECKED",
-            "-- next partitions with table spaces of their own go down by rule",
+            comment("next partitions with table spaces of their own go down by rule"),
         ),
         because=because,
     )

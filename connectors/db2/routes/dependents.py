@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from connectors.db2.reading.names import parse_key
+from connectors.db2.reading.names import parse_key, readable
 from connectors.db2.reading.tables import MADE_BY_SERVER, IndexFacts, TableFacts
 from connectors.db2.routes.manual_statements import revalidate
 from connectors.db2.routes.restrictions import written_name
 from connectors.move_effects import Kept
 
-INDEX, STATISTICS, KEY = "index ", "statistics of ", "foreign key "
+INDEX, STATISTICS, KEY, TRIGGER = "index ", "statistics of ", "foreign key ", "trigger "
+DEFINITION, CONSTRAINT, ATTRIBUTES = "definition of trigger ", "constraint ", "attributes of index "
 COLLECTED, GRANTED, THERE = "collected", "granted", "there"
 _RULES = {"P": "primary key", "U": "unique", "D": "duplicates allowed"}
 INVALID = "invalid"
@@ -38,8 +39,14 @@ def changes(before: Sequence[Kept], table: TableFacts) -> tuple[str, ...]:
     new = Counter(how for what, how in now.items() if what.startswith(INDEX) and what not in known)
     found = []
     for kept in before:
+        if table.constraints is None and kept.what.startswith(CONSTRAINT):
+            continue  # ``remarks`` has said so
         if kept.what.startswith(STATISTICS + INDEX) and kept.what.removeprefix(STATISTICS) not in now:
             continue  # statistics of an index whose own loss is reported already
+        if kept.what.startswith(ATTRIBUTES) and f"{INDEX}{kept.what.removeprefix(ATTRIBUTES)}" not in now:
+            continue  # likewise
+        if kept.what.startswith(DEFINITION) and f"{TRIGGER}{kept.what.removeprefix(DEFINITION)}" not in now:
+            continue  # likewise
         # An index of the same properties under a new name is that index, not a loss: somebody would look for it in
         # vain.
         if kept.what not in now and kept.what.startswith(INDEX) and new[kept.how]:
@@ -74,10 +81,20 @@ def _all_of(table: TableFacts) -> Iterator[tuple[str, str]]:
             yield f"{MADE_BY_SERVER[index.kind]} on {' '.join(index.columns)}", THERE
             continue
         yield f"{INDEX}{index.name}", _properties(index)
+        if index.others:
+            yield f"{ATTRIBUTES}{index.name}", ", ".join(index.others)
         if index.analysed:
             yield f"{STATISTICS}{INDEX}{index.name}", COLLECTED
     for trigger, valid in table.triggers:
-        yield f"trigger {trigger}", _VALID.get(valid, valid)
+        yield f"{TRIGGER}{trigger}", _VALID.get(valid, valid)
+    for trigger, definition in table.trigger_definitions:
+        yield f"{DEFINITION}{trigger}", definition
+    for constraint in table.constraints or ():
+        yield (
+            (f"{CONSTRAINT}{readable(constraint.name)} of {name}", constraint.definition)
+            if constraint.named
+            else (f"{CONSTRAINT}of {name}: {constraint.definition}", THERE)
+        )
     for view in table.views:
         yield f"view {view}", _VALID["N"] if view in table.invalid_views else _VALID["Y"]
     if table.analysed:

@@ -66,6 +66,8 @@ def remarks(table: TableFacts) -> Iterator[str]:
         )
     if table.captured:
         yield "DATA CAPTURE is on: see that replication goes on with the new table"
+    if table.constraints is None:
+        yield "its keys and checks may not be read (SYSCAT.TABCONST, SYSCAT.CHECKS), and are not compared afterwards"
     if not table.unique:
         yield "there is no unique index: replay has to compare whole rows, and may end in deadlocks"
 
@@ -121,6 +123,10 @@ def _of_relations(table: TableFacts) -> Iterator[_Reason]:
     yield table.referred_by > 0, "referenced", keys
     keys = f"has {table.refers_to} foreign key(s), which a move may lose; {INSTEAD}{by_hand}"
     yield table.refers_to > 0, "references", keys
+    lost = next(((key, key.unwritten) for key in table.foreign_keys if key.unwritten), None)
+    if lost is not None:
+        because = f"has foreign key {lost[0]} with {lost[1]}, which would not come back with it; {INSTEAD}"
+        yield True, "key_attributes", because
     made = _count_and_names(table.materialized, "materialized query table")
     yield bool(table.materialized), "materialized", f"has {made} made of it; {INSTEAD}"
     writers = _count_and_names(table.monitors, "event monitor")

@@ -14,6 +14,7 @@ from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.restrictions import refusal, written_name
 from connectors.db2.routes.statements import PROCEDURE
 from connectors.model import Bundle, NoRoute
+from connectors.scripts import comment
 from connectors.splitting import Border
 
 UNIQUE_INDEXES = (
@@ -50,14 +51,15 @@ def by_hand(table: TableFacts | None, bundle: Bundle, border: Border, to_space: 
     arguments = (table.schema, table.name, "", "", "", "", "", ranges, "", "", "MOVE")
     return ByHand(
         statements=(
-            "-- unique indexes must contain the column, or be made NOT PARTITIONED beforehand:",
+            comment("unique indexes must contain the column, or be made NOT PARTITIONED beforehand:"),
             UNIQUE_INDEXES.format(schema=literal(table.schema), table=literal(table.name)),
-            "-- how many rows go where; it reads the table:",
+            comment("how many rows go where; it reads the table:"),
             f"SELECT COUNT(*) FROM {name} WHERE {column} >= {value}",  # noqa: S608  # quoted names
-            "-- reads and writes go on and are noted by triggers; an exclusive lock for a moment at the swap; room for",
-            "-- the table once more; MOVE is all phases in one call, INIT, COPY, REPLAY, SWAP let you look in between:",
+            comment("reads and writes go on and are noted by triggers; an exclusive lock for a moment at the swap;"),
+            comment("room for the table once more; MOVE is all phases in one call; INIT, COPY, REPLAY and SWAP, with"),
+            comment("COUNT_BIG(*) of both tables after it, let you look before CLEANUP drops what the table was:"),
             f"CALL {PROCEDURE}({','.join(literal(argument) for argument in arguments)})",
-            "-- should it end in between:",
+            comment("should it end in between:"),
             f"CALL {PROCEDURE}({','.join(literal(each) for each in (*arguments[:2], *[''] * 8, 'CANCEL'))})",
         ),
         because="it copies all rows, and hotplace has no way back for a table that has become partitioned",

@@ -14,7 +14,7 @@ from connectors.model import Step
 from connectors.operations import Operation
 
 PHASES = ("INIT", "COPY", "REPLAY", "SWAP", "CLEANUP")
-CANCEL = "CANCEL"
+CANCEL, CLEAN_UP = "CANCEL", PHASES[-1]
 PROCEDURE = "SYSPROC.ADMIN_MOVE_TABLE"
 KEEP = "KEEP"
 LOAD, READ_ONLY = "COPY_USE_LOAD", "ALLOW_READ_ACCESS"

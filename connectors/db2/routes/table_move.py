@@ -49,7 +49,7 @@ _PURPOSES = {
     "COPY": "copy the rows of",
     "REPLAY": "replay what changed meanwhile in",
     "SWAP": "swap old and new of",
-    "CLEANUP": "drop what is left of the old",
+    "CLEANUP": "count the rows of old and new, and drop what is left of the old",
 }
 
 
@@ -277,7 +277,7 @@ def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2S
         named = ", ".join(str(key) for key in table.foreign_keys)
         notes.append(
             f"nobody checks {named} from before the copy until after it: rows that have no parent by then keep such a "
-            "key from being added (SQL0667N), which is told until it is there"
+            "key from being added (SQL0667N), which is told until it is there; whoever carries it out owns the key then"
         )
     if table.column_organised:
         notes.append(f"writers are shut out while it is copied; {_recovery(settings.load_copy_to)}")

@@ -22,6 +22,7 @@ from connectors.base import (
     TimedOut,
 )
 from connectors.db2.reading.names import identifier
+from connectors.findings import Remedy
 
 _CODE = re.compile(r"SQLCODE\s*=\s*(-?\d+)")
 _STATE = re.compile(r"SQLSTATE\s*=\s*([0-9A-Z]{5})")
@@ -30,7 +31,7 @@ _LINK_FAILED = re.compile(r"\bCLI0108E\b")  # the driver's own; it has no SQLCOD
 _TLS_FAILED = re.compile(r'"sqlccSSLSocketSetup"')  # the function that SQL30081N names
 _NOISE = re.compile(
     r"ibm_db_dbi::\w+:\s*|(?:Statement Execute Failed|Statement Prepare Failed|Binding Error):\s*"
-    r"|\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|\s*SQLSTATE=\w+|\s*SQLCODE=-?\d+"
+    r"|\[IBM\]\[CLI Driver\](?:\[[^\]]+\])?\s*|(?:(?<!\s)\s+)?(?:SQLSTATE=\w+|SQLCODE=-?\d+)"
 )
 
 _TOKENS = re.compile(r'"([^"]*)"')  # of SQL0551N: who, what, of what; in this order in every wording
@@ -75,7 +76,7 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
     ),
     -2105: (StatementFailed, "An earlier move of this table is unfinished: CANCEL it, as the one who began it."),
     -30082: (AuthenticationFailed, "Check the user, where its password comes from, and authentication."),
-    -1060: (AuthenticationFailed, "GRANT CONNECT ON DATABASE to this user."),
+    -1060: (AuthenticationFailed, Remedy("GRANT CONNECT ON DATABASE to this user.", "to log in")),
     -1013: (CannotConnect, "Check dbname; LIST DATABASE DIRECTORY shows them on the server."),
     -1598: (CannotConnect, "This server needs a Db2 Connect licence; Db2 for Linux, UNIX and Windows does not."),
     -20576: (CannotConnect, "The server's certificate is not for this host: name the host as the certificate does."),
@@ -84,7 +85,13 @@ _BY_CODE: dict[int, tuple[type[ConnectorError], str]] = {
 _PROCEDURE = "ADMIN_MOVE_TABLE"
 # There are two of it, so a GRANT has to say which (else SQL0476N): its eleven types, whatever their lengths.
 _ELEVEN = f"({', '.join(['VARCHAR()'] * 11)})"
-_MOVING_GRANT = f"GRANT EXECUTE ON PROCEDURE SYSPROC.{_PROCEDURE} {_ELEVEN} TO the login that moves; see db2-move.sql"
+_MOVES = "moves of every table that it may alter, by the server's own procedure"
+_MOVING_GRANT = Remedy(
+    f"GRANT EXECUTE ON PROCEDURE SYSPROC.{_PROCEDURE} {_ELEVEN} TO the login that moves; see db2-move.sql", _MOVES
+)
+# What rights give away, as remedies say it.
+EXECUTE_GIVES = "what {} tells of the whole database, its statements and objects included"
+SELECT_GIVES = "what {} shows of all objects"
 _GRANTS = {
     "SELECT": "GRANT SELECT ON {of} TO USER {who}",
     "EXECUTE": "GRANT EXECUTE ON {routine} {of} TO USER {who}",
@@ -179,7 +186,8 @@ def _grant(words: str) -> str:
     who, what, of = tokens[:3]
     moves = of.endswith(_PROCEDURE)
     routine, signature = ("PROCEDURE", f" {_ELEVEN}") if moves else ("FUNCTION", "")
-    return _GRANTS[what].format(of=f"{of}{signature}", who=identifier(who), routine=routine)
+    gives = _MOVES if moves else (EXECUTE_GIVES if what == "EXECUTE" else SELECT_GIVES).format(of)
+    return Remedy(_GRANTS[what].format(of=f"{of}{signature}", who=identifier(who), routine=routine), gives)
 
 
 def outcome_unknown(found: Diagnosis, doing: str) -> OutcomeUnknown:

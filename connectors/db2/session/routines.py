@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 from connectors.base import ConnectorError, PrivilegeMissing
 from connectors.db2.reading.names import identifier
+from connectors.db2.session.errors import EXECUTE_GIVES
 from connectors.db2.session.queries import Query
+from connectors.findings import Remedy
 
 NO_ROUTINE = "-440"
 _FUNCTION = re.compile(r"TABLE\(SYSPROC\.(\w+)\(")
@@ -35,4 +37,5 @@ def execute_missing(error: ConnectorError, function: str, specific: Sequence[str
     word = "FUNCTION" if len(specific) == 1 else "SPECIFIC FUNCTION"
     grants = [f"GRANT EXECUTE ON {word} SYSPROC.{name} TO USER {identifier(user.upper())}" for name in names]
     sentence = f"{error} (SYSCAT.ROUTINES has {function}: {user} may not execute it)"
-    return PrivilegeMissing(sentence, advice="; ".join(grants), native_code=error.native_code)
+    advice = Remedy("; ".join(grants), EXECUTE_GIVES.format(function))
+    return PrivilegeMissing(sentence, advice=advice, native_code=error.native_code)

@@ -80,6 +80,12 @@ class Connection(Protocol):
         ...
 
 
+# By default the path ends with the schema of the user's own name, which whoever may make schemas can fill with
+# functions. Where the driver connects again by itself it is lost: then the server's own functions come first, and only
+# one whose parameters fit better would be called in the place of another.
+SYSTEM_PATH = "SET CURRENT PATH = SYSTEM PATH"
+
+
 def open_connection(settings: Db2Settings, *, statement_seconds: float, autocommit: bool = True) -> Connection:
     """A connection of ibm_db_dbi to Db2 for Linux, UNIX and Windows.
 
@@ -112,6 +118,11 @@ def connect_any(settings: Db2Settings, *, statement_seconds: float) -> Any:  # n
     limit = round(answer_seconds(max(1, round(statement_seconds))))
     connection.set_option({ibm_db.SQL_ATTR_RECEIVE_TIMEOUT: limit})
     connection.set_autocommit(True)
+    try:
+        send(connection, SYSTEM_PATH)
+    except DriverError as error:
+        close_quietly(connection)
+        raise cannot_connect(diagnosis_of(error), settings.where()) from error
     return connection
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from connectors.base import ConnectorError, StatementFailed
 from connectors.findings import Capability, Finding
 from connectors.oracle.doctor.clouds import cloud_findings
-from connectors.oracle.doctor.grants import examine_grants, moves_needed
+from connectors.oracle.doctor.grants import examine_grants, moves_needed, system_remedy
 from connectors.oracle.doctor.looks import block_capability, block_finding
 from connectors.oracle.reading.sampler import space_figures
 from connectors.oracle.reading.spaces import DataFile, read_files
@@ -31,7 +31,7 @@ def capabilities(session: ReadSession, server: Server, settings: OracleSettings)
     return (
         Capability.of("object_counters", server.segment_statistics, "STATISTICS_LEVEL of TYPICAL", _LEVEL),
         Capability.of("read_times", server.timed, "TIMED_STATISTICS", _TIMED),
-        Capability.of("moves", may_move, f"a primary, and {' and '.join(needed)}", f"GRANT {', '.join(needed)} TO ..."),
+        Capability.of("moves", may_move, f"a primary, and {' and '.join(needed)}", system_remedy(needed, "...")),
         Capability.of(
             "online_moves",
             server.online and server.allows(12, 1),
@@ -153,7 +153,7 @@ def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettin
     return Finding.warning(
         "move_rights_missing",
         f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
-        f"Run oracle-move.sql ({_SCRIPTS}) for it, or: GRANT {', '.join(missing)} TO {server.login};",
+        system_remedy(missing, server.login, before=f"Run oracle-move.sql ({_SCRIPTS}) for it, or: "),
         about_moving=True,
     )
 
@@ -164,7 +164,7 @@ def _journal(server: Server, privileges: frozenset[str]) -> Iterator[Finding]:
         yield Finding.warning(
             "journal_rights_missing",
             f"other schemas' indexes are rebuilt offline: {server.login} has no {' and '.join(missing)}",
-            f"GRANT {', '.join(missing)} TO {server.login}; or let it be.",
+            system_remedy(missing, server.login, behind=" or let it be."),
             about_moving=True,
         )
 

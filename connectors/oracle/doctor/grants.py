@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from connectors.base import ConnectorError, PrivilegeMissing
-from connectors.findings import Finding, Severity
+from connectors.findings import Finding, Remedy, Severity
+from connectors.oracle.moving.lease import lock_remedy
 from connectors.oracle.session.instances import NO_QUERY_SERVERS
 from connectors.oracle.session.queries import granted_on, probe, probe_view, query, views_of
 from connectors.oracle.session.server import CONTAINERS_SINCE, Server
@@ -14,6 +15,13 @@ from connectors.oracle.session.sessions import ReadSession
 from connectors.oracle.settings import OracleSettings
 
 BY_OBJECT, BY_TABLESPACE = ("ALTER ANY TABLE", "ALTER ANY INDEX"), ("ALTER DATABASE",)
+GIVES = {  # what a system privilege reaches that this connector may ask for
+    "ALTER ANY TABLE": "tables of every schema but that of SYS, to change them",
+    "ALTER ANY INDEX": "indexes of every schema but that of SYS, to change them",
+    "ALTER DATABASE": "files, logs and the state of the whole database",
+    "CREATE ANY TABLE": "tables in every schema but that of SYS",
+    "CREATE ANY INDEX": "indexes in every schema but that of SYS, whose expressions run with their owners' rights",
+}
 _BIND = re.compile(r":\w+")
 _SAMPLED = ("epoch", "sample", "files", "system", "roles", "pools", "statements")
 _OPTIONAL = frozenset({"roles", "roles_container"})  # without them there are fewer figures; everything else works
@@ -33,8 +41,36 @@ _PLANNED = (
     "quota",
 )
 _WATCHED = ("running", "journal")
-_MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lock_grant")
+_MOVING = ("own_session", "blockers", "waiting", "progress", "lease_holder", "lease_marked", "lock_grant")
 _OF_CONTAINER = {"epoch": "epoch_container", "units_11": "units", "awr": "awr_container"}
+
+
+def select_remedy(views: Sequence[str], login: str) -> Remedy:
+    """SELECT on some views; "" of none.
+
+    Args:
+        views: as queries name them.
+        login: as the server names it.
+    """
+    if not views:
+        return Remedy("")
+    text = " ".join(f"GRANT SELECT ON {granted_on(view)} TO {login};" for view in views)
+    return Remedy(text, f"what {' and '.join(views)} show of all users, their statements and objects included")
+
+
+def system_remedy(privileges: Sequence[str], login: str, *, before: str = "", behind: str = "") -> Remedy:
+    """System privileges, with what each gives away and the narrower way.
+
+    Args:
+        privileges: of ``GIVES``.
+        login: as the server names it.
+        before: words before the statement.
+        behind: words behind it.
+    """
+    given = "; ".join(f"{name}: {GIVES[name]}" for name in privileges)
+    return Remedy(
+        f"{before}GRANT {', '.join(privileges)} TO {login};{behind}", f"{given}; oracle-move.sql names narrower ways"
+    )
 
 
 def moves_needed(settings: OracleSettings) -> tuple[str, ...]:
@@ -127,7 +163,7 @@ def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: 
         severity=Severity.INFO if set(wanted) <= _FOR_OUTCOMES else severity,
         code=f"not_granted_{view}",
         sentence=f"{login} may not read {view}, which {', '.join(wanted)} need(s)",
-        remedy=f"GRANT SELECT ON {granted_on(view)} TO {login};",
+        remedy=select_remedy([view], login),
         about_moving=about_moving,
     )
 
@@ -151,6 +187,6 @@ def _lock(session: ReadSession, login: str) -> Iterator[Finding]:
         yield Finding.warning(
             "lease_rights_missing",
             f"{login} may not take the lease, without which nothing is moved",
-            f"GRANT EXECUTE ON SYS.DBMS_LOCK TO {login};",
+            lock_remedy(login),
             about_moving=True,
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from connectors.blocks import BLOCK_HEAT
 from connectors.findings import Capability, Finding
-from connectors.oracle.doctor.grants import missing_views
-from connectors.oracle.session.queries import granted_on, query
+from connectors.oracle.doctor.grants import missing_views, select_remedy
+from connectors.oracle.session.queries import query
 from connectors.oracle.session.sessions import ReadSession
 
 QUERIES = ("blocks", "blocks_extents", "blocks_pool", "blocks_read")
@@ -15,7 +15,7 @@ def block_capability(session: ReadSession, login: str) -> Capability:
     """Whether this login may look at the buffer cache, and the statements that let it."""
     missing = missing_views(session, QUERIES)
     needs = "the right to read V$BH and where segments lie"
-    return Capability.of(BLOCK_HEAT, not missing, needs, _grants(missing, login))
+    return Capability.of(BLOCK_HEAT, not missing, needs, select_remedy(missing, login))
 
 
 def block_finding(session: ReadSession, login: str, *, cluster: bool) -> Finding:
@@ -23,9 +23,8 @@ def block_finding(session: ReadSession, login: str, *, cluster: bool) -> Finding
     missing = missing_views(session, QUERIES)
     if missing:
         views = " and ".join(missing)
-        return Finding.info(
-            "block_looks", f"large tables are not looked into: {login} may not read {views}", _grants(missing, login)
-        )
+        sentence = f"large tables are not looked into: {login} may not read {views}"
+        return Finding.info("block_looks", sentence, select_remedy(missing, login))
     instance, _, buffers = session.rows(query("blocks_pool"), doing="looking at the buffer pool")[0]
     seen = f"; of the cluster only instance {instance}'s are seen" if cluster else ""
     return Finding.ok(
@@ -33,7 +32,3 @@ def block_finding(session: ReadSession, login: str, *, cluster: bool) -> Finding
         f"the hot blocks of large tables can be looked for; a look walks the headers of {int(buffers or 0):,} buffers, "
         f"each under its latch for an instant{seen}",
     )
-
-
-def _grants(views: tuple[str, ...], login: str) -> str:
-    return " ".join(f"GRANT SELECT ON {granted_on(view)} TO {login};" for view in views)

@@ -14,6 +14,8 @@ from connectors.oracle.session.server import CONTAINERS_SINCE, Server
 from connectors.oracle.session.sessions import ReadSession
 from connectors.oracle.settings import OracleSettings
 
+AWR_DAYS = 7  # of history: a week has every batch run, and is kept by default (DBA_HIST_WR_CONTROL: 8 days)
+
 
 def with_licensed_facts(facts: Facts, session: ReadSession, server: Server, settings: OracleSettings) -> Facts:
     """The facts and what the licences of the site add to them.
@@ -26,19 +28,19 @@ def with_licensed_facts(facts: Facts, session: ReadSession, server: Server, sett
         found = session.rows(query("ado"), names, doing="looking for ADO policies")
         facts = replace(facts, ado_policies=int(found[0][0]))
     if "diagnostics_pack" in settings.licensed:
-        facts = replace(facts, history=_history(facts, session, server, settings.awr_days))
+        facts = replace(facts, history=_history(facts, session, server))
     return facts
 
 
-def _history(facts: Facts, session: ReadSession, server: Server, days: int) -> str:
+def _history(facts: Facts, session: ReadSession, server: Server) -> str:
     name = "awr_container" if server.in_cdb else "awr"
-    values = {"obj": facts.lead.object_id, "days": days}
+    values = {"obj": facts.lead.object_id, "days": AWR_DAYS}
     snapshots, seen, blocks, calls = session.rows(query(name), values, doing="reading AWR segment history")[0]
     if not snapshots:
-        return f"AWR has no snapshot of the last {days} days"
+        return f"AWR has no snapshot of the last {AWR_DAYS} days"
     if not seen:
-        return f"AWR: in none of {snapshots} snapshots of the last {days} days among the segments that stood out"
+        return f"AWR: in none of {snapshots} snapshots of the last {AWR_DAYS} days among the segments that stood out"
     return (
-        f"AWR: in {seen} of {snapshots} snapshots of the last {days} days among the segments that stood out, with "
+        f"AWR: in {seen} of {snapshots} snapshots of the last {AWR_DAYS} days among the segments that stood out, with "
         f"{int(blocks or 0)} blocks in {int(calls or 0)} calls"
     )

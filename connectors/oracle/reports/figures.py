@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 UNKNOWN = float("nan")
+LARGEST = 1e20  # that a server counts to: 64 bits; a larger figure is none
 _PLAIN = re.compile(r"-?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "mins": 60.0, "h": 3600.0}
@@ -12,7 +13,7 @@ _FOREIGN = re.compile(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+|
 
 
 def number(text: str) -> float:
-    """The value of a cell; NaN where it is empty, not applicable or ``####`` (too wide for its column, not zero).
+    """The value of a cell; NaN where it is empty, not applicable or ``####`` (too wide for its column).
 
     ``K``, ``M``, ``G``, ``T`` and ``P`` are multiples of 1000.
 
@@ -24,7 +25,8 @@ def number(text: str) -> float:
     digits = cell[: len(cell) - len(scale)].strip()
     if scale not in _SCALES or not _PLAIN.fullmatch(digits):
         return UNKNOWN
-    return float(digits.replace(",", "")) * _SCALES[scale]
+    value = float(digits.replace(",", "")) * _SCALES[scale]
+    return value if value <= LARGEST else UNKNOWN
 
 
 def seconds(text: str, usual: str) -> float:

@@ -11,9 +11,10 @@ and within the bounds they are set so that all tablespaces together have as many
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from connectors.storage_io import SpaceFigures
 
 NOT_MOVED = frozenset({"SYSTEM", "SYSAUX"})  # as in sql/sample.sql
 NO_DATA = ("UNDO", "TEMP")  # how tablespaces of undo and of temporary data are named by convention; reports do not say
+SHORTEST_CUT, LONGEST_NAME = 8, 128  # characters of a name that a report cut, and of one as the database has it
 REST = "(all else)"
 MICROSECONDS = 1e6
 _WHEN = datetime(2000, 1, 1, tzinfo=UTC)  # a report's own times have no zone; only the length is used
@@ -97,22 +99,27 @@ def _holds_data(io: TablespaceIo) -> bool:
 
 
 def _units(report: Report, spaces: Sequence[TablespaceIo], sizes: Sizes) -> list[_Unit]:
-    units = []
+    units, by_space = [], _segments_by_space(report)
     for row, io in enumerate(spaces):
-        listed = [_listed(report, segment, row, io, sizes) for segment in _segments_in(report, io.name)]
+        listed = [_listed(report, segment, row, io, sizes) for segment in _segments_in(by_space, io.name)]
         units += _within(listed, io)
         units.append(_rest(io, row, listed, sizes))
     return units
 
 
-def _segments_in(report: Report, tablespace: str) -> list[Segment]:
-    """Segments of any list, in order; a name that the report cut is compared as it is cut."""
-    found = dict.fromkeys(segment for top in report.lists.values() for segment in top.values)
-    return [segment for segment in found if _same(segment.tablespace, tablespace)]
+def _segments_by_space(report: Report) -> dict[str, list[tuple[int, Segment]]]:
+    """Segments of any list with their place in order, by the name of their tablespace, as far as it was printed."""
+    found: dict[str, list[tuple[int, Segment]]] = {}
+    listed = dict.fromkeys(segment for top in report.lists.values() for segment in top.values)
+    for place, segment in enumerate(listed):
+        found.setdefault(segment.tablespace, []).append((place, segment))
+    return found
 
 
-def _same(cut: str, whole: str) -> bool:
-    return cut == whole or (len(cut) >= 8 and whole.startswith(cut))
+def _segments_in(by_space: Mapping[str, Sequence[tuple[int, Segment]]], tablespace: str) -> list[Segment]:
+    """Segments in a tablespace, in order; a name that the report cut to eight characters or more is known again."""
+    names = {tablespace, *(tablespace[:length] for length in range(SHORTEST_CUT, min(len(tablespace), LONGEST_NAME)))}
+    return [segment for _, segment in sorted(chain.from_iterable(by_space.get(name, ()) for name in names))]
 
 
 def _listed(report: Report, segment: Segment, space: int, io: TablespaceIo, sizes: Sizes) -> _Unit:
@@ -175,7 +182,9 @@ def _rest(io: TablespaceIo, space: int, listed: Sequence[_Unit], sizes: Sizes) -
 
 def _catalog(spaces: Sequence[TablespaceIo], units: Sequence[_Unit], report: Report) -> Catalog:
     ids = np.arange(1, len(units) + 1, dtype=np.int64)
-    used = [sum(unit.bytes or 0 for unit in units if unit.space == row) for row in range(len(spaces))]
+    used = [0] * len(spaces)
+    for unit in units:
+        used[unit.space] += unit.bytes or 0
     return Catalog(
         taken_at=_WHEN + timedelta(seconds=report.seconds),
         spaces=tuple(

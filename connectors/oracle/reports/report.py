@@ -13,6 +13,7 @@ from connectors.oracle.reports.sections import Section, cells, named
 from connectors.oracle.reports.text import text_sections
 
 MINUTE = 60.0
+LONGEST_SECONDS = 100 * 365.25 * 86400.0
 _AWR = re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?report|AWR\s+Report\s+for\s+DB", re.IGNORECASE)
 _STATSPACK = re.compile(r"STATSPACK\s+report", re.IGNORECASE)
 _COMPARISON = re.compile(r"WORKLOAD\s+REPOSITORY\s+COMPARE", re.IGNORECASE)
@@ -133,6 +134,11 @@ def parse_report(path: str, text: str) -> Report:
             advice="Give the whole file, from its first page on.",
             line=_line_of(text, "Elapsed"),
         )
+    if elapsed > LONGEST_SECONDS:
+        raise UnusableFile(
+            path, "the time between its snapshots is more than a hundred years", advice="Make the report again.",
+            line=_line_of(text, "Elapsed"),
+        )  # fmt: skip
     tablespaces = _tablespaces(path, text, sections, elapsed)
     events, whole = _events(sections)
     release = _RELEASE.search(flat[:_HEADER_CHARACTERS])
@@ -165,7 +171,7 @@ def _line_of(text: str, word: str) -> int:
 
 
 def _insist_on_plain_numbers(path: str, text: str) -> None:
-    found = re.search(r"Elapsed:(?:\s|<[^>]*>|&nbsp;)*([\d.,]+)", text, re.IGNORECASE)
+    found = re.search(r"Elapsed:(?:\s|<[^<>]*>|&nbsp;)*([\d.,]+)", text, re.IGNORECASE)
     if found is not None and is_foreign(found[1]):
         raise UnusableFile(
             path,
@@ -181,7 +187,7 @@ def _minutes(text: str, words: str) -> float:
 
 
 def _per_second(text: str, words: str) -> float:
-    found = re.search(rf"^\s*{words}:\s+([\d.,]+[KMG]?)", text, re.IGNORECASE | re.MULTILINE)
+    found = re.search(rf"^[ \t]*{words}:\s+([\d.,]+[KMG]?)", text, re.IGNORECASE | re.MULTILINE)
     return number(found[1]) if found else UNKNOWN
 
 
@@ -323,7 +329,7 @@ def _lists(sections: Sequence[Section]) -> dict[str, TopList]:
             text = "\n".join(notes)
             found[statistic] = TopList(
                 values=values,
-                total=_noted(text, r"Total [A-Za-z ]+:\s*([\d.,]+[KMG]?)"),
+                total=_noted(text, r"(?m)^[-> ]*Total [A-Za-z ]+:\s*([\d.,]+[KMG]?)"),
                 captured=_noted(text, r"account for\s+([\d.,]+)\s*%") / 100,
             )
     return found

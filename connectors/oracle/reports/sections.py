@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+LONGEST_NAME = 1000  # characters that the lines of a wrapped name make together; Oracle's have 128 at most
+
 
 @dataclass(slots=True)
 class Section:

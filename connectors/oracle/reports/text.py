@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from connectors.oracle.reports.figures import number
-from connectors.oracle.reports.sections import Section
+from connectors.oracle.reports.sections import LONGEST_NAME, Section
 
 TITLES = (
     r"Tablespace IO Stats", r"File IO Stats", r"Segments by [A-Za-z ]+?", r"Foreground Wait Events", r"Wait Events",
@@ -23,7 +23,7 @@ TITLES = (
 _TITLE = re.compile(rf"^\s*({'|'.join(TITLES)})(?=\s{{2,}}|\s*$|\s+DB/Inst|\s+for DB|\s+\()", re.IGNORECASE)
 _RULER = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$|^\s*-+(?:\s+-+)+\s*$")
 _ALONE = re.compile(r"^(\s*)-{3,}\s*$")
-_UNDERLINE = re.compile(r"^[\s~]*~{3,}[\s~]*(%.*)?$")
+_MOST_COLUMNS = 100  # of a table: no report has half as many
 _END_INDENT = 6  # the dash line that ends a section is indented by more than a name's ruler
 
 
@@ -52,6 +52,12 @@ def _pages(text: str) -> list[str]:
 
 def _is_ruled_row(text: str) -> bool:
     return bool(re.search(r"\d\s*$", text)) and "DB/Inst" not in text and "Snaps" not in text
+
+
+def _is_underline(text: str) -> bool:
+    """Whether a line is tildes, with a note in percent behind them or not."""
+    tildes = text.partition("%")[0]
+    return "~~~" in tildes and not tildes.replace("~", "").strip()
 
 
 def _section(lines: Sequence[_Line], *, last: bool) -> Section | None:
@@ -88,6 +94,8 @@ def _fill(section: Section, body: Sequence[_Line], rulers: Sequence[int]) -> Non
     names_head: list[str] = []
     for position, ruler in enumerate(rulers):
         spans = [match.span() for match in re.finditer(r"-+", body[ruler].text)]
+        if len(spans) > _MOST_COLUMNS:
+            continue
         heading = [line.text for line in body[_heading_start(body, ruler) : ruler]]
         following = rulers[position + 1] if position + 1 < len(rulers) else len(body)
         until = _heading_start(body, following) if following < len(body) else following
@@ -104,7 +112,7 @@ def _heading_start(body: Sequence[_Line], ruler: int) -> int:
     at = ruler
     while at > 0:
         above = body[at - 1].text
-        if not above.strip() or above.lstrip().startswith("->") or _RULER.match(above) or _UNDERLINE.match(above):
+        if not above.strip() or above.lstrip().startswith("->") or _RULER.match(above) or _is_underline(above):
             break
         if _TITLE.match(above):
             break
@@ -137,7 +145,7 @@ def _pairs(lines: Sequence[str], names: Sequence[tuple[int, int]], spans: Sequen
             fresh = False
             continue
         found = _cut(line, names)
-        if fresh and len(names) == 1:
+        if fresh and len(names) == 1 and len(held[0]) < LONGEST_NAME:
             held = [held[0] + found[0]]
         else:
             held = [new or old for new, old in zip(found, held, strict=True)]
@@ -152,19 +160,21 @@ def _is_value(word: str) -> bool:
 def _rows(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> list[list[str]]:
     rows: list[list[str]] = []
     for line in lines:
-        if not line.strip() or _UNDERLINE.match(line):
+        if not line.strip() or _is_underline(line):
             continue
         row = _cut(line, spans)
-        if rows and not any(_is_value(cell.strip()) for cell in row[1:] if cell.strip()) and _continues(row):
+        if rows and not any(_is_value(cell.strip()) for cell in row[1:] if cell.strip()) and _continues(row, rows[-1]):
             rows[-1] = [(above.rstrip() + below.strip()) for above, below in zip(rows[-1], row, strict=True)]
         else:
             rows.append(row)
     return rows
 
 
-def _continues(row: Sequence[str]) -> bool:
+def _continues(row: Sequence[str], above: Sequence[str]) -> bool:
     """Whether a row holds but the rest of names: its last columns, which are numbers everywhere, are empty."""
-    return not row[-1].strip() and not row[-2].strip() if len(row) > 1 else False
+    if len(row) < 2 or max(map(len, above)) >= LONGEST_NAME:
+        return False
+    return not row[-1].strip() and not row[-2].strip()
 
 
 def _cut(line: str, spans: Sequence[tuple[int, int]]) -> list[str]:

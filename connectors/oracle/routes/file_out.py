@@ -15,9 +15,12 @@ from connectors.oracle.reading.names import quote
 from connectors.oracle.reading.spaces import DataFile
 from connectors.oracle.routes.file_moves import SINCE, move_file, target_of, text_of
 from connectors.oracle.session.server import Server
+from connectors.scripts import comment
 
 ELSEWHERE = "<folder or disk group>"
-SEGMENTS = "SELECT DISTINCT OWNER, SEGMENT_NAME, PARTITION_NAME, SEGMENT_TYPE FROM DBA_EXTENTS WHERE FILE_ID = {file:d}"
+SEGMENTS = (
+    "SELECT DISTINCT OWNER, SEGMENT_NAME, PARTITION_NAME, SEGMENT_TYPE FROM SYS.DBA_EXTENTS WHERE FILE_ID = {file:d}"
+)
 
 
 def by_hand(bundle: Bundle, files: Sequence[DataFile], places: Sequence[str], server: Server) -> ByHand | NoRoute:
@@ -41,7 +44,11 @@ def by_hand(bundle: Bundle, files: Sequence[DataFile], places: Sequence[str], se
             sentence=f"{file.path} is the first file of tablespace {file.tablespace}, which is never dropped "
             "(ORA-03263), and moving a data file online needs 12.1 and Enterprise Edition",
         )
-    both = ("-- either the file goes elsewhere as it is:", *as_it_is, "-- or what is in it leaves, and it is dropped:")
+    either, otherwise = (
+        comment("either the file goes elsewhere as it is:"),
+        comment("or what is in it leaves, and then:"),
+    )
+    both = (either, *as_it_is, otherwise)
     return ByHand(
         statements=(*both, *dropped) if as_it_is and dropped else (*as_it_is, *dropped),
         because="no statement empties a data file in place; the list of what has extents in it reads extent maps, "
@@ -65,6 +72,6 @@ def _drop_file(file: DataFile, files: Sequence[DataFile]) -> tuple[str, ...]:
     return (
         f"ALTER DATABASE DATAFILE {file.number} AUTOEXTEND OFF",
         SEGMENTS.format(file=file.number),
-        "-- each of those out of the tablespace: hotplace balance --type drain --space, or ALTER ... MOVE, REBUILD",
+        comment("each of those out of the tablespace: hotplace plan --mode drain --space, or ALTER ... MOVE, REBUILD"),
         f"ALTER TABLESPACE {name} DROP DATAFILE '{text_of(file.path)}'",
     )

@@ -13,6 +13,7 @@ from connectors.model import Bundle, NoRoute
 from connectors.oracle.reading.facts import Facts
 from connectors.oracle.reading.names import quote
 from connectors.oracle.session.server import Server
+from connectors.scripts import comment
 from connectors.splitting import Border
 
 SINCE = (12, 2)
@@ -43,15 +44,19 @@ def by_hand(facts: Facts | None, bundle: Bundle, border: Border, to_space: str, 
     )
     return ByHand(
         statements=(
-            "-- the licence of Partitioning is needed, which no view tells; the option says whether it is linked:",
-            "SELECT VALUE FROM V$OPTION WHERE PARAMETER = 'Partitioning'",
-            f"-- room for {bundle.key} once more, indexes included, and for the changes of its journal:",
-            "SELECT TABLESPACE_NAME, SUM(BYTES) FROM DBA_FREE_SPACE GROUP BY TABLESPACE_NAME",
-            "-- how many rows go where; it reads the table:",
+            comment(
+                "the licence of Partitioning is needed, which no view tells; the option says whether it is linked:"
+            ),
+            "SELECT VALUE FROM SYS.V_$OPTION WHERE PARAMETER = 'Partitioning'",
+            comment(f"room for {bundle.key} once more, indexes included, and for the changes of its journal:"),
+            "SELECT TABLESPACE_NAME, SUM(BYTES) FROM SYS.DBA_FREE_SPACE GROUP BY TABLESPACE_NAME",
+            comment("how many rows go where; it reads the table:"),
             f"SELECT COUNT(*) FROM {table} WHERE {column} >= {value_of(border.value)}",  # noqa: S608  # quoted names
-            "-- reads and writes go on; the table is locked for a moment at the begin and at the end, where it waits",
-            "-- for transactions that use it; unique indexes without the column become global, others local; the only",
-            "-- way back is a redefinition:",
+            comment("reads and writes go on; the table is locked for a moment at the begin and at the end, where it"),
+            comment(
+                "waits for transactions that use it; unique indexes without the column become global, others local;"
+            ),
+            comment("the only way back is a redefinition:"),
             f"ALTER TABLE {table} MODIFY PARTITION BY RANGE ({column}) ({parts}) ONLINE UPDATE INDEXES",
         ),
         because="it copies all rows, needs the licence of Partitioning, and hotplace has no way back for it",

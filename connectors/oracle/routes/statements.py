@@ -108,9 +108,15 @@ def rebuild(piece: IndexPiece, space: str | None, *, online: bool, parallel: int
 
 
 def set_degree(piece: IndexPiece) -> Statement:
-    """``ALTER INDEX ... NOPARALLEL`` or ``PARALLEL``: the degree that the index has according to the catalog."""
-    degree = (piece.degree or "1").strip()
-    clause = "NOPARALLEL" if degree in {"0", "1"} else "PARALLEL" if degree == "DEFAULT" else f"PARALLEL {degree}"
+    """``ALTER INDEX ... NOPARALLEL`` or ``PARALLEL``: the degree that the index has according to the catalog.
+
+    ``INSTANCES`` is old syntax, and stated only where it is another than the clause without it would leave.
+    """
+    degree, instances = (piece.degree or "1").strip(), (piece.instances or "1").strip()
+    if instances not in ({"DEFAULT", "1"} if degree == "DEFAULT" else {"0", "1"}):
+        clause = f"PARALLEL (DEGREE {degree} INSTANCES {instances})"
+    else:
+        clause = "NOPARALLEL" if degree in {"0", "1"} else "PARALLEL" if degree == "DEFAULT" else f"PARALLEL {degree}"
     return Statement(f"ALTER INDEX {quote(piece.owner, piece.name)} {clause}", setting_degree(piece, clause))
 
 

@@ -18,6 +18,7 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
+from connectors.findings import Remedy
 from connectors.oracle.session.driver import code_of, words_of
 
 CANCELLED = "ORA-01013"
@@ -50,7 +51,7 @@ _GROUPS: tuple[tuple[_Kinds, tuple[str, ...]], ...] = (
     ((CannotConnect, "A token travels over TLS only: tcps in the dsn."), ("DPY-2034",)),
     ((AuthenticationFailed, "The account is locked; a DBA unlocks it."), ("ORA-28000",)),
     ((AuthenticationFailed, "The password has expired; set a new one."), ("ORA-28001", "ORA-28002")),
-    ((AuthenticationFailed, "GRANT CREATE SESSION to the user."), ("ORA-01045",)),
+    ((AuthenticationFailed, Remedy("GRANT CREATE SESSION to the user.", "to log in")), ("ORA-01045",)),
     ((AuthenticationFailed, "Its password verifier is too old for thin mode; set the password again."), ("DPY-3015",)),
     ((CannotConnect, _PLACE), ("DPY-6001", "DPY-6003", "DPY-6005", "DPY-4027", "ORA-12514", "ORA-12541", "ORA-12505")),
     ((CannotConnect, "The release is too old for thin mode; use driver: thick with client 19."), ("DPY-3010",)),

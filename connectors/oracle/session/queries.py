@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-_VIEW = re.compile(r"\b(?:FROM|JOIN)\s+([A-Z][A-Z0-9_$]*)\s+[A-Z]\b")
+_VIEW = re.compile(r"\b(?:FROM|JOIN)\s+SYS\.([A-Z][A-Z0-9_$]*)\s+[A-Z]\b")
 _STRING = re.compile(r"'[^']*'")
 
 
@@ -20,7 +20,7 @@ def query(name: str) -> str:
 @cache
 def of_one_instance(name: str) -> str:
     """The same query over V$ views: what the instance of the session itself counts."""
-    return query(name).replace("GV$", "V$")
+    return query(name).replace("SYS.GV_$", "SYS.V_$")
 
 
 @cache
@@ -32,13 +32,18 @@ def name_of(statement: str) -> str:
 
 
 def views_of(name: str) -> tuple[str, ...]:
-    """The views that a query reads, in order of first use."""
-    return tuple(dict.fromkeys(_VIEW.findall(_STRING.sub("", query(name)))))
+    """The views that a query reads, in order of first use, as people call them: V$BH of SYS.V_$BH.
+
+    Queries name each with its owner: by the bare name a table of the session's own schema, or a public synonym that
+    somebody has made, could be found in its place.
+    """
+    found = _VIEW.findall(_STRING.sub("", query(name)))
+    return tuple(dict.fromkeys(re.sub(r"^(G?V)_\$", r"\1$", view) for view in found))
 
 
 def probe_view(view: str) -> str:
     """A query of nothing but that view, asking for no row; the name is one of ``views_of``."""
-    return " ".join(("SELECT COUNT(*) FROM", view, "WHERE 1 = 0"))
+    return " ".join(("SELECT COUNT(*) FROM", granted_on(view), "WHERE 1 = 0"))
 
 
 def granted_on(view: str) -> str:

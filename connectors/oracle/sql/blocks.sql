@@ -5,7 +5,7 @@
 -- whichever segments are asked for (a fixed table without an index), each under the latch of its hash chain for an
 -- instant. Not measured by us: of the same order as PostgreSQL's 0.3 to 0.5 us per buffer is assumed.
 SELECT B.OBJD, B.FILE#, B.BLOCK#
-  FROM V$BH B
+  FROM SYS.V_$BH B
  WHERE B.OBJD IN (:i0, :i1, :i2, :i3, :i4, :i5, :i6, :i7, :i8, :i9,
                   :i10, :i11, :i12, :i13, :i14, :i15, :i16, :i17, :i18, :i19)
    AND B.STATUS IN ('xcur', 'scur', 'cr', 'read')

@@ -3,7 +3,7 @@
 -- header; without owner and name it would be that of every segment, which takes minutes. Asked once, and again when the
 -- segment has grown or moved.
 SELECT E.FILE_ID, E.BLOCK_ID, E.BLOCKS, E.BYTES
-  FROM DBA_EXTENTS E
+  FROM SYS.DBA_EXTENTS E
  WHERE E.OWNER = :owner AND E.SEGMENT_NAME = :name AND NVL(E.PARTITION_NAME, ' ') = NVL(:part, ' ')
    AND CASE E.SEGMENT_TYPE WHEN 'LOBSEGMENT' THEN 'LOB' WHEN 'NESTED TABLE' THEN 'TABLE' ELSE E.SEGMENT_TYPE END = :type
  ORDER BY E.EXTENT_ID

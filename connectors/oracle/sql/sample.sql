@@ -14,9 +14,9 @@ SELECT S.OBJ#,
        SUM(CASE WHEN S.STATISTIC_NAME = 'physical writes' THEN S.VALUE ELSE 0 END) AS BLOCKS_WRITTEN,
        SUM(CASE WHEN S.STATISTIC_NAME = 'physical writes direct' THEN S.VALUE ELSE 0 END) AS WRITTEN_DIRECT,
        SUM(CASE WHEN S.STATISTIC_NAME = 'segment scans' THEN S.VALUE ELSE 0 END) AS SCANS
-  FROM GV$SEGSTAT S
+  FROM SYS.GV_$SEGSTAT S
  WHERE S.STATISTIC_NAME IN ('logical reads', 'physical reads', 'physical reads direct', 'physical read requests',
                             'optimized physical reads', 'physical writes', 'physical writes direct', 'segment scans')
-   AND S.TS# NOT IN (SELECT T.TS# FROM V$TABLESPACE T WHERE T.NAME IN ('SYSTEM', 'SYSAUX'))
+   AND S.TS# NOT IN (SELECT T.TS# FROM SYS.V_$TABLESPACE T WHERE T.NAME IN ('SYSTEM', 'SYSAUX'))
  GROUP BY S.OBJ#, S.DATAOBJ#
  ORDER BY S.OBJ#, S.DATAOBJ#

@@ -4,7 +4,7 @@
 -- the shared pool remembers, without latches of the library cache; sorted, at most 2,000 rows are returned.
 SELECT SQL_ID, EXECUTIONS, ELAPSED_TIME, USER_IO_WAIT_TIME, DISK_READS
   FROM (SELECT S.SQL_ID, S.EXECUTIONS, S.ELAPSED_TIME, S.USER_IO_WAIT_TIME, S.DISK_READS
-          FROM GV$SQLSTATS S
+          FROM SYS.GV_$SQLSTATS S
          WHERE S.EXECUTIONS > 0
          ORDER BY S.ELAPSED_TIME DESC)
  WHERE ROWNUM <= 2000

@@ -12,9 +12,9 @@ SELECT O.OBJECT_ID,
        S.BLOCKS,
        S.TABLESPACE_NAME,
        S.BUFFER_POOL
-  FROM DBA_OBJECTS O
+  FROM SYS.DBA_OBJECTS O
 -- A partitioned table has no segment, but its object id is the one that its partitions and indexes are grouped under.
-  LEFT JOIN DBA_SEGMENTS S
+  LEFT JOIN SYS.DBA_SEGMENTS S
     ON S.OWNER = O.OWNER
    AND S.SEGMENT_NAME = O.OBJECT_NAME
    AND NVL(S.PARTITION_NAME, ' ') = NVL(O.SUBOBJECT_NAME, ' ')

@@ -1,1 +1,1 @@
-"""What ``hotplace prove`` makes, asks and compares on PostgreSQL."""
+"""What ``hotplace lab prove`` makes, asks and compares on PostgreSQL."""

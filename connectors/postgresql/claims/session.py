@@ -1,4 +1,4 @@
-"""The session of ``hotplace prove``: it makes, reads, compares and drops what is in the scratch schema."""
+"""The session of ``hotplace lab prove``: it makes, reads, compares and drops what is in the scratch schema."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PostgresqlProofSession:
             "statement_timeout": milliseconds(limit),
             "lock_timeout": milliseconds(PATIENCE_SECONDS),
         }
-        self._connection = open_connection(settings, name="hotplace prove", options=options)
+        self._connection = open_connection(settings, name="hotplace lab prove", options=options)
         self._connection.patience_seconds = answer_seconds(limit)
 
     def run(self, statement: str) -> None:

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from connectors.findings import Finding
+from connectors.findings import Finding, Remedy
 from connectors.formatting import format_bytes
 from connectors.model import Catalog
 from connectors.postgresql.doctor.unknown_files import unknown_files
 from connectors.postgresql.doctor.volatile import volatile_here
+from connectors.postgresql.moving.lease import find_stranger
 from connectors.postgresql.moving.relation import ONE_STORAGE
 from connectors.postgresql.reading.replication import findings_on, read_replication
 from connectors.postgresql.reading.statements import find_place
 from connectors.postgresql.reading.statements import findings_on as statement_findings
+from connectors.postgresql.rights import (
+    SCHEMA_GIVES,
+    SPACE_GIVES,
+    monitor_remedy,
+    owner_remedy,
+    read_powers,
+    refused_owner_remedy,
+)
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
 
@@ -29,10 +38,11 @@ _FACTS = (
     "log_timing",
     "standby",
     "stats_reset",
-    "missing",
-    "owner",
-    "example",
     "service",
+)
+_OWNER = (
+    *("owner", "quoted", "login", "relations", "example", "kind"),
+    *("schema_owner", "schema_owner_quoted", "database_owner", "database_owner_quoted"),
 )
 Facts = Mapping[str, Any]
 
@@ -53,6 +63,8 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     spaces = session.rows(query("doctor_spaces"), doing="looking at tablespaces")
     found = [check(facts) for check in _CHECKS]
     found += [_may_create(row) for row in spaces]
+    found += _owners(session)
+    found.append(_lock_of_agents(session))
     found += _may_split(session.rows(query("doctor_split"), doing="looking at schemas"))
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
     found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
@@ -120,7 +132,7 @@ def _monitor(facts: Facts) -> Finding:
     return Finding.warning(
         "pg_monitor_missing",
         f"{facts['login']} is no member of pg_monitor: sizes, paths and other sessions stay hidden",
-        f"GRANT pg_monitor TO {facts['login']};",
+        monitor_remedy(facts["login"]),
     )
 
 
@@ -181,15 +193,46 @@ def _reset(facts: Facts) -> Finding:
     return Finding.ok("stats_reset", f"statistics were last reset: {when}")
 
 
-def _owner(facts: Facts) -> Finding:
-    if not facts["missing"]:
-        return Finding.ok("ownership", f"{facts['login']} may alter every relation", about_moving=True)
+def _lock_of_agents(session: ReadSession) -> Finding:
+    """Whether somebody who is no agent has it, as any user of the database may."""
+    if not (stranger := find_stranger(session)):
+        return Finding.ok("lease_lock", "the lock that keeps agents apart is free or an agent's", about_moving=True)
     return Finding.warning(
-        "ownership_missing",
-        f"{facts['login']} may not move {facts['missing']} relation(s), {facts['example']} among them",
-        f"GRANT {facts['owner']} TO {facts['login']};",
+        "lease_lock_taken",
+        f"{stranger}, has the lock that keeps agents apart and is no session of this login: nobody is kept from acting",
+        "Have it let go of the lock (pg_advisory_unlock_all), or end it (pg_terminate_backend).",
         about_moving=True,
-        values={"relations": str(facts["missing"])},
+        values={"session": stranger},
+    )
+
+
+def _owners(session: ReadSession) -> list[Finding]:
+    """One for each owner whose relations may not be moved; none is handed over that could do more than own them."""
+    rows = [
+        dict(zip(_OWNER, row, strict=True)) for row in session.rows(query("doctor_owners"), doing="looking at owners")
+    ]
+    if not rows:
+        return [Finding.ok("ownership", "every relation may be altered by this login", about_moving=True)]
+    powers = read_powers(
+        session, {str(row[name]) for row in rows for name in ("owner", "schema_owner", "database_owner")}
+    )
+    return [_of_owner(row, powers) for row in rows]
+
+
+def _of_owner(row: Facts, powers: Mapping[str, tuple[str, ...]]) -> Finding:
+    owner, login, strong = row["owner"], row["login"], powers.get(row["owner"], ())
+    sentence = f"{login} may not move {row['relations']} relation(s) of {owner}, {row['example']} among them"
+    values = {"relations": str(row["relations"]), "owner": owner}
+    if not strong:
+        remedy = owner_remedy(row["quoted"], login, owns_database=owner == row["database_owner"])
+        return Finding.warning("ownership_missing", sentence, remedy, about_moving=True, values=values)
+    modest = (name for name in ("schema_owner", "database_owner") if row[name] not in powers)
+    return Finding.warning(
+        "ownership_refused",
+        f"{sentence}; {owner} is never handed over, for it has {', '.join(strong)}",
+        refused_owner_remedy(row["example"], row["kind"], next((row[f"{name}_quoted"] for name in modest), "")),
+        about_moving=True,
+        values=values,
     )
 
 
@@ -202,7 +245,6 @@ _CHECKS: tuple[Callable[[Facts], Finding], ...] = (
     _standby,
     _service,
     _reset,
-    _owner,
 )
 
 
@@ -215,7 +257,7 @@ def _may_create(row: Row) -> Finding:
     return Finding.warning(
         "space_create_missing",
         f"{login} may not create in tablespace {name}, so no relation can be moved there",
-        f"GRANT CREATE ON TABLESPACE {quoted} TO {login};",
+        Remedy(f"GRANT CREATE ON TABLESPACE {quoted} TO {login};", SPACE_GIVES.format(login)),
         about_moving=True,
         values={"space": name},
     )
@@ -229,7 +271,7 @@ def _may_split(rows: list[Row]) -> list[Finding]:
         Finding.info(
             "split_schema_missing",
             f"{owner} may not create in schema {schema}, so none of its {tables} table(s) there can be split",
-            f"GRANT CREATE ON SCHEMA {schema} TO {owner};",
+            Remedy(f"GRANT CREATE ON SCHEMA {schema} TO {owner};", SCHEMA_GIVES.format(owner, schema)),
             about_moving=True,
             values={"schema": schema, "owner": owner},
         )

@@ -6,8 +6,9 @@ the file stays for ever, as large as it got, and takes room that a small fast ta
 
 from __future__ import annotations
 
-from connectors.findings import Finding
+from connectors.findings import Finding, Remedy
 from connectors.formatting import format_bytes
+from connectors.postgresql.rights import LIST_FILES_GIVES
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
 
@@ -28,13 +29,21 @@ def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
             Finding.info(
                 "files_hidden",
                 f"{login} may not list folders: files that an interrupted move left behind cannot be seen",
-                "Run `hotplace doctor` as a superuser after a crash; nothing else needs this right.",
+                _listing(login),
             ),
         )
     rows = session.rows(query("unknown_files"), {"older_than": OLDER_THAN_SECONDS}, doing="looking for unknown files")
     if not rows:
         return (Finding.ok("files_known", "every file of a relation belongs to one"),)
     return tuple(_finding(row) for row in rows)
+
+
+def _listing(login: str) -> Remedy:
+    """A right that nothing else needs, and that is worth its price after a crash at most."""
+    functions = "pg_catalog.pg_ls_dir(text, boolean, boolean), pg_catalog.pg_stat_file(text, boolean)"
+    return Remedy(
+        f"After a crash, until doctor has looked: GRANT EXECUTE ON FUNCTION {functions} TO {login};", LIST_FILES_GIVES
+    )
 
 
 def _finding(row: Row) -> Finding:

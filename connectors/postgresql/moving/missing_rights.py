@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from connectors.postgresql.rights import read_powers
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.route import NoRoute, Route
+
+_OWNER = 1  # number of the owner's rights in ``sql/split_may.sql``
 
 
 def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
@@ -20,5 +23,15 @@ def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
     rows = session.rows(query("split_may"), values, doing=f"looking at the rights to split {key}")
     if not rows:
         return None
-    lacked, remedies = ", ".join(what for _, what, _ in rows), " ".join(f"{remedy};" for *_, remedy in rows)
+    owner, named = rows[0][4], rows[0][5]
+    powers = read_powers(session, [owner]).get(owner, ()) if rows[0][0] == _OWNER else ()
+    if powers:
+        return NoRoute(
+            code="rights",
+            sentence=f"the login that would do it lacks the rights of its owner {owner}, which are never handed "
+            f"over, for it has {', '.join(powers)}: change the owner, or leave it as it is: "
+            f"ALTER TABLE {named} OWNER TO ...;",
+        )
+    lacked = ", ".join(f"{what} (giving away {gives})" for _, what, _, gives, *_ in rows)
+    remedies = " ".join(f"{row[2]};" for row in rows)
     return NoRoute(code="rights", sentence=f"the login that would do it lacks {lacked}: {remedies}")

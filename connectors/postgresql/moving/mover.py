@@ -10,7 +10,7 @@ from contextlib import suppress
 import psycopg
 from psycopg import sql
 
-from connectors.base import Clock, Closing, ConnectorError, ForegroundReads, Interrupted, Unpausable
+from connectors.base import Clock, Closing, ConnectorError, ForegroundReads, Interrupted, StatementFailed, Unpausable
 from connectors.model import Progress, Route, Step
 from connectors.postgresql.moving.blockers import find_blockers
 from connectors.postgresql.moving.takeover import MOVING
@@ -18,6 +18,9 @@ from connectors.postgresql.reading.foreground import read_foreground
 from connectors.postgresql.reading.replication import find_laggard, read_replication
 from connectors.postgresql.reading.wal import MIB, find_full_log
 from connectors.postgresql.routes.available import done_ratios
+from connectors.postgresql.routes.close import REOPEN_STEP
+from connectors.postgresql.routes.moved_rows import COUNTED
+from connectors.postgresql.routes.split import MOVE_STEP, REJOIN_STEP
 from connectors.postgresql.session.errors import (
     QUERY_CANCELED,
     cancellation_error,
@@ -26,7 +29,7 @@ from connectors.postgresql.session.errors import (
     translate,
 )
 from connectors.postgresql.session.queries import query
-from connectors.postgresql.session.sessions import ReadSession, Row, milliseconds, open_connection
+from connectors.postgresql.session.sessions import OF_QUERIES, ReadSession, Row, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.settings import MOVE_MARGIN_SECONDS, answer_seconds
 
@@ -51,6 +54,7 @@ class PostgresqlMover(Closing, Unpausable):
             settings,
             name=MOVING,
             options={
+                **OF_QUERIES,
                 "lock_timeout": milliseconds(settings.lock_timeout),
                 "statement_timeout": milliseconds(settings.move_timeout),
             },
@@ -84,6 +88,7 @@ class PostgresqlMover(Closing, Unpausable):
 
     def execute(self, step: Step) -> None:
         """Run one step to its end."""
+        _refuse_uncounted(step)
         self._interrupted, self._given_up = False, ""
         self._idle.clear()
         try:
@@ -206,3 +211,14 @@ def waiting_for(blockers: Sequence[int]) -> str:
         return "waiting for a lock"
     named = ", ".join(map(str, blockers[:BLOCKERS_NAMED])) + (", ..." if len(blockers) > BLOCKERS_NAMED else "")
     return f"waiting for a lock that {f'process {named} holds' if len(blockers) == 1 else f'processes {named} hold'}"
+
+
+def _refuse_uncounted(step: Step) -> None:
+    """What moves rows without comparing them, as earlier versions wrote it, is not sent."""
+    operation = step.operation
+    moves = operation is not None and operation.name in {MOVE_STEP, REJOIN_STEP, REOPEN_STEP}
+    if operation is not None and moves and not operation.parameters.get(COUNTED):
+        raise StatementFailed(
+            f"{step.purpose}: it was written by a version that did not compare the rows which it moves",
+            advice="Plan it again. A way back is taken by hand: count the rows of both parts before one is dropped.",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from connectors.postgresql.moving.split_table import Column, Table, read_table
+from connectors.postgresql.moving.split_table import Column, Table, read_table, refuse_foreign_type
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 
@@ -79,9 +79,10 @@ def lies_behind(session: ReadSession, column: Column, low: str, border: str) -> 
     """Whether a border is a later value of that column than the one where the part begins. Reads no table.
 
     Raises:
-        StatementFailed: it is no value of it.
+        StatementFailed: it is no value of it, or its type is not one of the server's own.
         ConnectorError: another subclass that says what may be done.
     """
+    refuse_foreign_type(column)
     kind, orders = column.type.replace("%", "%%"), [""]
     if kind.startswith(_COLLATED):  # the partitions have the order of the one or the other, or are not trusted
         orders.append(' COLLATE "C"')

@@ -15,12 +15,12 @@ _NO_ROW = 1.0  # as the planner writes it
 def read_present_share(session: ReadSession, table: Table, column: Column, border: str) -> float | None:
     """Share of the table's rows from the border on, 0 to 1, as the planner estimates it; reads no row.
 
-    None: the column has no statistics that this login may see.
+    None: the column has no statistics that this login may see, or to plan a query would run code of users.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    if not column.analyzed:
+    if not column.analyzed or table.foreign_code:
         return None
     value = sql.SQL("{}::{}").format(sql.Literal(border), sql.SQL(column.type))
     condition = sql.SQL("{} >= {}").format(sql.Identifier(column.name), value)

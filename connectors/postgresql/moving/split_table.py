@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
+from connectors.base import StatementFailed
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 
+FOREIGN_TYPE = "{} is of the type {}, and only values of the server's own types are compared"
 TIMES = "timestamp", "date"  # how the names of types begin whose values a clock reaches
 
 
 class _Part(BaseModel):
     """A part of ``sql/split_table.sql``, its keys the fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Grant(_Part):
@@ -34,6 +36,7 @@ class Column(_Part):
     number: int
     name: str
     type: str
+    built_in: bool  # the type is the server's own: to read one of another can run its owner's code
     not_null: bool
     identity: str  # pg_attribute.attidentity: a always, d by default
     generated: str
@@ -118,11 +121,13 @@ class Table(_Part):
     inherits: bool
     rules: tuple[str, ...]
     triggers: tuple[str, ...]
+    unheld_keys: tuple[str, ...] = ()  # foreign keys whose triggers, which are the server's own, are switched off
     publications: tuple[str, ...]
     incoming_keys: tuple[str, ...]
     dependents: tuple[str, ...]  # views, functions and whatever else the server knows to depend on it
     extension: str | None
     statistics: tuple[str, ...]
+    foreign_code: tuple[str, ...]  # functions and operators of users in indexes, constraints and statistics
     labels: bool
     replica_identity: str
     row_security: bool
@@ -166,9 +171,10 @@ def read_border(session: ReadSession, column: Column, value: str) -> BorderValue
     """The value as one of that column's type. Reads no table.
 
     Raises:
-        StatementFailed: it is none.
+        StatementFailed: it is none, or the type is not one of the server's own.
         ConnectorError: another subclass that says what may be done.
     """
+    refuse_foreign_type(column)
     # The name of a type cannot be bound; format_type has written and quoted it.
     cast = f"CAST(%(value)s::text AS {column.type.replace('%', '%%')})"
     ahead = f"extract(epoch FROM {cast} - now())::float8" if column.type.startswith(TIMES) else "NULL::float8"
@@ -176,6 +182,16 @@ def read_border(session: ReadSession, column: Column, value: str) -> BorderValue
         f"SELECT {cast}::text, {ahead}".encode(), {"value": value}, doing=f"reading a border as {column.type}"
     )
     return BorderValue(*rows[0])
+
+
+def refuse_foreign_type(column: Column) -> None:
+    """Let no text be read as a type of a user: the check of a domain would run with this login's rights.
+
+    Raises:
+        StatementFailed: the type is not one of the server's own.
+    """
+    if not column.built_in:
+        raise StatementFailed(FOREIGN_TYPE.format(column.name, column.type), advice="Choose another column.")
 
 
 def seconds_until(table: Table, column: Column, border: BorderValue) -> float | None:

@@ -12,10 +12,10 @@ import time
 import psycopg
 
 from connectors.base import LeaseHeld
-from connectors.postgresql.moving.lease import LEASE_KEY, lease_options
+from connectors.postgresql.moving.lease import LEASE_KEY, MARK, lease_options
 from connectors.postgresql.session.errors import translate
 from connectors.postgresql.session.queries import query
-from connectors.postgresql.session.sessions import open_connection
+from connectors.postgresql.session.sessions import ask, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
 MOVING = "hotplace move"  # application_name of sessions that move
@@ -43,12 +43,13 @@ def end_holder(settings: PostgresqlSettings, holder: str) -> None:
 def _end(connection: psycopg.Connection, holder: str) -> None:
     began = time.monotonic()
     while True:
-        found = connection.execute(query("agent_sessions"), {"key": LEASE_KEY, "moving": MOVING}).fetchall()
+        values = {"key": LEASE_KEY, "moving": MOVING, "mark": MARK}
+        found = ask(connection, query("agent_sessions"), values)
         if any(has_lease and holder not in name for _, name, _, has_lease in found):
             return
         to_end = [pid for pid, _, active, has_lease in found if has_lease or not active]
         for pid in to_end:
-            connection.execute(query("end_session"), {"pid": pid})
+            ask(connection, query("end_session"), {"pid": pid})
         waited = time.monotonic() - began
         if not found or (not to_end and waited >= SETTLES_SECONDS):
             return

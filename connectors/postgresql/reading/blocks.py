@@ -6,9 +6,10 @@ import numpy as np
 
 from connectors.base import Clock, PrivilegeMissing
 from connectors.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks, one_block_in
-from connectors.findings import Capability, Finding
+from connectors.findings import Capability, Finding, Remedy
 from connectors.model import I64
-from connectors.postgresql.session.queries import query
+from connectors.postgresql.rights import MONITOR_GIVES, monitor_remedy
+from connectors.postgresql.session.queries import in_extension, query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.postgresql.settings import PostgresqlSettings
 
@@ -18,10 +19,9 @@ MOST_LISTED = 1 << 18  # blocks of all units, eight bytes each on the wire, sixt
 
 def block_capability(session: ReadSession) -> Capability:
     """Whether this login may look at the buffer pool, and the statements that let it."""
-    _, may, available, login = session.rows(query("blocks_may"), doing="looking for pg_buffercache")[0]
-    advice = f"CREATE EXTENSION pg_buffercache; GRANT pg_monitor TO {login};"
-    if not available:
-        advice = f"Install the server's contrib modules, then: {advice}"
+    _, may, available, login, _, _ = session.rows(query("blocks_may"), doing="looking for pg_buffercache")[0]
+    first = "" if available else "Install the server's contrib modules, then: "
+    advice = Remedy(f"{first}CREATE EXTENSION pg_buffercache; {monitor_remedy(login)}", MONITOR_GIVES)
     return Capability.of(BLOCK_HEAT, may, "pg_buffercache in this database with the right to read it", advice)
 
 
@@ -52,19 +52,17 @@ class PoolReader(BlockReader):
             PrivilegeMissing: the extension is not there, or not for this login.
             ConnectorError: a subclass that says what may be done.
         """
-        path, may, _, _ = self._session.rows(query("blocks_may"), doing="looking for pg_buffercache")[0]
+        # For each look, since the extension may have gone elsewhere.
+        asked = self._session.rows(query("blocks_may"), doing="looking for pg_buffercache")[0]
+        schema, may, _, _, block_bytes, buffers = asked
         if not may:
             capability = block_capability(self._session)
             raise PrivilegeMissing(f"looking at blocks: {capability.because}", advice=capability.advice)
-        # For each look, since the session may be a new one.
-        block_bytes, buffers, _ = self._session.rows(
-            query("blocks_path"), {"path": path}, doing="setting the search path for looks"
-        )[0]
         one_in = one_block_in(buffers, MOST_LISTED)
         started = self._clock.monotonic()
-        rows = self._session.rows(
-            query("blocks"), {"units": physical_ids.tolist(), "one_in": one_in}, doing="looking at blocks"
-        )
+        values = {"units": physical_ids.tolist(), "one_in": one_in}
+        statement = in_extension(query("blocks"), schema)
+        rows = self._session.rows(statement, values, doing="looking at blocks", name="blocks")
         return BlockLook(
             monotonic_seconds=started,
             server_seconds=self._clock.monotonic() - started,

@@ -8,6 +8,7 @@ from psycopg import sql
 
 from connectors.base import Clock, PrivilegeMissing
 from connectors.blocks import BlockValues, CandidateColumn, Value, ValueReader, evenly_first
+from connectors.findings import Remedy
 from connectors.model import I64
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.session.sessions import ReadSession, Row, milliseconds
@@ -69,7 +70,7 @@ class BorderValueReader(ValueReader):
 
 
 def _candidate(row: Row) -> CandidateColumn:
-    name, type_name, is_time, is_key, nullable, correlation, readable, _, _ = row
+    name, type_name, is_time, is_key, nullable, correlation, readable, _, _, _ = row
     return CandidateColumn(
         name=name, type_name=type_name, is_time=is_time, is_key=is_key, nullable=nullable,
         correlation=math.nan if correlation is None else correlation, readable=readable,
@@ -92,8 +93,16 @@ def _may_not(column: str, row: Row | None) -> PrivilegeMissing:
             f"values at range borders: the column {column} is not there any more", advice="The next look finds another."
         )
     table = sql.Identifier(row[7], row[8]).as_string(None)
+    if row[9] is not None:
+        return PrivilegeMissing(
+            f"values at range borders: to read {table} would run {row[9]} with this login's rights",
+            advice="Only tables are read where no index, constraint or statistics calls code of users.",
+        )
     return PrivilegeMissing(
         f"values at range borders: this login may not read {column} of {table}",
-        advice=f"GRANT SELECT (ctid, {sql.Identifier(column).as_string(None)}) ON {table} TO the login; "
-        "a table with row level security needs BYPASSRLS too.",
+        advice=Remedy(
+            f"GRANT SELECT (ctid, {sql.Identifier(column).as_string(None)}) ON {table} TO the login; "
+            "a table with row level security needs BYPASSRLS too.",
+            "all values of that column; BYPASSRLS: the rows that policies hide, in all databases of the server",
+        ),
     )

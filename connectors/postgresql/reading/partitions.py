@@ -14,8 +14,8 @@ RANGE, TABLE = "r", "r"  # pg_partitioned_table.partstrat; pg_class.relkind
 _BOUND = re.compile(r"FOR VALUES FROM \((?:'([^']+)'|MINVALUE)\) TO \('([^']+)'\)")
 _NO_END = "TO (MAXVALUE)"
 _WITHOUT_END = (
-    "its last partition {} has no end, as a split leaves it: `hotplace rules roll --close` gives it one and makes the "
-    "next without an end, again and again (Split a table: Partitions after it)"
+    "its last partition {} has no end, as a split leaves it: `hotplace rules propose --table --close` gives it one and "
+    "makes the next without an end, again and again (Split a table: Partitions after it)"
 )
 FORMATS = {
     "date": "%Y-%m-%d",
@@ -56,7 +56,10 @@ def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTa
         (has_default, "it has a default partition, which would be scanned under a lock for each new one"),
         (bool(endless), _WITHOUT_END.format(endless)),
         (len(ranges) < len(found), "not all of its partitions are tables with an end"),
-        (may_create is False, f"its owner {owner} may not create in {space}: GRANT CREATE ON TABLESPACE"),
+        (
+            may_create is False,
+            f"its owner {owner} may not create in {space}: it needs CREATE on that tablespace, to fill it",
+        ),
     )
     return PartitionedTable(
         key=key, schema=schema, name=name, owner=owner, time_format=FORMATS.get(kind, ""), ranges=tuple(ranges),

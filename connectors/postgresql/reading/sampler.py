@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
 
 from connectors.base import Clock, ConnectorError
 from connectors.model import I64, Counts, Sample
+from connectors.postgresql.reading.population import Population
 from connectors.postgresql.reading.roles import query_for, role_figures
 from connectors.postgresql.reading.rows import bigint_rows, narrow
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
+from connectors.recording.tap import NotRecorded
 
 COUNTERS = (
     "blocks_fetched",
@@ -32,6 +35,9 @@ _OF_TOAST_TOO = frozenset({"blocks_fetched", "blocks_hit"})  # those of a TOAST 
 _CHUNKS = frozenset({"rows_inserted", "rows_changed"})  # of a TOAST table, they are its chunks
 DATABASE_FIGURES = ("reads", "read_seconds", "write_seconds", "transactions", "active_seconds")
 _NEED_IO_TIMING = frozenset({"read_seconds", "write_seconds"})
+_FIGURES = len(DATABASE_FIGURES)
+_OWN_ROW = _FIGURES + 3  # what follows are the sessions; exports and recordings of earlier versions end there
+_TRANSACTIONS = DATABASE_FIGURES.index("transactions")
 
 
 class StatisticsSampler:
@@ -40,6 +46,8 @@ class StatisticsSampler:
     def __init__(self, session: ReadSession, clock: Clock) -> None:
         self._session = session
         self._clock = clock
+        self._population = Population()
+        self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
         self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
@@ -56,7 +64,7 @@ class StatisticsSampler:
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
         answered = self._clock.monotonic()
         self._ids, counters = self._by_unit(wire)
-        *figures, timing, counting, epoch = row
+        figures, (timing, counting, epoch), sessions = row[:_FIGURES], row[_FIGURES:_OWN_ROW], row[_OWN_ROW:]
         if not counting:  # what stands still is not idle
             raise ConnectorError(
                 "track_counts is off: the server counts nothing, and everything would look idle",
@@ -69,13 +77,30 @@ class StatisticsSampler:
             physical_id=self._ids,  # one column for all samples with the same units
             counters=counters,
             database={
-                name: float(value)
-                for name, value in zip(DATABASE_FIGURES, figures, strict=True)
-                if timing or name not in _NEED_IO_TIMING
+                **{
+                    name: float(value)
+                    for name, value in zip(DATABASE_FIGURES, figures, strict=True)
+                    if timing or name not in _NEED_IO_TIMING
+                },
+                **self._processors(monotonic),
+                **self._population.total(sessions, transactions=float(figures[_TRANSACTIONS]), at=monotonic),
             },
             server_seconds=answered - monotonic,  # an upper bound: the wire and taking it apart are in it
             roles=role_figures(roles),
         )
+
+    def _processors(self, monotonic: float) -> dict[str, float]:
+        """What processors do for the server, where this machine tells."""
+        try:
+            seconds, count = self._session.processors()
+        except NotRecorded:  # by an earlier version
+            return {}
+        if seconds is None or count is None:
+            return {}
+        # Added up, since the server may be given more of them, or fewer.
+        passed, self._counted_at = monotonic - self._counted_at, monotonic
+        self._processors_seconds += 0.0 if math.isnan(passed) else float(count) * passed
+        return {"processor_seconds": float(seconds), "processors_seconds": self._processors_seconds}
 
     def _database_row(self) -> Row:
         rows = self._session.rows(query("database"), doing="sampling the database")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.base import Clock
-from connectors.findings import Finding
-from connectors.postgresql.session.queries import query
+from connectors.findings import Finding, Remedy
+from connectors.postgresql.rights import MONITOR_GIVES
+from connectors.postgresql.session.queries import in_extension, query
 from connectors.postgresql.session.sessions import ReadSession
 from connectors.statements.counters import StatementCounters
 from connectors.statements.texts import without_literals
@@ -58,7 +59,9 @@ def read_statements(session: ReadSession, clock: Clock, most: int) -> StatementC
     place = find_place(session)
     if place is None or not place.usable:
         return None
-    rows = session.rows(_in(place, query("statements")), {"most": most}, doing="reading statements", name="statements")
+    rows = session.rows(
+        in_extension(query("statements"), place.schema), {"most": most}, doing="reading statements", name="statements"
+    )
     columns = np.array([row[1:5] for row in rows], dtype=np.float64).reshape(len(rows), 4).T
     return StatementCounters(
         taken_at=taken_at,
@@ -82,7 +85,7 @@ def read_texts(session: ReadSession, ids: Collection[str]) -> Mapping[str, str]:
     if place is None or not place.usable or not ids:
         return {}
     values = {"ids": [int(each) for each in ids]}
-    statement = _in(place, query("statement_texts"))
+    statement = in_extension(query("statement_texts"), place.schema)
     rows = session.rows(statement, values, doing="reading texts of statements", name="statement_texts")
     return {id_: without_literals(text) for id_, text in rows if text}
 
@@ -97,15 +100,10 @@ def findings_on(place: Place | None) -> tuple[Finding, ...]:
     if place.version < OLDEST:
         return (_unseen("pg_stat_statements is older than 1.9", "ALTER EXTENSION pg_stat_statements UPDATE;"),)
     if not place.sees_others:
-        remedy = "Grant pg_monitor to the login that watches."
+        remedy = Remedy("Grant pg_monitor to the login that watches.", MONITOR_GIVES)
         return (_unseen("pg_stat_statements hides other users' statements from this login", remedy),)
     return (Finding.ok("statements", "outcomes can say which statements became slower or faster"),)
 
 
 def _unseen(why: str, remedy: str) -> Finding:
     return Finding.info("statements_unseen", f"{why}: {_BLIND}", remedy)
-
-
-def _in(place: Place, statement: bytes) -> bytes:
-    """The statement for the schema that the extension is in."""
-    return statement.replace(b"extension_schema.", place.schema.encode().replace(b"%", b"%%") + b".")

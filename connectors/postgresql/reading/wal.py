@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from connectors.base import PrivilegeMissing
 from connectors.formatting import format_bytes
+from connectors.postgresql.rights import monitor_remedy
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession
 
@@ -32,5 +33,6 @@ def find_full_log(session: ReadSession, key: str, most_mib: int | None, *, login
         ((held,),) = session.rows(query("wal"), doing="looking at the write-ahead log")
     except PrivilegeMissing:
         # A limit that is not watched would be believed in.
-        return f"what pg_wal holds may not be seen ({key}: {most_mib}): GRANT pg_monitor TO {login};"
+        remedy = monitor_remedy(login)
+        return f"what pg_wal holds may not be seen ({key}: {most_mib}): {remedy} (which gives away {remedy.gives})"
     return f"pg_wal holds {format_bytes(held)} ({key}: {most_mib})" if held > most_mib * MIB else ""

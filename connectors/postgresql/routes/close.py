@@ -29,6 +29,7 @@ from connectors.postgresql.routes.close_statements import (
     reopen,
     validate_end,
 )
+from connectors.postgresql.routes.moved_rows import COUNTED
 from connectors.postgresql.routes.split import SWITCH_SECONDS, number_name, too_near
 from connectors.postgresql.routes.split_block import SplitNames, SplitPlan, whole_name
 from connectors.postgresql.routes.split_rows import MIB, is_reached
@@ -190,13 +191,13 @@ def _steps(closing: Closing, tag: str, settings: PostgresqlSettings) -> tuple[tu
     )  # fmt: skip
 
 
-def _operands(closing: Closing) -> dict[str, str | int]:
+def _operands(closing: Closing) -> dict[str, str | int | bool]:
     """What ``inspect`` has to know."""
     plan = closing.plan
     return {
         "oid": plan.table.oid, "schema": plan.table.schema_, "part": plan.names.cold, "next": plan.names.hot,
         "whole": whole_name(plan).as_string(None), "check": plan.names.check, "column": plan.column.name,
-        "border": plan.border,
+        "border": plan.border, COUNTED: True,
     }  # fmt: skip
 
 
@@ -206,9 +207,14 @@ def _notes(closing: Closing) -> tuple[str, ...]:
         f"rows with {plan.column.name} >= {plan.border} are refused from the first statement until the last is done: "
         "the border has to lie ahead of what arrives meanwhile"
     )
+    compared = (
+        f"it compares these rows before {plan.names.hot} is dropped, which reads {plan.names.cold} once where no index "
+        f"leads with {plan.column.name}; what {plan.names.hot} has been given alone by then refuses it"
+    )
     return (
         refused,
         f"nothing is copied: {plan.names.cold} ends at the border, {plan.names.hot} takes rows from it on",
         f"grants, indexes and settings of {plan.names.cold} alone are not repeated for {plan.names.hot}",
         f"the way back copies what {plan.names.hot} holds under a lock, {plan.most_back_bytes // MIB} MiB at most",
+        compared,
     )

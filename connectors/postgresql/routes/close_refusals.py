@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from connectors.postgresql.moving.open_part import OpenPart, PartitionKey
-from connectors.postgresql.moving.split_table import Column, Table
+from connectors.postgresql.moving.split_table import FOREIGN_TYPE, Column, Table
 from connectors.postgresql.routes.split_refusals import PERMANENT, PLAIN, list_names
 from connectors.route import NoRoute
 
@@ -23,7 +23,7 @@ def refusal_of_closing(found: OpenPart | None) -> NoRoute | None:
 def _reasons(found: OpenPart) -> Iterator[NoRoute]:
     yield from _of_key(found.by, found.column)
     if found.part is None:
-        sentence = "all of its parts have an end: hotplace rules roll --ahead makes the next ones in time"
+        sentence = "all of its parts have an end: hotplace rules propose --table --ahead makes the next ones in time"
         yield NoRoute(code="no_open_part", sentence=sentence)
         return
     yield from _of_place(found.by, found.whole, found.part)
@@ -33,6 +33,8 @@ def _reasons(found: OpenPart) -> Iterator[NoRoute]:
 def _of_key(by: PartitionKey, column: Column | None) -> Iterator[NoRoute]:
     if by.strategy != RANGE or by.columns != 1 or column is None:
         yield NoRoute(code="not_by_range", sentence="it is not partitioned by ranges of one column")
+    elif not column.built_in:
+        yield NoRoute(code="foreign_type", sentence=FOREIGN_TYPE.format(column.name, column.type))
     elif not column.not_null:
         sentence = f"{column.name} may be null, which the server would look for under a lock: SET NOT NULL first"
         yield NoRoute(code="nullable", sentence=sentence)

@@ -10,19 +10,28 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from connectors.postgresql.routes.moved_rows import (
+    OWN,
+    VARIABLES,
+    before_rows_move,
+    copied,
+    own_query,
+    refuse_own,
+)
 from connectors.postgresql.routes.split_block import (
     CHANGED,
     SplitPlan,
     block,
     border_value,
     guarded_begin,
+    literal,
     name_literal,
     own_name,
     raise_if,
     text,
     whole_name,
 )
-from connectors.postgresql.routes.split_statements import before_rows_move, hot_part, refuse_large, stored_columns
+from connectors.postgresql.routes.split_statements import hot_part, refuse_large
 
 # As the server prints it; FROM and TO by the groups of a regular expression.
 _PRINTED = "substring(pg_get_expr(c.relpartbound, c.oid) FROM '^FOR VALUES FROM \\((.*)\\) TO \\(MAXVALUE\\)$')"
@@ -88,7 +97,7 @@ def add_beginning(closing: Closing) -> str:
 def reopen(closing: Closing) -> str:
     """Takes the end away: rows of the part behind it are copied to it, and that part goes."""
     plan, whole, part = closing.plan, whole_name(closing.plan), _part(closing)
-    behind, columns = own_name(plan, plan.names.hot), stored_columns(plan)
+    behind = own_name(plan, plan.names.hot)
     wrong = text(
         "(SELECT {} FROM pg_class AS c JOIN pg_inherits AS h ON h.inhrelid = c.oid WHERE c.oid = to_regclass({}) AND "
         "h.inhparent = {}::regclass) IS NULL OR NOT EXISTS (SELECT FROM pg_inherits AS h WHERE h.inhparent = "
@@ -98,15 +107,16 @@ def reopen(closing: Closing) -> str:
     statements = [
         *_guard(closing, wrong, f"{plan.names.hot} is not the open part behind {plan.names.cold}"),
         refuse_large(plan),
+        *refuse_own(plan, plan.names.hot),
         *before_rows_move(),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, part),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, behind),
-        text("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}", part, columns, columns, behind),
+        *copied(plan, plan.names.hot, plan.names.cold),
         text("DROP TABLE {}", behind),
         text("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM ({}) TO (MAXVALUE)", whole, part, _low(closing)),
         text("ALTER TABLE {} DROP CONSTRAINT {}", part, _check(closing)),
-    ]
-    return block(statements, whole)
+    ]  # fmt: skip
+    return block(statements, whole, f"{VARIABLES} {OWN} text := {literal(own_query())};")
 
 
 def _guard(closing: Closing, wrong: str, message: str) -> list[str]:

@@ -28,6 +28,7 @@ from connectors.postgresql.routes.available import (
     prologue_of,
     refuse_relation,
 )
+from connectors.postgresql.routes.moved_rows import COUNTED
 from connectors.postgresql.routes.split_block import SplitNames, SplitPlan
 from connectors.postgresql.routes.split_refusals import column_of, refusal_of
 from connectors.postgresql.routes.split_rows import MIB, is_reached, moved_bytes, refuse_rows, transfers_of_rows
@@ -229,11 +230,12 @@ def _steps_of(plan: SplitPlan, *parts: tuple[_Statement, ...]) -> tuple[tuple[St
     )
 
 
-def _operands(plan: SplitPlan) -> dict[str, str | int]:
+def _operands(plan: SplitPlan) -> dict[str, str | int | bool]:
     """What ``inspect`` has to know."""
     return {
         "oid": plan.table.oid, "schema": plan.table.schema_, "name": plan.table.name, "cold": plan.names.cold,
         "hot": plan.names.hot, "check": plan.names.check, "column": plan.column.name, "border": plan.border,
+        COUNTED: True,
     }  # fmt: skip
 
 
@@ -252,6 +254,11 @@ def _notes(plan: SplitPlan) -> Iterable[str]:
     else:
         yield from _notes_ahead(plan)
     yield f"the way back copies what {names.hot} holds by then under a lock, {plan.most_back_bytes // MIB} MiB at most"
+    yield (
+        f"it compares these rows before {names.hot} is dropped, which reads {names.cold} once where no index leads "
+        f"with {plan.column.name}; what {names.hot} has been given alone by then (an index, a grant, a comment) "
+        "refuses it"
+    )
     yield f"FROM ONLY {plan.table.name} and TRUNCATE ONLY see no row afterwards"
     if names.sequences:
         yield "identity sequences are made again with their value: sessions that have cached some of theirs leave gaps"

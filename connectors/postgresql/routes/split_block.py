@@ -6,7 +6,6 @@ The lock comes before anything is looked at, and the server itself compares what
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -68,8 +67,14 @@ def _other_columns(plan: SplitPlan, table: sql.Composable) -> str:
     )  # fmt: skip
 
 
-def block(statements: Sequence[str], described: sql.Composable) -> str:
-    """One DO statement: sent as one, it is one transaction."""
+def block(statements: Sequence[str], described: sql.Composable, declared: str = "") -> str:
+    """One DO statement: sent as one, it is one transaction.
+
+    Args:
+        statements: behind ``guarded_begin``.
+        described: the table that users see, before and after.
+        declared: variables that they use, beside those of the description.
+    """
     description = "\n".join(
         line for line in query("split_description").decode().splitlines() if not line.startswith("--")
     )
@@ -85,6 +90,7 @@ def block(statements: Sequence[str], described: sql.Composable) -> str:
     body = (
         "#variable_conflict use_column\n"
         f"DECLARE hotplace_before text; hotplace_after text;\n  hotplace_description text := {literal(description)};\n"
+        f"{declared and f'  {declared}{chr(10)}'}"
         f"BEGIN\n{lines}END"
     )
     tag = next(tag for tag in _tags() if tag not in body)
@@ -132,4 +138,4 @@ def literal(value: str) -> str:
 
 def text(pattern: str, *parts: sql.Composable) -> str:
     """A statement of these parts."""
-    return re.sub(r"\s+$", "", sql.SQL(pattern).format(*parts).as_string(None))
+    return sql.SQL(pattern).format(*parts).as_string(None).rstrip()

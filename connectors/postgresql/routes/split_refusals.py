@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from connectors.postgresql.moving.split_table import Column, Table
+from connectors.postgresql.moving.split_table import FOREIGN_TYPE, Column, Table
 from connectors.route import NoRoute
 
 PLAIN, PARTITIONED = "r", "p"
@@ -56,6 +56,8 @@ def _of_column(table: Table, name: str) -> Iterator[NoRoute]:
     if column is None:
         known = ", ".join(each.name for each in table.columns)
         yield NoRoute(code="no_column", sentence=f"it has no column {name!r}; it has {known}")
+    elif not column.built_in:
+        yield NoRoute(code="foreign_type", sentence=FOREIGN_TYPE.format(name, column.type))
     elif column.generated:
         yield NoRoute(code="generated", sentence=f"{name} is a generated column, which no table is partitioned by")
     elif not column.not_null:
@@ -69,6 +71,7 @@ def _of_dependents(table: Table) -> Iterator[NoRoute]:
     by_name = (
         ("incoming_keys", table.incoming_keys, "foreign keys refer to it", "drop them, and add them to the new table"),
         ("triggers", table.triggers, "it has triggers", "drop them, and make them on the new table"),
+        ("unheld_keys", table.unheld_keys, "its foreign keys are switched off", "ALTER TABLE ... ENABLE TRIGGER ALL"),
         ("rules", table.rules, "it has rules", "drop them; a partitioned table takes them again"),
         ("publications", table.publications, "it is published", "take it out, and publish it by its root afterwards"),
         ("dependents", table.dependents, "others depend on it", "drop them, and make them on the new table"),

@@ -13,6 +13,7 @@ from connectors.move_effects import Transfer
 from connectors.postgresql.moving.present_rows import LEAST_SHARE
 from connectors.postgresql.moving.split_table import BorderValue, Column, Table, seconds_until
 from connectors.postgresql.routes.available import BUILD_WORK, SCAN_WORK
+from connectors.postgresql.routes.split_refusals import list_names
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.splitting import held_seconds
 
@@ -41,6 +42,12 @@ def refuse_rows(
     table: Table, present: float | None, bundle: Bundle, to_space: str, settings: PostgresqlSettings
 ) -> NoRoute | None:
     """Why rows that are there already are not moved; None where they may be."""
+    if present is None and table.foreign_code:
+        return NoRoute(
+            code="foreign_code",
+            sentence="rows from the border on are there already, and their number is not known: to have it estimated "
+            f"would run {list_names(table.foreign_code)} with this login's rights; {AHEAD}",
+        )
     if present is None:
         return NoRoute(
             code="no_statistics",

@@ -12,6 +12,15 @@ from collections.abc import Iterator, Sequence
 from psycopg import sql
 
 from connectors.postgresql.moving.split_table import Grant, Policy, TableSequence
+from connectors.postgresql.routes.moved_rows import (
+    OWN,
+    VARIABLES,
+    before_rows_move,
+    copied,
+    own_query,
+    refuse_own,
+    taken,
+)
 from connectors.postgresql.routes.split_block import (
     TOO_LARGE,
     SplitPlan,
@@ -85,13 +94,12 @@ def switch(plan: SplitPlan) -> str:
         *_comments(plan, whole),
         *_replica_identity(plan, whole),
     ]  # fmt: skip
-    return block(statements, whole)
+    return block(statements, whole, VARIABLES if plan.moves_rows else "")
 
 
 def rejoin(plan: SplitPlan) -> str:
     """Makes the split table plain again: rows of the hot part are copied to the cold one, which takes its old name."""
     whole, cold, hot = whole_name(plan), own_name(plan, plan.names.cold), own_name(plan, plan.names.hot)
-    columns = stored_columns(plan)
     parts = text(
         "(SELECT array_agg(h.inhrelid ORDER BY h.inhrelid) FROM pg_inherits AS h WHERE h.inhparent = {}::regclass) IS "
         "DISTINCT FROM (SELECT array_agg(o ORDER BY o) FROM unnest(ARRAY[{}::oid, {}::regclass::oid]) AS o)",
@@ -103,10 +111,11 @@ def rejoin(plan: SplitPlan) -> str:
             whole,
         ),
         refuse_large(plan),
+        *refuse_own(plan, plan.names.hot),
         *before_rows_move(),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, cold),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, hot),
-        text("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}", cold, columns, columns, hot),
+        *copied(plan, plan.names.hot, plan.names.cold),
         text("DROP TABLE {}", hot),
         *_rename_sequences(plan),
         *_give_sequences(plan, cold, whole),
@@ -114,30 +123,17 @@ def rejoin(plan: SplitPlan) -> str:
         *(_rename_index(plan, cold, new, old) for old, new in plan.names.indexes),
         text("ALTER TABLE {} RENAME TO {}", cold, sql.Identifier(plan.table.name)),
     ]  # fmt: skip
-    return block(statements, whole)
+    return block(statements, whole, f"{VARIABLES} {OWN} text := {literal(own_query())};")
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------
 
 
 def _move_rows(plan: SplitPlan) -> Iterator[str]:
-    """Rows from the border on go to the hot part; as one statement, so that the table is read for it once."""
-    columns = stored_columns(plan)
+    """Rows from the border on go to the hot part."""
     yield from before_rows_move()
-    yield text(
-        "WITH hotplace_moved AS (DELETE FROM ONLY {} WHERE {} >= {} RETURNING {}) "
-        "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM hotplace_moved",
-        own_name(plan, plan.names.cold), sql.Identifier(plan.column.name), border_value(plan), columns,
-        own_name(plan, plan.names.hot), columns, columns,
-    )  # fmt: skip
+    yield from taken(plan, plan.names.cold, plan.names.hot)
     yield refuse_large(plan)
-
-
-def before_rows_move() -> tuple[str, ...]:
-    """What the transaction needs before it copies rows."""
-    # Rows that a policy hides are an error, not rows that are left behind. And a table with checks that wait for the
-    # end of the transaction cannot be altered.
-    return "SET LOCAL row_security = off", "SET CONSTRAINTS ALL IMMEDIATE"
 
 
 def refuse_large(plan: SplitPlan) -> str:
@@ -148,11 +144,6 @@ def refuse_large(plan: SplitPlan) -> str:
         f"{plan.names.hot} is larger than the {plan.most_back_bytes} bytes that may be copied under a lock",
         TOO_LARGE,
     )
-
-
-def stored_columns(plan: SplitPlan) -> sql.Composable:
-    """The columns that a copy of rows names."""
-    return sql.SQL(", ").join(sql.Identifier(each.name) for each in plan.table.columns if not each.generated)
 
 
 # -- its parts ---------------------------------------------------------------------------------------------------

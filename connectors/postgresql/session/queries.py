@@ -12,6 +12,11 @@ def query(name: str) -> bytes:
     return (files("connectors.postgresql") / "sql" / f"{name}.sql").read_bytes()
 
 
+def in_extension(statement: bytes, schema: str) -> bytes:
+    """The statement for an extension in that schema, given as quoted: each of its objects is named with it."""
+    return statement.replace(b"extension_schema.", schema.encode().replace(b"%", b"%%") + b".")
+
+
 @cache
 def name_of(statement: bytes) -> str:
     """The name of the query of that text; "" of none."""

@@ -6,8 +6,8 @@ import os
 import re
 import select
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from connectors.base import CannotConnect, ConnectorError
 from connectors.postgresql.session.copy_format import from_copy, to_copy
 from connectors.postgresql.session.errors import cannot_connect, connection_broke, translate
 from connectors.postgresql.session.patience import LimitedConnection, ServerSilent
+from connectors.postgresql.session.processors import server_processors
 from connectors.postgresql.session.queries import name_of, query
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.recording.tap import Tap
@@ -44,8 +45,9 @@ OF_EVERY_SESSION = {
 OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
     "search_path": "pg_catalog, pg_temp",  # no user's function can take the place of the server's
     "quote_all_identifiers": "off",  # keys of units are quoted names, and stay the same
+    "row_security": "off",  # rows that a policy hides are an error; its functions are never called
 }
-_STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.*? C "([0-9A-Z]{5})"')
+_STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.{0,200}? C "([0-9A-Z]{5})"')  # severities come before it
 
 
 def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping[str, str]) -> LimitedConnection:
@@ -84,6 +86,32 @@ def open_connection(settings: PostgresqlSettings, *, name: str, options: Mapping
             advice="Give the host and port of the server itself.",
         )
     return connection
+
+
+def ask(connection: psycopg.Connection, statement: bytes, values: Mapping[str, object] | None = None) -> list[Row]:
+    """Every row of a query, in a transaction that cannot write.
+
+    Raises:
+        psycopg.Error: as psycopg raises it.
+    """
+    with reading(connection):
+        return connection.execute(statement, values).fetchall()
+
+
+@contextmanager
+def reading(connection: psycopg.Connection) -> Iterator[None]:
+    """A transaction that cannot write, whatever a function that a query calls sets in the session.
+
+    The default of a session does not do: any function may change it, and the next statement writes.
+    """
+    connection.execute("BEGIN READ ONLY")
+    try:
+        yield
+    except BaseException:
+        with suppress(psycopg.Error):  # a session that broke has rolled back
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
 
 
 def milliseconds(seconds: float) -> str:
@@ -169,10 +197,10 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
             ConnectorError: a subclass that says what may be done.
         """
 
-        def ask() -> list[Row]:
-            return self._with_retry(lambda connection: connection.execute(statement, values).fetchall(), doing)
+        def answer() -> list[Row]:
+            return self._with_retry(lambda connection: ask(connection, statement, values), doing)
 
-        return self._tapped(name or name_of(statement), tuple((values or {}).values()), ask, doing)
+        return self._tapped(name or name_of(statement), tuple((values or {}).values()), answer, doing)
 
     def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
         """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
@@ -184,7 +212,7 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         """
 
         def read(connection: psycopg.Connection) -> Result:
-            with connection.cursor() as cursor, cursor.copy(statement) as copy:
+            with reading(connection), connection.cursor() as cursor, cursor.copy(statement) as copy:
                 return take(copy)
 
         if self._tap is None:
@@ -206,21 +234,37 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         free, total = self._tapped("room", (path,), lambda: [_room(path)], "looking at a file system")[0]
         return free, total
 
+    def processors(self) -> tuple[float | None, float | None]:
+        """Processor seconds that the server has taken, and how many processors it may use, where it runs here.
+
+        None where the connection is not over a Unix socket of the server itself, or the system does not tell.
+
+        Raises:
+            ConnectorError: there is no connection.
+        """
+
+        def look() -> list[Row]:
+            connection = self._open().pgconn
+            return [server_processors(connection.socket, connection.backend_pid)]
+
+        seconds, count = self._tapped("processors", (), look, "looking at processor time")[0]
+        return seconds, count
+
     def _copied_rows(self, statement: bytes, doing: str) -> list[Row]:
         """The output of a COPY as rows, which are what a tap takes."""
 
         def read(connection: psycopg.Connection) -> bytes:
-            with connection.cursor() as cursor, cursor.copy(statement) as copy:
+            with reading(connection), connection.cursor() as cursor, cursor.copy(statement) as copy:
                 return b"".join(map(bytes, copy))
 
         return from_copy(self._with_retry(read, doing), text_last=name_of(statement) in WITH_TEXT)
 
     def _connection_facts(self) -> Row:
-        def ask() -> list[Row]:
+        def facts() -> list[Row]:
             info = self._open().info
             return [(info.hostaddr, info.server_version)]
 
-        return self._tapped("connection", (), ask, "looking at the connection")[0]
+        return self._tapped("connection", (), facts, "looking at the connection")[0]
 
     def _options(self) -> dict[str, str]:
         return {

@@ -12,7 +12,7 @@ WITH named AS (
 SELECT part.oid::bigint AS part_oid,
        part.bound AS part_bound,
        (SELECT s.spcname FROM pg_catalog.pg_tablespace AS s, pg_catalog.pg_database AS d
-         WHERE d.datname = current_database() AND s.oid = coalesce(nullif(part.reltablespace, 0), d.dattablespace)) AS space,
+         WHERE d.datname = current_database() AND s.oid = coalesce(nullif(part.reltablespace, 0::oid), d.dattablespace)) AS space,
        next.oid::bigint AS next_oid,
        next.bound AS next_bound,
        EXISTS (SELECT FROM pg_catalog.pg_constraint AS n WHERE n.conrelid = part.oid AND n.conname = %(check)s) AS checked,

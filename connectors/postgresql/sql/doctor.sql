@@ -1,5 +1,5 @@
 -- Facts about server and login that decide how well hotplace can see and act.
--- Reads: pg_settings, pg_stat_database, pg_class. Since: 14. Privilege: none. Cost: one scan of pg_class.
+-- Reads: pg_settings, pg_stat_database. Since: 14. Privilege: none. Cost: under a millisecond.
 SELECT current_setting('server_version') AS version,
        current_setting('server_version_num')::int AS version_number,
        quote_ident(current_user) AS login,
@@ -9,25 +9,10 @@ SELECT current_setting('server_version') AS version,
        current_setting('track_wal_io_timing')::boolean AS log_timing,
        pg_is_in_recovery() AS standby,
        s.stats_reset,
-       own.missing,
-       own.owner,
-       own.example,
        CASE WHEN current_setting('rds.extensions', true) IS NOT NULL THEN 'Amazon RDS or Aurora'
             WHEN current_setting('azure.extensions', true) IS NOT NULL THEN 'Azure Database for PostgreSQL'
             WHEN current_setting('cloudsql.iam_authentication', true) IS NOT NULL THEN 'Google Cloud SQL'
             WHEN current_setting('alloydb.iam_authentication', true) IS NOT NULL THEN 'Google AlloyDB'
             ELSE '' END AS service
-  FROM pg_catalog.pg_stat_database AS s,
-       LATERAL (SELECT count(*)::int AS missing,
-                       quote_ident(pg_get_userbyid(min(c.relowner::bigint)::oid)) AS owner,
-                       min(quote_ident(n.nspname) || '.' || quote_ident(c.relname)) AS example
-                  FROM pg_catalog.pg_class AS c
-                  JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-                 WHERE c.oid >= 16384
-                   AND c.relkind IN ('r', 'm', 'i')
-                   AND c.relpersistence <> 't'
-                   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
-                   -- Membership and not only ownership: moving needs what an owner may do, and a member of the owning
-                   -- role may do it.
-                   AND NOT pg_has_role(current_user, c.relowner, 'USAGE')) AS own
+  FROM pg_catalog.pg_stat_database AS s
  WHERE s.datname = current_database()

@@ -5,7 +5,7 @@ SELECT quote_ident(n.nspname) AS schema_name,
        count(*)::int AS tables
   FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
- WHERE c.oid >= 16384
+ WHERE c.oid >= 16384::oid
    AND c.relkind = 'r'
    AND c.relpersistence = 'p'
    AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')

@@ -3,7 +3,7 @@
 -- not go through shared buffers at all.
 -- Reads: pg_stat_io. Since: 16. Privilege: none. Cost: about fifty rows.
 SELECT coalesce(sum(i.reads), 0)::float8 AS read,
-       coalesce(sum(i.read_time), 0)::float8 / 1000.0 AS read_seconds,
+       coalesce(sum(i.read_time), 0)::float8 / 1000::float8 AS read_seconds,
        current_setting('track_io_timing')::boolean AS timing
   FROM pg_catalog.pg_stat_io AS i
  WHERE i.backend_type = 'client backend'

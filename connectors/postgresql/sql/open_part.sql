@@ -4,7 +4,7 @@
 SELECT p.partstrat::text AS strategy,
        p.partnatts::int AS columns,
        coalesce(a.attname, '') AS column_name,
-       p.partdefid <> 0 AS has_default,
+       p.partdefid <> 0::oid AS has_default,
        c.nspname AS part_schema,
        c.relname AS part_name,
        c.named AS part,
@@ -25,6 +25,6 @@ SELECT p.partstrat::text AS strategy,
         JOIN pg_catalog.pg_namespace AS xn ON xn.oid = x.relnamespace
        WHERE i.inhparent = t.oid AND NOT i.inhdetachpending
   ) AS c ON c.low IS NOT NULL
-  LEFT JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+  LEFT JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0::oid), d.dattablespace)
  WHERE n.nspname = (parse_ident(%(key)s))[1]
    AND t.relname = (parse_ident(%(key)s))[2]

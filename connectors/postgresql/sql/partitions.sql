@@ -7,7 +7,7 @@ SELECT n.nspname AS schema,
        p.partstrat::text AS strategy,
        p.partnatts::int AS columns,
        coalesce(a.atttypid::regtype::text, '') AS type,
-       p.partdefid <> 0 AS has_default,
+       p.partdefid <> 0::oid AS has_default,
        (SELECT has_tablespace_privilege(t.relowner, s.oid, 'CREATE') OR s.oid = d.dattablespace
           FROM pg_catalog.pg_tablespace AS s WHERE s.spcname = %(space)s) AS may_create,
        c.oid::bigint AS partition,
@@ -30,6 +30,6 @@ SELECT n.nspname AS schema,
   LEFT JOIN pg_catalog.pg_inherits AS i ON i.inhparent = t.oid AND NOT i.inhdetachpending
   LEFT JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid
   LEFT JOIN pg_catalog.pg_namespace AS cn ON cn.oid = c.relnamespace
-  LEFT JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+  LEFT JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0::oid), d.dattablespace)
  WHERE n.nspname = (parse_ident(%(key)s))[1]
    AND t.relname = (parse_ident(%(key)s))[2]

@@ -7,8 +7,8 @@ SELECT CASE WHEN has_tablespace_privilege(t.oid, 'CREATE')
               OR t.oid = d.dattablespace THEN pg_tablespace_size(t.oid) END,
        (SELECT b.phase FROM pg_catalog.pg_stat_progress_create_index AS b WHERE b.pid = %(pid)s),
        -- While tuples are loaded the view still shows the blocks of the scan before, all of them done.
-       (SELECT CASE WHEN b.blocks_total > 0 AND position('loading' IN b.phase) = 0 THEN b.blocks_done::float8 / b.blocks_total
-                    WHEN b.tuples_total > 0 THEN b.tuples_done::float8 / b.tuples_total ELSE 0 END
+       (SELECT CASE WHEN b.blocks_total > 0 AND position('loading' IN b.phase) = 0 THEN b.blocks_done::float8 / b.blocks_total::float8
+                    WHEN b.tuples_total > 0 THEN b.tuples_done::float8 / b.tuples_total::float8 ELSE 0 END
           FROM pg_catalog.pg_stat_progress_create_index AS b WHERE b.pid = %(pid)s),
        coalesce((SELECT a.wait_event_type = 'Lock' FROM pg_catalog.pg_stat_activity AS a WHERE a.pid = %(pid)s), false),
        ARRAY(SELECT DISTINCT b.pid

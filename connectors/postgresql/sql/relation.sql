@@ -7,10 +7,10 @@ SELECT c.oid::bigint AS oid,
        c.relkind::text AS kind,
        c.relispartition OR coalesce(p.relispartition, false) AS partition,
        c.relpersistence::text AS persistence,
-       c.relisshared OR c.relfilenode = 0 AS mapped, -- the catalog does not hold its file, so nothing moves it
-       c.oid < 16384 OR n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast') AS system,
+       c.relisshared OR c.relfilenode = 0::oid AS mapped, -- the catalog does not hold its file, so nothing moves it
+       c.oid < 16384::oid OR n.nspname IN ('pg_catalog', 'information_schema', 'pg_toast') AS system,
        -- reltablespace is 0 in the default tablespace of the database, whichever that is.
-       coalesce(nullif(c.reltablespace, 0), d.dattablespace)::bigint AS space_oid,
+       coalesce(nullif(c.reltablespace, 0::oid), d.dattablespace)::bigint AS space_oid,
        home.spcname AS space,
        (SELECT t.oid::bigint FROM pg_catalog.pg_tablespace AS t WHERE t.spcname = %(space)s) AS target_oid,
        coalesce(i.indisexclusion, false) AS exclusion,
@@ -35,7 +35,7 @@ SELECT c.oid::bigint AS oid,
        current_setting('wal_level') AS wal_level,
        pg_is_in_recovery() AS standby,
        (SELECT system_identifier FROM pg_catalog.pg_control_system()) AS system_identifier,
-       (SELECT s.setting::float8 / 1000 FROM pg_catalog.pg_settings AS s WHERE s.name = 'deadlock_timeout')
+       (SELECT s.setting::float8 / 1000::float8 FROM pg_catalog.pg_settings AS s WHERE s.name = 'deadlock_timeout')
            AS deadlock_seconds,
        -- Parameters that only these services define, as their manuals list them.
        CASE WHEN current_setting('rds.extensions', true) IS NOT NULL THEN 'Amazon RDS or Aurora'
@@ -46,13 +46,13 @@ SELECT c.oid::bigint AS oid,
   FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
-  JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+  JOIN pg_catalog.pg_tablespace AS home ON home.oid = coalesce(nullif(c.reltablespace, 0::oid), d.dattablespace)
   LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = c.oid
   LEFT JOIN pg_catalog.pg_class AS p ON p.oid = i.indrelid
   JOIN pg_catalog.pg_class AS own ON own.oid = coalesce(i.indrelid, c.oid)
   JOIN pg_catalog.pg_namespace AS tn ON tn.oid = own.relnamespace
-  JOIN pg_catalog.pg_tablespace AS own_home ON own_home.oid = coalesce(nullif(own.reltablespace, 0), d.dattablespace)
-  LEFT JOIN pg_catalog.pg_class AS toast ON toast.oid = c.reltoastrelid AND c.reltoastrelid <> 0
+  JOIN pg_catalog.pg_tablespace AS own_home ON own_home.oid = coalesce(nullif(own.reltablespace, 0::oid), d.dattablespace)
+  LEFT JOIN pg_catalog.pg_class AS toast ON toast.oid = c.reltoastrelid AND c.reltoastrelid <> 0::oid
  -- By name and not by oid: REINDEX CONCURRENTLY gives an index another one, and a key outlives it.
  WHERE n.nspname = (parse_ident(%(key)s))[1]
    AND c.relname = (parse_ident(%(key)s))[2]

@@ -6,7 +6,7 @@
 -- stats_fetch_consistency is none since 15.
 COPY (
 SELECT c.oid::bigint,
-       (CASE WHEN c.relnamespace <> 'pg_toast'::regnamespace THEN 0 WHEN c.relkind = 't' THEN 1 ELSE 2 END)::bigint,
+       (CASE WHEN c.relnamespace <> 'pg_toast'::regnamespace::oid THEN 0 WHEN c.relkind = 't' THEN 1 ELSE 2 END)::bigint,
        pg_stat_get_blocks_fetched(c.oid),
        pg_stat_get_blocks_hit(c.oid),
        pg_stat_get_numscans(c.oid),
@@ -19,7 +19,7 @@ SELECT c.oid::bigint,
             ELSE 2 * (pg_stat_get_vacuum_count(c.oid) + pg_stat_get_autovacuum_count(c.oid)) -- scan, then clean
                + pg_stat_get_analyze_count(c.oid) + pg_stat_get_autoanalyze_count(c.oid) END
   FROM pg_catalog.pg_class AS c
- WHERE c.oid >= 16384 -- below: made by initdb, system catalogs and their TOAST
+ WHERE c.oid >= 16384::oid -- below: made by initdb, system catalogs and their TOAST
    AND c.relkind IN ('r', 'm', 't', 'i')
    AND c.relpersistence <> 't'
    AND c.relnamespace NOT IN (SELECT n.oid FROM pg_catalog.pg_namespace AS n

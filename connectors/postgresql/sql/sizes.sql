@@ -9,5 +9,5 @@ SELECT c.oid::bigint,
             WHEN c.relkind = 'i' THEN pg_relation_size(c.oid)
             ELSE pg_table_size(c.oid) END
   FROM pg_catalog.pg_class AS c
-  LEFT JOIN pg_catalog.pg_class AS t ON t.oid = c.reltoastrelid AND c.reltoastrelid <> 0
+  LEFT JOIN pg_catalog.pg_class AS t ON t.oid = c.reltoastrelid AND c.reltoastrelid <> 0::oid
  WHERE c.oid = ANY (%(ids)s::bigint[]::oid[])

@@ -38,7 +38,7 @@ SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C")
       JOIN pg_catalog.pg_sequence AS s ON s.seqrelid = d.objid
       JOIN pg_catalog.pg_class AS o ON o.oid = d.objid
       JOIN pg_catalog.pg_attribute AS a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
-     WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+     WHERE d.classid = 'pg_class'::regclass::oid AND d.refclassid = 'pg_class'::regclass::oid
        AND d.refobjid = $1 AND d.deptype IN ('a', 'i')
     UNION ALL
     SELECT concat_ws(' ', 'constraint', quote_ident(n.conname), n.contype, n.convalidated, n.condeferrable, n.condeferred,
@@ -56,6 +56,12 @@ SELECT string_agg(line, E'\n' ORDER BY line COLLATE "C")
     UNION ALL
     SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(t.oid)) FROM pg_catalog.pg_trigger AS t
      WHERE t.tgrelid = $1 AND NOT t.tgisinternal
+    UNION ALL
+    -- Those that the server has made hold foreign keys: one that was switched off does not.
+    SELECT concat_ws(' ', 'foreign key', quote_ident(n.conname), t.tgenabled)
+      FROM pg_catalog.pg_trigger AS t
+      JOIN pg_catalog.pg_constraint AS n ON n.oid = t.tgconstraint
+     WHERE t.tgrelid = $1 AND t.tgisinternal AND t.tgenabled <> 'O'
     UNION ALL
     SELECT concat_ws(' ', 'rule', pg_get_ruledef(r.oid)) FROM pg_catalog.pg_rewrite AS r WHERE r.ev_class = $1
     UNION ALL

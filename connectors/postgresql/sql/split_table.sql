@@ -13,55 +13,69 @@ WITH t AS (
     SELECT d.deptype, a.attname, q.relname, qn.nspname, q.oid, s.*, q.relacl, q.relowner
       FROM t
       JOIN pg_catalog.pg_depend AS d
-        ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid AND d.classid = 'pg_class'::regclass
+        ON d.refclassid = 'pg_class'::regclass::oid AND d.refobjid = t.oid AND d.classid = 'pg_class'::regclass::oid
        AND d.deptype IN ('a', 'i') AND d.refobjsubid > 0
       JOIN pg_catalog.pg_sequence AS s ON s.seqrelid = d.objid
       JOIN pg_catalog.pg_class AS q ON q.oid = d.objid
       JOIN pg_catalog.pg_namespace AS qn ON qn.oid = q.relnamespace
       JOIN pg_catalog.pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
 ), of_the_table AS ( -- what depends on it and goes with it: parts of the table that every split knows
-    SELECT 'pg_class'::regclass AS classid, i.indexrelid AS objid FROM t JOIN pg_catalog.pg_index AS i ON i.indrelid = t.oid
-    UNION ALL SELECT 'pg_class'::regclass, t.reltoastrelid FROM t
-    UNION ALL SELECT 'pg_class'::regclass, q.oid FROM sequences AS q
-    UNION ALL SELECT 'pg_type'::regclass, t.reltype FROM t
-    UNION ALL SELECT 'pg_type'::regclass, y.typarray FROM t JOIN pg_catalog.pg_type AS y ON y.oid = t.reltype
-    UNION ALL SELECT 'pg_constraint'::regclass, n.oid FROM own_constraints AS n
-    UNION ALL SELECT 'pg_attrdef'::regclass, d.oid FROM t JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = t.oid
-    UNION ALL SELECT 'pg_policy'::regclass, p.oid FROM t JOIN pg_catalog.pg_policy AS p ON p.polrelid = t.oid
+    SELECT 'pg_class'::regclass::oid AS classid, i.indexrelid AS objid FROM t JOIN pg_catalog.pg_index AS i ON i.indrelid = t.oid
+    UNION ALL SELECT 'pg_class'::regclass::oid, t.reltoastrelid FROM t
+    UNION ALL SELECT 'pg_class'::regclass::oid, q.oid FROM sequences AS q
+    UNION ALL SELECT 'pg_type'::regclass::oid, t.reltype FROM t
+    UNION ALL SELECT 'pg_type'::regclass::oid, y.typarray FROM t JOIN pg_catalog.pg_type AS y ON y.oid = t.reltype
+    UNION ALL SELECT 'pg_constraint'::regclass::oid, n.oid FROM own_constraints AS n
+    UNION ALL SELECT 'pg_attrdef'::regclass::oid, d.oid FROM t JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = t.oid
+    UNION ALL SELECT 'pg_policy'::regclass::oid, p.oid FROM t JOIN pg_catalog.pg_policy AS p ON p.polrelid = t.oid
     -- Internal triggers enforce foreign keys, which are judged as constraints.
-    UNION ALL SELECT 'pg_trigger'::regclass, g.oid
+    UNION ALL SELECT 'pg_trigger'::regclass::oid, g.oid
                 FROM t JOIN pg_catalog.pg_trigger AS g ON g.tgrelid = t.oid AND g.tgisinternal
 ), dependents AS (
     SELECT DISTINCT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS what
       FROM t
       JOIN pg_catalog.pg_depend AS d
-        ON (d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid
-            OR d.refclassid = 'pg_type'::regclass
-               AND d.refobjid IN (SELECT o.objid FROM of_the_table AS o WHERE o.classid = 'pg_type'::regclass)
-            OR d.refclassid = 'pg_constraint'::regclass AND d.refobjid IN (SELECT n.oid FROM own_constraints AS n))
+        ON (d.refclassid = 'pg_class'::regclass::oid AND d.refobjid = t.oid
+            OR d.refclassid = 'pg_type'::regclass::oid
+               AND d.refobjid IN (SELECT o.objid FROM of_the_table AS o WHERE o.classid = 'pg_type'::regclass::oid)
+            OR d.refclassid = 'pg_constraint'::regclass::oid AND d.refobjid IN (SELECT n.oid FROM own_constraints AS n))
      WHERE NOT EXISTS (SELECT FROM of_the_table AS o WHERE o.classid = d.classid AND o.objid = d.objid)
 )
 SELECT jsonb_build_object(
     'oid', t.oid::bigint, 'schema_', t.nspname, 'name', t.relname, 'owner', pg_get_userbyid(t.relowner),
     'kind', t.relkind, 'persistence', t.relpersistence, 'partition', t.relispartition,
-    'typed', t.reloftype <> 0,
+    'typed', t.reloftype <> 0::oid,
     'inherits', EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE t.oid IN (h.inhrelid, h.inhparent)),
     'rules', ARRAY(SELECT r.rulename FROM pg_catalog.pg_rewrite AS r WHERE r.ev_class = t.oid ORDER BY 1),
     'triggers', ARRAY(SELECT g.tgname FROM pg_catalog.pg_trigger AS g
                        WHERE g.tgrelid = t.oid AND NOT g.tgisinternal ORDER BY 1),
+    'unheld_keys', ARRAY(SELECT DISTINCT n.conname FROM pg_catalog.pg_trigger AS g
+                          JOIN pg_catalog.pg_constraint AS n ON n.oid = g.tgconstraint
+                         WHERE g.tgrelid = t.oid AND g.tgisinternal AND g.tgenabled <> 'O' ORDER BY 1),
     'publications', ARRAY(SELECT p.pubname FROM pg_catalog.pg_publication AS p
                            JOIN LATERAL pg_get_publication_tables(p.pubname::text) AS m ON m.relid = t.oid ORDER BY 1),
-    'incoming_keys', ARRAY(SELECT n.conname || ' of ' || n.conrelid::regclass FROM pg_catalog.pg_constraint AS n
+    'incoming_keys', ARRAY(SELECT n.conname::text || ' of ' || n.conrelid::regclass::text FROM pg_catalog.pg_constraint AS n
                             WHERE n.confrelid = t.oid AND n.contype = 'f' ORDER BY 1),
     'dependents', ARRAY(SELECT d.what FROM dependents AS d
-                         WHERE d.classid NOT IN ('pg_trigger'::regclass, 'pg_publication_rel'::regclass,
-                                                 'pg_statistic_ext'::regclass)
+                         WHERE d.classid NOT IN ('pg_trigger'::regclass::oid, 'pg_publication_rel'::regclass::oid,
+                                                 'pg_statistic_ext'::regclass::oid)
                          ORDER BY 1),
     'extension', (SELECT e.extname FROM pg_catalog.pg_depend AS d
                     JOIN pg_catalog.pg_extension AS e ON e.oid = d.refobjid
-                   WHERE d.classid = 'pg_class'::regclass AND d.objid = t.oid AND d.deptype = 'e'),
+                   WHERE d.classid = 'pg_class'::regclass::oid AND d.objid = t.oid AND d.deptype = 'e'),
     'statistics', ARRAY(SELECT x.stxname FROM pg_catalog.pg_statistic_ext AS x WHERE x.stxrelid = t.oid ORDER BY 1),
-    'labels', EXISTS (SELECT FROM pg_catalog.pg_seclabel AS l WHERE l.classoid = 'pg_class'::regclass AND l.objoid = t.oid),
+    -- What the planner calls to fold constants, with the rights of whoever reads the table: nothing of the server's own is
+    -- in pg_depend.
+    'foreign_code', ARRAY(SELECT DISTINCT pg_describe_object(d.refclassid, d.refobjid, 0) FROM pg_catalog.pg_depend AS d
+                           WHERE d.refclassid IN ('pg_proc'::regclass::oid, 'pg_operator'::regclass::oid)
+                             AND (d.classid, d.objid) IN (
+                                 SELECT 'pg_class'::regclass::oid, i.indexrelid FROM pg_catalog.pg_index AS i
+                                  WHERE i.indrelid = t.oid
+                                 UNION ALL SELECT 'pg_constraint'::regclass::oid, n.oid FROM own_constraints AS n
+                                 UNION ALL SELECT 'pg_statistic_ext'::regclass::oid, x.oid
+                                             FROM pg_catalog.pg_statistic_ext AS x WHERE x.stxrelid = t.oid)
+                           ORDER BY 1),
+    'labels', EXISTS (SELECT FROM pg_catalog.pg_seclabel AS l WHERE l.classoid = 'pg_class'::regclass::oid AND l.objoid = t.oid),
     'replica_identity', t.relreplident,
     'row_security', t.relrowsecurity, 'forced_row_security', t.relforcerowsecurity,
     'options', coalesce(t.reloptions, '{}'::text[]),
@@ -71,7 +85,7 @@ SELECT jsonb_build_object(
     'bytes', pg_total_relation_size(t.oid), 'heap_bytes', pg_table_size(t.oid),
     'granted', t.relacl IS NOT NULL,
     'grants', coalesce((SELECT jsonb_agg(jsonb_build_object(
-                  'grantor', pg_get_userbyid(p.grantor), 'grantee', CASE WHEN p.grantee <> 0 THEN pg_get_userbyid(p.grantee) END,
+                  'grantor', pg_get_userbyid(p.grantor), 'grantee', CASE WHEN p.grantee <> 0::oid THEN pg_get_userbyid(p.grantee) END,
                   'privilege', p.privilege_type, 'grantable', p.is_grantable, 'column', p.attname)
                   ORDER BY p.attnum, p.grantee, p.privilege_type)
         FROM (SELECT e.*, NULL::name AS attname, 0 AS attnum FROM aclexplode(t.relacl) AS e
@@ -80,6 +94,8 @@ SELECT jsonb_build_object(
                WHERE a.attrelid = t.oid AND NOT a.attisdropped) AS p), '[]'),
     'columns', (SELECT jsonb_agg(jsonb_build_object(
                   'number', a.attnum, 'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
+                  'built_in', EXISTS (SELECT FROM pg_catalog.pg_type AS y
+                                       WHERE y.oid = a.atttypid AND y.typnamespace = 'pg_catalog'::regnamespace::oid),
                   'not_null', a.attnotnull, 'identity', a.attidentity, 'generated', a.attgenerated,
                   'statistics', CASE WHEN a.attstattarget >= 0 THEN a.attstattarget END,
                   'options', ARRAY(SELECT o FROM unnest(a.attoptions) AS o WHERE o !~ '^pg_'),
@@ -108,7 +124,7 @@ SELECT jsonb_build_object(
        WHERE i.indrelid = t.oid), '[]'),
     'policies', coalesce((SELECT jsonb_agg(jsonb_build_object(
                   'name', p.polname, 'permissive', p.polpermissive, 'command', p.polcmd,
-                  'roles', ARRAY(SELECT CASE WHEN r <> 0 THEN pg_get_userbyid(r) END
+                  'roles', ARRAY(SELECT CASE WHEN r <> 0::oid THEN pg_get_userbyid(r) END
                                    FROM unnest(p.polroles) AS r),
                   'using', pg_get_expr(p.polqual, p.polrelid), 'check', pg_get_expr(p.polwithcheck, p.polrelid),
                   'comment', obj_description(p.oid, 'pg_policy')) ORDER BY p.polname)
@@ -120,17 +136,17 @@ SELECT jsonb_build_object(
                   'last', CASE WHEN has_sequence_privilege(q.oid, 'USAGE, SELECT') THEN pg_sequence_last_value(q.oid) END,
                   'granted', q.relacl IS NOT NULL,
                   'grants', coalesce((SELECT jsonb_agg(jsonb_build_object(
-                      'grantor', pg_get_userbyid(p.grantor), 'grantee', CASE WHEN p.grantee <> 0 THEN pg_get_userbyid(p.grantee) END,
+                      'grantor', pg_get_userbyid(p.grantor), 'grantee', CASE WHEN p.grantee <> 0::oid THEN pg_get_userbyid(p.grantee) END,
                       'privilege', p.privilege_type, 'grantable', p.is_grantable, 'column', NULL)
                       ORDER BY p.grantee, p.privilege_type) FROM aclexplode(q.relacl) AS p), '[]'),
                   'used_elsewhere', EXISTS (SELECT FROM pg_catalog.pg_depend AS d
-                      LEFT JOIN pg_catalog.pg_attrdef AS f ON d.classid = 'pg_attrdef'::regclass AND f.oid = d.objid
-                     WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = q.oid
+                      LEFT JOIN pg_catalog.pg_attrdef AS f ON d.classid = 'pg_attrdef'::regclass::oid AND f.oid = d.objid
+                     WHERE d.refclassid = 'pg_class'::regclass::oid AND d.refobjid = q.oid
                        AND f.adrelid IS DISTINCT FROM t.oid),
                   'comment', obj_description(q.oid, 'pg_class')) ORDER BY q.attname)
         FROM sequences AS q), '[]'),
     -- Since the counters began; a standby of them says nothing, and a reset makes them young.
-    'inserts_per_second', (SELECT i.n_tup_ins / greatest(1.0, extract(epoch FROM clock_timestamp() - coalesce(
+    'inserts_per_second', (SELECT i.n_tup_ins::float8 / greatest(1.0, extract(epoch FROM clock_timestamp() - coalesce(
                                       d.stats_reset, pg_postmaster_start_time())))::float8
                              FROM pg_catalog.pg_stat_all_tables AS i, pg_catalog.pg_stat_database AS d
                             WHERE i.relid = t.oid AND d.datname = current_database()),

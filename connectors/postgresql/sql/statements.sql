@@ -5,8 +5,8 @@
 -- pg_stat_statements.max entries in shared memory (5,000 by default: 0.05 s on a busy machine, measured), under a shared lock.
 SELECT s.queryid::text AS id,
        sum(s.calls)::float8 AS executions,
-       sum(s.total_exec_time)::float8 / 1000 AS seconds,
-       CASE WHEN current_setting('track_io_timing')::boolean THEN sum(s.read_time)::float8 / 1000 END AS read_wait,
+       sum(s.total_exec_time)::float8 / 1000::float8 AS seconds,
+       CASE WHEN current_setting('track_io_timing')::boolean THEN sum(s.read_time)::float8 / 1000::float8 END AS read_wait,
        sum(s.shared_blks_read)::float8 AS reads,
        (SELECT i.stats_reset::text FROM extension_schema.pg_stat_statements_info() AS i) AS epoch
   FROM (SELECT NULL::float8 AS blk_read_time, NULL::float8 AS shared_blk_read_time) AS missing

@@ -4,8 +4,8 @@ COPY (
 SELECT c.oid::bigint, c.reltoastrelid::bigint, i.indexrelid::bigint
   FROM pg_catalog.pg_class AS c
   JOIN pg_catalog.pg_index AS i ON i.indrelid = c.reltoastrelid
- WHERE c.oid >= 16384
-   AND c.reltoastrelid <> 0
+ WHERE c.oid >= 16384::oid
+   AND c.reltoastrelid <> 0::oid
    AND c.relpersistence <> 't'
    -- A TOAST index that is being rebuilt exists twice.
    AND i.indisvalid

@@ -20,7 +20,7 @@ SELECT c.oid::bigint,
                  * current_setting('block_size')::bigint
             WHEN EXISTS (SELECT FROM taken WHERE taken.relation = c.oid) THEN 0
             ELSE coalesce(CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END, 0) END,
-       coalesce(nullif(c.reltablespace, 0), d.dattablespace)::bigint,
+       coalesce(nullif(c.reltablespace, 0::oid), d.dattablespace)::bigint,
        coalesce(i.indrelid, inh.inhparent, 0)::bigint,
        c.relpages::bigint,
        greatest(c.reltuples, -1)::bigint,
@@ -32,10 +32,10 @@ SELECT c.oid::bigint,
   LEFT JOIN pg_catalog.pg_class AS p ON p.oid = i.indrelid
   -- Only of partitions: a table of plain inheritance has several parents, and would come once for each.
   LEFT JOIN pg_catalog.pg_inherits AS inh ON inh.inhrelid = c.oid AND c.relispartition AND c.relkind = 'r'
-  LEFT JOIN pg_catalog.pg_class AS t ON t.oid = c.reltoastrelid AND c.reltoastrelid <> 0
+  LEFT JOIN pg_catalog.pg_class AS t ON t.oid = c.reltoastrelid AND c.reltoastrelid <> 0::oid
   LEFT JOIN pg_catalog.pg_index AS tx ON tx.indrelid = t.oid
   LEFT JOIN pg_catalog.pg_class AS ti ON ti.oid = tx.indexrelid
- WHERE c.oid >= 16384
+ WHERE c.oid >= 16384::oid
    AND c.relkind IN ('r', 'm', 'i')
    AND c.relpersistence <> 't'
    AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')

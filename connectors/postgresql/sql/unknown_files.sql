@@ -26,7 +26,7 @@ WITH place AS (
              JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
             -- Not relfilenode: that is 0 for mapped relations, whose file only this function knows.
             WHERE pg_relation_filenode(c.oid)::text = f.number
-              AND coalesce(nullif(c.reltablespace, 0), d.dattablespace) = f.space)
+              AND coalesce(nullif(c.reltablespace, 0::oid), d.dattablespace) = f.space)
 )
 SELECT u.name, count(*), sum((u.facts).size)::bigint, min(u.path)
   FROM unknown AS u

@@ -42,7 +42,7 @@ class Fault(BaseModel):
     An opportunity is one call of ``sample()``, ``catalog()`` or ``execute()``, whichever the kind can strike.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     kind: FaultKind
     at: tuple[int, ...] = ()  # opportunities, counted from 1

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from connectors.base import StatementFailed
 
 _NAME = r'"((?:[^"]|"")+)"'
-_SKIP = r"(?:\s|/\*.*?\*/)"
+_SKIP = r"(?>\s++|/\*.*?\*/)"  # a comment ends at its first end, whatever comes after it
 _MOVE = re.compile(
-    rf"{_SKIP}*MOVE{_SKIP}+(TABLE|INDEX){_SKIP}+{_NAME}\.{_NAME}{_SKIP}+TO{_SKIP}+SPACE{_SKIP}+{_NAME}"
-    rf"(?:{_SKIP}+(ONLINE))?{_SKIP}*",
+    rf"{_SKIP}*+MOVE{_SKIP}++(TABLE|INDEX){_SKIP}++{_NAME}\.{_NAME}{_SKIP}++TO{_SKIP}++SPACE{_SKIP}++{_NAME}"
+    rf"(?:{_SKIP}++(ONLINE))?{_SKIP}*+",
     re.DOTALL,
 )
-_CONTROL = re.compile(rf"{_SKIP}*(PAUSE|RESUME|ABORT){_SKIP}+MOVE{_SKIP}+{_NAME}\.{_NAME}{_SKIP}*", re.DOTALL)
-_SET = re.compile(rf"{_SKIP}*SET{_SKIP}+LOCK_TIMEOUT{_SKIP}+(\d+){_SKIP}+MS{_SKIP}*", re.DOTALL)
+_CONTROL = re.compile(rf"{_SKIP}*+(PAUSE|RESUME|ABORT){_SKIP}++MOVE{_SKIP}++{_NAME}\.{_NAME}{_SKIP}*+", re.DOTALL)
+_SET = re.compile(rf"{_SKIP}*+SET{_SKIP}++LOCK_TIMEOUT{_SKIP}++(\d+){_SKIP}++MS{_SKIP}*+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def _fill(world: WorldState, content: dict[str, Any]) -> None:
     _create_again(world, content["created"])
     for name in SCALARS:
         setattr(world, name, content[name])
-    world.totals = {name: float(content["totals"][name]) for name in world.totals}
+    world.totals = {name: float(content["totals"].get(name, 0.0)) for name in world.totals}
     world.faults.seen = dict(content["seen"])
     world.since[:] = world.reset_at
     units = world.placement.units

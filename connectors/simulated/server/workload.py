@@ -26,6 +26,9 @@ class Rates:
     read_seconds: float
     write_seconds: float
     active_seconds: float
+    population_seconds: float
+    processor_seconds: float
+    processors_seconds: float
 
     def plain(self) -> dict[str, float]:
         """By name."""
@@ -61,7 +64,7 @@ class Workload:
         scenario = self.scenario
         if self._is_blocked(placement.running.values(), pages):
             stuck = float(scenario.sessions)
-            return Rates(transactions=0.0, reads=0.0, read_seconds=0.0, write_seconds=0.0, active_seconds=stuck)
+            return self._rates(0.0, reads=0.0, read_seconds=0.0, active_seconds=stuck)
         demand, background, reads = self._demands(placement, pages)
         throughput, residence = with_background(
             np.append(demand, scenario.cpu_seconds),
@@ -71,12 +74,25 @@ class Workload:
             scenario.sessions,
             scenario.think_seconds + scenario.commit_seconds,
         )
-        return Rates(
-            transactions=throughput,
+        return self._rates(
+            throughput,
             reads=throughput * reads,
             read_seconds=throughput * float(residence[:-1].sum()),
-            write_seconds=throughput * scenario.commit_seconds,
             active_seconds=throughput * (float(residence.sum()) + scenario.commit_seconds),
+        )
+
+    def _rates(self, throughput: float, *, reads: float, read_seconds: float, active_seconds: float) -> Rates:
+        """With what follows from the scenario and the throughput alone."""
+        scenario = self.scenario
+        return Rates(
+            transactions=throughput,
+            reads=reads,
+            read_seconds=read_seconds,
+            write_seconds=throughput * scenario.commit_seconds,
+            active_seconds=active_seconds,
+            population_seconds=float(scenario.sessions),
+            processor_seconds=throughput * scenario.cpu_seconds,
+            processors_seconds=float(scenario.cores),
         )
 
     def _demands(self, placement: Placement, pages: F64) -> tuple[F64, F64, float]:

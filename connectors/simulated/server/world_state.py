@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import fields
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from connectors.simulated.server.units import COUNTERS, Units, UnitSpec, build
 from connectors.simulated.server.workload import Rates, Workload, pages_per_transaction
 from connectors.simulated.settings import SimulatedSettings
 
-TOTALS = ("transactions", "reads", "read_seconds", "write_seconds", "active_seconds")
+TOTALS = tuple(each.name for each in fields(Rates))
 
 
 class WorldState:

@@ -1,1 +1,1 @@
-"""What ``hotplace prove`` makes, asks and compares on SQL Server."""
+"""What ``hotplace lab prove`` makes, asks and compares on SQL Server."""

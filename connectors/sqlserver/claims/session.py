@@ -1,4 +1,4 @@
-"""The session of ``hotplace prove``: it makes, reads, compares and drops what is in the scratch schema."""
+"""The session of ``hotplace lab prove``: it makes, reads, compares and drops what is in the scratch schema."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SqlserverProofSession:
         Raises:
             CannotConnect: or what else connecting raises.
         """
-        self._connection = open_connection(settings, name="hotplace prove")
+        self._connection = open_connection(settings, name="hotplace lab prove")
         self._connection.timeout = whole_seconds(max(LEAST_SECONDS, settings.statement_timeout))
         self._closed = False
         self.run(lock_timeout_statement(PATIENCE_SECONDS))

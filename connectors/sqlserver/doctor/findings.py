@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
-from connectors.findings import Finding, Severity
+from connectors.findings import Finding, Remedy, Severity
 from connectors.formatting import format_bytes
 from connectors.model import Catalog
 from connectors.sqlserver.doctor.storage_findings import storage_findings
@@ -24,6 +24,11 @@ POOL_EXTENSION_SINCE = 12  # 2014
 QUERY_STORE_SINCE = 14  # counts read operations since then
 YEARS = {11: "2012", 12: "2014", 13: "2016", 14: "2017", 15: "2019", 16: "2022", 17: "2025"}
 PERFORMANCE_STATE_SINCE = 16
+# What rights give away, as remedies say it.
+STATE_GIVES = "what every session of the server does, its statements included, and its files and counters"
+DEFINITIONS_GIVES = "definitions of every object of every database, code of procedures included"
+ALTER_GIVES = "every object of {}, to change and to drop; with CREATE PROCEDURE also the rows of its owner's tables"
+TABLES_GIVE = "tables of its own in schemas that it may alter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ def _sees_server(rights: Rights, major: int) -> Finding:
         severity=severity,
         code="server_state_missing",
         sentence=f"{rights.login} may not see files, read times, free space or whether a move still runs",
-        remedy=f"USE master; GRANT {right} TO {quote(rights.login)};",
+        remedy=Remedy(f"USE master; GRANT {right} TO {quote(rights.login)};", STATE_GIVES),
     )
 
 
@@ -157,7 +162,7 @@ def _sees_definitions(rights: Rights) -> Finding:
     return Finding.warning(
         "definitions_missing",
         f"{rights.login} sees only what it has rights on, and no filter of an index",
-        f"USE master; GRANT VIEW ANY DEFINITION TO {quote(rights.login)};",
+        Remedy(f"USE master; GRANT VIEW ANY DEFINITION TO {quote(rights.login)};", DEFINITIONS_GIVES),
     )
 
 
@@ -177,9 +182,12 @@ def _unseen(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
             "tables_unseen",
             f"{count} table(s) have counters and may not be seen by {rights.login}, that of object_id {example} among "
             "them: what they are waited for is left aside",
-            f"GRANT VIEW DEFINITION TO {login}; where a DENY hides single tables, "
-            f"REVOKE VIEW DEFINITION ON OBJECT::... FROM {login}; "
-            f"SELECT OBJECT_SCHEMA_NAME({example}), OBJECT_NAME({example}) names it",
+            Remedy(
+                f"GRANT VIEW DEFINITION TO {login}; where a DENY hides single tables, "
+                f"REVOKE VIEW DEFINITION ON OBJECT::... FROM {login}; "
+                f"SELECT OBJECT_SCHEMA_NAME({example}), OBJECT_NAME({example}) names it",
+                "definitions of every object in this database, code of procedures included",
+            ),
         ),
     )
 
@@ -191,7 +199,7 @@ def _may_alter(session: ReadSession, rights: Rights) -> Finding:
     return Finding.warning(
         "alter_missing",
         f"{rights.login} may not move {missing} table(s), {example} among them",
-        f"GRANT ALTER ON SCHEMA::{schema} TO {quote(rights.login)};",
+        Remedy(f"GRANT ALTER ON SCHEMA::{schema} TO {quote(rights.login)};", ALTER_GIVES.format(schema)),
     )
 
 
@@ -201,7 +209,10 @@ def _dataspace(rights: Rights) -> Finding:
     return Finding.warning(
         "dataspace_missing",
         f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
-        f"GRANT ALTER ANY DATASPACE TO {quote(rights.login)};",
+        Remedy(
+            f"GRANT ALTER ANY DATASPACE TO {quote(rights.login)};",
+            "filegroups, partition schemes and partition functions of this database, to make, change and drop them",
+        ),
     )
 
 
@@ -212,7 +223,11 @@ def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, .
     if rights.control_database:
         return (Finding.ok("shrink", f"{rights.login} may empty and remove files"),)
     sentence = f"{rights.login} may not empty files, which move_by: filegroup does"
-    return (Finding.warning("shrink_missing", sentence, f"ALTER ROLE db_owner ADD MEMBER {quote(rights.login)};"),)
+    remedy = Remedy(
+        f"ALTER ROLE db_owner ADD MEMBER {quote(rights.login)};",
+        "this database as a whole: every row, every right in it, and to drop it; move_by: object needs none of that",
+    )
+    return (Finding.warning("shrink_missing", sentence, remedy),)
 
 
 def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
@@ -224,13 +239,17 @@ def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings)
         return (Finding.ok("copy", f"{rights.login} may copy every partition it sees"),)
     if not missing:
         sentence = f"{rights.login} may not make the tables that partitions: switched copies into"
-        return (Finding.warning("copy_missing", sentence, f"GRANT CREATE TABLE TO {quote(rights.login)};"),)
+        remedy = Remedy(f"GRANT CREATE TABLE TO {quote(rights.login)};", TABLES_GIVE)
+        return (Finding.warning("copy_missing", sentence, remedy),)
     return (
         Finding.warning(
             "copy_missing",
             f"{rights.login} may not copy partitions of {missing} table(s), {example} among them",
-            f"GRANT CREATE TABLE TO {quote(rights.login)}; "
-            f"GRANT SELECT, INSERT ON SCHEMA::{schema} TO {quote(rights.login)};",
+            Remedy(
+                f"GRANT CREATE TABLE TO {quote(rights.login)}; "
+                f"GRANT SELECT, INSERT ON SCHEMA::{schema} TO {quote(rights.login)};",
+                f"every row of {schema}, to read and to add to, and {TABLES_GIVE}",
+            ),
         ),
     )
 

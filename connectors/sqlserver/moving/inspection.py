@@ -8,6 +8,7 @@ from connectors.operations import Operation
 from connectors.rolling.ranges import instant_of
 from connectors.sqlserver.doctor.findings import read_rights
 from connectors.sqlserver.moving.emptying import inspect_files
+from connectors.sqlserver.moving.made_tables import inspect_exchange
 from connectors.sqlserver.moving.plan_drift import made_by
 from connectors.sqlserver.moving.resumable_operations import of_route, operations
 from connectors.sqlserver.reading.belongings import changes, read_belongings
@@ -23,7 +24,6 @@ from connectors.sqlserver.routes.operations import (
     DROP_SCHEME,
     DROP_TABLE,
     SPLIT_RANGE,
-    dropped_table,
     operation_of,
 )
 from connectors.sqlserver.session.sessions import ReadSession
@@ -47,29 +47,31 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
     present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
     if not present or len(present) < len(definitions):
-        return Inspection(
+        gone = Inspection(
             home=Home.GONE,
             sentence=f"{route.bundle.key} no longer exists",
             size_bytes=0,
             on_disk=None,
-            leftovers=() if running else _leftovers(session, route, present, Home.GONE, held=False),
+            leftovers=() if running else _leftovers(session, route, present, held=False),
             running=running,
         )
+        return inspect_exchange(session, route, gone)
     homes = frozenset().union(*(definition.homes() for definition in present))
     home, held = _home(homes, route), not running and _is_paused(session, route, present)
     place = f"{route.bundle.key} is in {', '.join(sorted(homes)) or 'no filegroup'}"
     differs = changes(route.keeps, read_belongings(session, present[0])) if route.keeps and not running else ()
     if differs:
         place = f"{place}; not as it was: {'; '.join(differs)}"
-    return Inspection(
+    seen = Inspection(
         home=home,
         sentence=f"{place}, a build of it is paused" if held else place,
         size_bytes=sum(definition.bytes() for definition in present),
         on_disk=None,
-        leftovers=() if running else _leftovers(session, route, present, home, held=held),
+        leftovers=() if running else _leftovers(session, route, present, held=held),
         running=running,
         paused=held,
     )
+    return inspect_exchange(session, route, seen)
 
 
 def _of_new_partition(session: ReadSession, route: Route, made: Operation, *, running: bool) -> Inspection:
@@ -117,14 +119,12 @@ def _home(homes: frozenset[str], route: Route) -> Home:
     return Home.SPLIT if route.to_space in homes else Home.ELSEWHERE
 
 
-def _leftovers(
-    session: ReadSession, route: Route, present: list[Definition], home: Home, *, held: bool
-) -> tuple[Step, ...]:
+def _leftovers(session: ReadSession, route: Route, present: list[Definition], *, held: bool) -> tuple[Step, ...]:
     """Those tidy steps of the route whose object is there and should not be."""
     if not route.tidy_steps:
         return ()
     if any(operation_of(step).name == DROP_TABLE for step in route.tidy_steps):
-        return _tables(session, route, home)
+        return ()  # see made_tables
     made = made_by(route)
     functions = {row[0] for row in session.rows("leftovers", doing="looking for temporary partition functions")}
     indexes = {index.name for definition in present for index in definition.indexes}
@@ -140,19 +140,3 @@ def _leftovers(
     if on_scheme and not function:
         return ()  # one partition was moved: the scheme is where its index lives now
     return tuple(step for step in route.tidy_steps if there.get(operation_of(step).name, on_scheme))
-
-
-def _tables(session: ReadSession, route: Route, home: Home) -> tuple[Step, ...]:
-    """Tables of a copy: those without rows, and the rows that the copy replaces once it has taken their place."""
-    schema = name_of(route.bundle.key).schema
-    seen = session.rows("made_tables", schema, doing="looking for tables of an interrupted move")
-    rows = {str(name): int(count) for name, count in seen}
-    replaced = home is Home.TARGET  # nothing but the transaction that has put the copy there leaves rows in a table
-    found = []
-    for step in route.tidy_steps:
-        table = dropped_table(step)
-        # A table with rows is dropped only once the copy has taken the partition's place: before that its rows may be
-        # the only ones there are.
-        if table in rows and (replaced or not rows[table]):
-            found.append(step)
-    return tuple(found)

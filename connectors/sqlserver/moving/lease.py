@@ -67,6 +67,6 @@ def _find_holder(connection: pyodbc.Connection) -> str:
         holders = fetch(connection, query("lease_holder"), ())
     except pyodbc.Error:
         return ""
-    for session, program, host in holders:
-        return f"{program or 'a session'} (session {session}, from {host})"
+    for session, program, host, login in holders:
+        return f"{program or 'a session'} (session {session}, from {host}), login {login}"
     return ""

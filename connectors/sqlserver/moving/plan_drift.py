@@ -6,9 +6,10 @@ has since added a column to it, or moved another partition of it, the statement 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from connectors.model import NoRoute, Route
+from connectors.model import NoRoute, Route, Step
 from connectors.sqlserver.reading.definition import Definition
 from connectors.sqlserver.reading.keys import name_of, quote
 from connectors.sqlserver.reading.partitioning import scheme_of
@@ -17,7 +18,15 @@ from connectors.sqlserver.routes.available import routes_back, routes_of, tag_of
 from connectors.sqlserver.routes.ddl import FULL_PAGES
 from connectors.sqlserver.routes.move_methods import PREFIX
 from connectors.sqlserver.routes.online import Server
-from connectors.sqlserver.routes.operations import CREATE_SCHEME, SPLIT_RANGE, operation_of, way_back
+from connectors.sqlserver.routes.operations import (
+    COUNT_TABLE,
+    CREATE_SCHEME,
+    DROP_TABLE,
+    SPLIT_RANGE,
+    SWITCH_BACK,
+    operation_of,
+    way_back,
+)
 from connectors.sqlserver.settings import SqlserverSettings
 
 _FORESEEN = -1  # stands for the data_space_id that a scheme will get
@@ -32,8 +41,10 @@ def drift_reason(definition: Definition | None, route: Route, server: Server, se
         server: what it takes.
         settings: of the moving session; how an index is built is no matter here, what is built is.
     """
-    if route.steps and operation_of(route.steps[0]).name == SPLIT_RANGE:
-        return ""  # the partition is not there yet, and the statement itself sees that the last one is empty
+    # The partition is not there yet, and the statement itself sees that the last one is empty; or rows take their place
+    # again, and the statement itself compares them.
+    if route.steps and operation_of(route.steps[0]).name in {SPLIT_RANGE, SWITCH_BACK}:
+        return ""
     tidies = {step.sql for step in route.tidy_steps}
     if definition is None or definition.index is None or all(step.sql in tidies for step in route.steps):
         return ""  # what only removes what a move has made fits always
@@ -110,6 +121,10 @@ def _builds_the_same(now: Route, approved: Route) -> bool:
     steps, others = (*now.steps, *now.undo_steps), (*approved.steps, *approved.undo_steps)
     if any(step.operation is None for step in others):
         return stored_steps.built_by(steps) == stored_steps.built_by(others)
-    return [operation_of(step).text("builds") for step in steps] == [
-        operation_of(step).text("builds") for step in others
-    ]
+    return _built(steps) == _built(others)
+
+
+def _built(steps: Iterable[Step]) -> list[str]:
+    """What each of them builds; what becomes of replaced rows afterwards is not built, and may be another thing."""
+    operations = (operation_of(step) for step in steps)
+    return [each.text("builds") for each in operations if each.name not in {COUNT_TABLE, DROP_TABLE}]

@@ -12,7 +12,7 @@ from connectors.sqlserver.session.sessions import ReadSession
 
 PAUSED = 1  # sys.index_resumable_operations.state
 SINCE = 14  # the view
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|(\Z))", re.DOTALL)  # the group: one without an end
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +62,4 @@ def _same(text: str | None, statement: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_COMMENT.sub(" ", text).split())
+    return " ".join(_COMMENT.sub(lambda found: " " if found[1] is None else found[0], text).split())

@@ -26,6 +26,7 @@ class Hindrances:
     indexed_views: int
     odd_columns: int
     guarded_columns: int
+    security_predicates: int
     ansi_nulls: int
     ledger: int
     graph: int
@@ -40,6 +41,10 @@ class Hindrances:
             (self.indexed_views, "the database has indexed views (11402, 11420)"),
             (self.odd_columns, "a column is an identity, computed, sparse or of a type of its own"),
             (self.guarded_columns, "a column is encrypted, masked or always generated"),
+            (
+                self.security_predicates,
+                "a security policy filters its rows, of which a copy would have those alone that it shows",
+            ),
             (not self.ansi_nulls, "it was made with ANSI_NULLS OFF"),
             (self.ledger, "it is a ledger table"),
             (self.graph, "it is a node or an edge of a graph"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute, Route, Step
@@ -36,7 +37,7 @@ from connectors.sqlserver.routes.move_methods import (
 from connectors.sqlserver.routes.online import Server, may_be_paused, may_build_online, may_have_twin, may_partition
 from connectors.sqlserver.routes.operations import digest_of
 from connectors.sqlserver.routes.refusals import refusal
-from connectors.sqlserver.routes.switching import empty_range, switch_method
+from connectors.sqlserver.routes.switching import BACK, empty_range, switch_back_method, switch_method
 from connectors.sqlserver.session.sessions import lock_timeout_statement
 from connectors.sqlserver.settings import SqlserverSettings
 
@@ -54,7 +55,8 @@ class _Choice:
     resumable: bool = False
 
 
-_EXCHANGE = _Choice(switch_method, online=False)
+def _exchange(settings: SqlserverSettings) -> _Choice:
+    return _Choice(partial(switch_method, kept_seconds=settings.keep_original or 0.0), online=False)
 
 
 def routes_of(
@@ -82,7 +84,7 @@ def exchange_of(
     against = refusal(definition, bundle, to_space, lob_moves=settings.lob_moves)
     if against is not None:
         return against
-    return _routes(definition, bundle, to_space, server, settings, iter((_EXCHANGE,)))
+    return _routes(definition, bundle, to_space, server, settings, iter((_exchange(settings),)))
 
 
 def routes_back(
@@ -124,6 +126,32 @@ def routes_back(
         return NoRoute(code="no_way_back", sentence=f"{bundle.key} does not fit its own scheme {own} any more")
     choices = _built(back_to_scheme(own, made), definition, bundle, server, settings)
     return _routes(definition, bundle, to_space, server, settings, choices)
+
+
+def routes_to_kept(
+    definition: Definition | None,
+    bundle: Bundle,
+    to_space: str,
+    server: Server,
+    settings: SqlserverSettings,
+    made: str,
+) -> tuple[Route, ...] | NoRoute:
+    """The route that puts kept rows in the place of their copy; none where they no longer fit there.
+
+    Args:
+        definition: of the table, with its partitioning.
+        bundle: the partition, as it is now.
+        to_space: where the kept rows are.
+        server: what it takes.
+        settings: how statements wait.
+        made: what the names of the tables begin with that the move has made.
+    """
+    against = refusal(definition, bundle, to_space, lob_moves=settings.lob_moves)
+    if against is not None:
+        return against
+    assert definition is not None, "a missing table is refused above"
+    way = _Choice(partial(switch_back_method, made=made), online=False)
+    return _routes(definition, bundle, to_space, server, settings, iter((way,)))
 
 
 def _routes(
@@ -178,7 +206,9 @@ def _make(choice: _Choice, definition: Definition, bundle: Bundle, to_space: str
 
 
 def _with_digest(statement: Statement, plain: Statement) -> Statement:
-    parameters = {**statement.operation.parameters, "builds": digest_of(plain.sql)}
+    # The way there and the way back build the same in tables of different names.
+    built = plain.sql.replace(BACK, MADE)
+    parameters = {**statement.operation.parameters, "builds": digest_of(built)}
     return replace(statement, operation=Operation(statement.operation.name, parameters))
 
 
@@ -199,7 +229,7 @@ def tag_steps(number: str, word: str, acts: tuple[Statement, ...], limit: float)
     return tuple(
         Step(
             sql=text(statement.sql, ordinal),
-            purpose=statement.purpose,
+            purpose=statement.purpose.replace(MADE, f"{PREFIX}{number}"),
             undo_sql=text(statement.abort, ordinal, " abort"),
             pause_sql=text(statement.pause, ordinal, " pause"),
             resume_sql=text(statement.resume, ordinal, " resume"),
@@ -219,7 +249,7 @@ def _choices(
         return
     if settings.partitions == "switched" and definition.name.partition is not None:
         if settings.offline_moves:
-            yield _EXCHANGE
+            yield _exchange(settings)
         if len(bundle.unit_keys) > 1:
             return  # each of its indexes would need a build of its own
     yield from _built(method_for(definition, bundle), definition, bundle, server, settings)
@@ -281,6 +311,7 @@ def _route(
         follow_up=FOLLOW_UP,
         log_bytes=round(rewritten * (LOG_FACTOR if full else MINIMAL_LOG_FACTOR)),
         transient_bytes=round(bundle.size_bytes * (method.rebuilds - 1 + SORT_FACTOR)),
+        stays_bytes=bundle.size_bytes if method.stays else 0,
         rewrites=method.rewrites,
         notes=(*method.notes, *(() if method.locks else _notes(choice))),
     )

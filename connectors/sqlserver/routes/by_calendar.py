@@ -22,7 +22,6 @@ from connectors.sqlserver.reading.keys import Name, quote
 from connectors.sqlserver.reading.time_ranges import PartitionedTable
 from connectors.sqlserver.routes import switch_ddl
 from connectors.sqlserver.routes.available import tag_steps
-from connectors.sqlserver.routes.ddl import quoted_table
 from connectors.sqlserver.routes.move_methods import Statement
 from connectors.sqlserver.routes.operations import splitting_range
 from connectors.sqlserver.session.sessions import lock_timeout_statement
@@ -71,9 +70,9 @@ def _split(table: PartitionedTable, settings: SqlserverSettings, made: Range, va
     # SPLIT uses NEXT USED up: what the site has set is put back, else its own next SPLIT would fail (7707).
     kept = (switch_ddl.next_used(scheme, table.next_used),) if table.next_used else ()
     split = (switch_ddl.next_used(scheme, made.space), switch_ddl.split(table.function, f"N'{boundary}'"), *kept)
-    table_name = quoted_table(Name(table.schema, table.name))
+    last = values[LAST]
     sent = Statement(
-        switch_ddl.empty(table_name, rows_of(table, values[LAST]), "; ".join(split)),
+        switch_ddl.empty(Name(table.schema, table.name), last, rows_of(table, last), "; ".join(split)),
         f"make {made.key} in {made.space}",
         splitting_range(table.function, scheme, boundary),
     )

@@ -59,6 +59,7 @@ class Method:
     locks: str = ""  # of its own; "": those of building an index
     locked: Locked | None = None  # what they hold up
     logged: bool = False  # every row is, whatever the recovery model
+    stays: bool = False  # what was moved keeps its room in the source for a time
     notes: tuple[str, ...] = ()
 
 

@@ -1,8 +1,9 @@
 """What a step of a SQL Server move does, as ``Step.operation`` has it, and questions to it. Pure.
 
 Parameters: ``index``, ``table``, ``scheme``, ``file``, ``filegroup`` and ``folder`` are plain names; ``resumable`` is a
-build that can be paused; ``size_mb`` is a file's new size; ``builds`` is a digest of what the statement makes, without
-how it is built and under which name of the move's own.
+build that can be paused; ``size_mb`` is a file's new size; ``new`` and ``old`` are the tables of a copy and of the rows
+that it replaces, ``kept``: these stay for a time, ``counted``: not dropped before they are counted; ``builds`` is a
+digest of what the statement makes, without how it is built and under which name of the move's own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ CLUSTER_HEAP, DROP_INDEX = "sqlserver.cluster_heap", "sqlserver.drop_index"
 CREATE_SCHEME, DROP_SCHEME = "sqlserver.create_scheme", "sqlserver.drop_scheme"
 CREATE_FUNCTION, DROP_FUNCTION = "sqlserver.create_function", "sqlserver.drop_function"
 CREATE_TABLE, DROP_TABLE = "sqlserver.create_table", "sqlserver.drop_table"
+COUNT_TABLE, SWITCH_BACK = "sqlserver.count_table", "sqlserver.switch_back"
 SPLIT_RANGE = "sqlserver.split_range"  # makes a partition
 EXCHANGE, MOVE_EMPTY = "sqlserver.exchange_partition", "sqlserver.move_empty_partition"
 ADD_FILE, EMPTY_FILE = "sqlserver.add_file", "sqlserver.empty_file"
@@ -86,6 +88,24 @@ def dropped_table(step: Step) -> str | None:
     """The table, without its schema, that the step drops; None for another step."""
     found = operation_of(step)
     return found.text("table") if found.name == DROP_TABLE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """The tables that the exchange of a partition makes, and whether the replaced rows are kept for a time."""
+
+    new: str
+    old: str
+    kept: bool = False
+
+
+def exchanged_by(route: Route) -> Exchanged | None:
+    """The tables of a route that exchanges a partition, or takes that back; None for another route."""
+    for step in route.steps:
+        found = operation_of(step)
+        if found.name in (EXCHANGE, SWITCH_BACK) and found.text("old"):
+            return Exchanged(found.text("new"), found.text("old"), bool(found.parameters.get("kept")))
+    return None
 
 
 def digest_of(statement: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from connectors.model import Bundle, NoRoute
@@ -16,9 +17,12 @@ from connectors.sqlserver.reading.definition import (
     IndexDefinition,
     Owner,
 )
+from connectors.sqlserver.reading.keys import name_of
+from connectors.sqlserver.routes.move_methods import PREFIX
 
 Reason = tuple[object, str, str]
 _HISTORY_TABLE = 1
+_MADE_TABLE = re.compile(rf"{PREFIX}[0-9a-f]{{8}}_(?:back_)?(?:new|old)")
 
 
 def refusal(definition: Definition | None, bundle: Bundle, to_space: str, *, lob_moves: bool) -> NoRoute | None:
@@ -43,9 +47,11 @@ def _first(reasons: Iterable[Reason]) -> NoRoute | None:
 
 
 def _of_owner(owner: Owner, key: str) -> tuple[Reason, ...]:
+    made = _MADE_TABLE.fullmatch(name_of(key).table)
     published = owner.is_replicated or owner.is_published or owner.is_merge_published
     return (
         (owner.updateability != "READ_WRITE", "standby", "the database is read-only here; moves happen on the primary"),
+        (made, "made_by_move", f"{key} is a table that a move has made, and goes with it"),
         (owner.is_ms_shipped, "system_table", f"{key} belongs to the system"),
         (owner.is_memory_optimized, "memory_optimized", f"{key} is memory-optimized: it is not read from disk"),
         (owner.is_external or owner.is_stretched, "external", f"{key} does not lie in this database's files"),
@@ -80,7 +86,7 @@ def _of_index(definition: Definition, index: IndexDefinition, bundle: Bundle) ->
         (
             index.has_filter and index.filter is None,
             "filter_hidden",
-            f"the filter of {key} may not be seen by this login: GRANT VIEW DEFINITION",
+            f"the filter of {key} may not be seen by this login: it needs VIEW DEFINITION",
         ),
         (
             special and (index.primary_key or index.kind == CLUSTERED),
@@ -96,7 +102,7 @@ def _of_index(definition: Definition, index: IndexDefinition, bundle: Bundle) ->
         (
             index.kind == HEAP and any(i.has_filter and i.filter is None for i in definition.indexes),
             "filter_hidden",
-            f"the filter of an index of {key} may not be seen by this login: GRANT VIEW DEFINITION",
+            f"the filter of an index of {key} may not be seen by this login: it needs VIEW DEFINITION",
         ),
     )
 

@@ -11,6 +11,7 @@ import re
 
 from connectors.containers import ByHand
 from connectors.model import Bundle, NoRoute
+from connectors.scripts import comment
 from connectors.splitting import Border
 from connectors.sqlserver.reading.definition import CLUSTERED, Definition
 from connectors.sqlserver.reading.keys import quote
@@ -54,13 +55,15 @@ def by_hand(
     held = "reads and writes go on, with a lock for a moment at the begin and the end"
     return ByHand(
         statements=(
-            "-- how many rows go where; it reads the table or an index:",
+            comment("how many rows go where; it reads the table or an index:"),
             f"SELECT COUNT_BIG(*) FROM {table} WHERE {quote(border.column)} >= {value}",  # noqa: S608  # quoted names
             f"CREATE PARTITION FUNCTION {quote(name)} ({kind}) AS RANGE RIGHT FOR VALUES ({value})",
             ddl.create_scheme(name, name, (bundle.space, to_space)),
-            f"-- it copies all rows; {held if online else 'offline, since this edition or table has no other way'}:",
+            comment(
+                f"it copies all rows; {held if online else 'offline, since this edition or table has no other way'}:"
+            ),
             ddl.rebuild(definition.name, index, build, f"{quote(name)}({quote(border.column)})"),
-            "-- back: the same statement with the old filegroup behind ON, then",
+            comment("back: the same statement with the old filegroup behind ON, then"),
             ddl.drop_scheme(name),
             ddl.drop_function(name),
         ),

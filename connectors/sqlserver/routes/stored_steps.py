@@ -19,7 +19,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], dict[str, Pa
     (
         "sqlserver.add_file",
         re.compile(
-            rf"ALTER DATABASE {IDENTIFIER} ADD FILE \(NAME = ({IDENTIFIER}), FILENAME = {_TEXT},.*\) "
+            rf"ALTER DATABASE {IDENTIFIER} ADD FILE \(NAME = ({IDENTIFIER}), FILENAME = {_TEXT},[^)]*\) "
             rf"TO FILEGROUP ({IDENTIFIER})$"
         ),
         lambda m: {"file": unquote(m[1]), "filegroup": unquote(m[3]), "folder": folder_of(m[2].replace("''", "'"))},
@@ -54,7 +54,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], dict[str, Pa
         lambda m: {"index": unquote(m[1])},
     ),
 )
-_PAUSE = re.compile(rf"\*/ ALTER INDEX ({IDENTIFIER}) ON {IDENTIFIER}\.{IDENTIFIER} PAUSE$")
+_PAUSE = re.compile(rf"ALTER INDEX ({IDENTIFIER}) ON {IDENTIFIER}\.{IDENTIFIER} PAUSE$")
 _NUMBERED = re.compile(r"hotplace_[0-9a-f]{8}")
 _ONLINE = re.compile(r"ONLINE = (?:ON \(WAIT_AT_LOW_PRIORITY \([^)]*\)\)|ON|OFF)")
 _HOW = re.compile(r"(MAXDOP|SORT_IN_TEMPDB) = \w+")
@@ -63,10 +63,10 @@ _FULL_PAGES = re.compile(r"FILLFACTOR = 100, ")  # the same as none, which was n
 
 def recognise(step: Step) -> Operation | None:
     """The operation of the step; None for one that no decision rests on."""
-    paused = _PAUSE.search(step.pause_sql)
+    paused = _PAUSE.match(_without_tag(step.pause_sql))
     if paused is not None:
         return Operation("sqlserver.build_index", {"index": unquote(paused[1]), "resumable": True})
-    statement = _without_tag(step)
+    statement = _without_tag(step.sql)
     for name, form, parameters in _FORMS:
         match = form.match(statement)
         if match is not None:
@@ -76,9 +76,9 @@ def recognise(step: Step) -> Operation | None:
 
 def built_by(steps: Iterable[Step]) -> tuple[str, ...]:
     """What the statements build, without how and under which number, to be compared with those of another route."""
-    found = (_NUMBERED.sub("hotplace_", _FULL_PAGES.sub("", _without_tag(step))) for step in steps)
+    found = (_NUMBERED.sub("hotplace_", _FULL_PAGES.sub("", _without_tag(step.sql))) for step in steps)
     return tuple(_HOW.sub("", _ONLINE.sub("", text)) for text in found)
 
 
-def _without_tag(step: Step) -> str:
-    return step.sql.partition("*/ ")[2]
+def _without_tag(text: str) -> str:
+    return text.partition("*/ ")[2]

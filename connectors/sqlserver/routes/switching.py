@@ -5,6 +5,10 @@ copied into a table of the same shape in the target while its table is locked ag
 place in the same transaction: its rows are never unseen, and the server itself takes back whatever is interrupted.
 Tables are made before that transaction and dropped after it, as their names would be locked for all of it.
 
+The copy is made of what this login sees, and SWITCH takes all rows away: a security policy that nobody told of would
+make rows vanish with the replaced ones. So these are counted by other eyes than the copy's: by the storage between the
+two SWITCHes, and exactly, in a step of its own, before they are dropped. Until then they can be switched back.
+
 Sources: sql-docs, ALTER PARTITION FUNCTION (MERGE removes the filegroup that held the boundary, SPLIT puts the side
 with the boundary on NEXT USED), ALTER TABLE SWITCH; the message catalog for the numbers.
 """
@@ -14,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from connectors.formatting import format_seconds
 from connectors.model import Bundle, NoRoute
 from connectors.move_effects import Locked
-from connectors.operations import Operation
+from connectors.operations import Operation, Parameter
 from connectors.sqlserver.reading.definition import (
     CLUSTERED,
     HEAP,
@@ -32,7 +37,10 @@ from connectors.sqlserver.routes import ddl, operations, switch_ddl
 from connectors.sqlserver.routes.ddl import Build
 from connectors.sqlserver.routes.move_methods import MADE, Method, Statement
 
-NEW, OLD = f"{MADE}_new", f"{MADE}_old"  # the copy, and what takes the rows that it replaces until they are dropped
+# The copy, and what takes the rows that it replaces until they are dropped; of the way there, and of the way back,
+# whose tables must not meet those that are kept.
+NEW, OLD, BACK = f"{MADE}_new", f"{MADE}_old", f"{MADE}_back"
+BACK_NEW, BACK_OLD = f"{BACK}_new", f"{BACK}_old"
 _ROWSTORE = frozenset({HEAP, CLUSTERED, NONCLUSTERED})
 _LOW_PRIORITY_SINCE = 12  # of SWITCH
 _NEIGHBOUR = "SPLIT may scan the neighbouring range, and no other session reads the table meanwhile"
@@ -99,7 +107,7 @@ def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Method
     def way(space: str) -> tuple[Statement, ...]:
         return (
             Statement(
-                switch_ddl.empty(found.table, found.rows, found.reshape(space)),
+                switch_ddl.empty(found.definition.name, str(found.number), found.rows, found.reshape(space)),
                 f"put the empty range in {space}",
                 Operation(operations.MOVE_EMPTY),
             ),
@@ -115,37 +123,154 @@ def empty_range(definition: Definition, bundle: Bundle, to_space: str) -> Method
     )
 
 
-def switch_method(definition: Definition, bundle: Bundle, to_space: str, build: Build) -> Method | NoRoute:
-    """The method for a filled partition, or why it must be moved by rebuilding its whole index."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """A partition on its way from filegroup to filegroup, with the tables that are made for it."""
+
+    found: _Range
+    key: str
+    here: str
+    there: str
+    new: str
+    old: str
+    build: Build
+    kept_seconds: float = 0.0  # that the replaced rows are kept
+
+    def steps(self) -> tuple[Statement, ...]:
+        """In order: what is dropped last has no rows."""
+        found, kept = self.found, self.kept_seconds > 0
+        exchanged: dict[str, Parameter] = {"new": self.new, "old": self.old, "counted": True, "kept": kept}
+        return (
+            *_create_staging(found, self.new, self.there, self.build, check=found.check()),
+            *_create_staging(found, self.old, self.here, self.build),
+            Statement(
+                switch_ddl.exchange(self._exchange(), found.reshape(self.there)),
+                f"copy {self.key} to {self.there} and let the copy take its place",
+                Operation(operations.EXCHANGE, exchanged),
+            ),
+            # The empty table stays with kept rows: it takes the copy, should they take their place again.
+            *((self._count(),) if kept else (self._drop_old(), self._drop_new())),
+        )
+
+    def tidy(self) -> tuple[Statement, ...]:
+        """What ends it, whatever it has left; each only where the catalog says that it fits."""
+        return (
+            *((self._count(),) if self.kept_seconds > 0 else ()),
+            self.take_back(),
+            self._drop_old(),
+            self._drop_new(),
+        )
+
+    def take_back(self) -> Statement:
+        """The replaced rows in their place again."""
+        return Statement(
+            switch_ddl.switch_back(self._exchange(), self.found.reshape(self.here)),
+            f"let the replaced rows of {self.key} take their place again, if nothing was written since",
+            Operation(operations.SWITCH_BACK, {"new": self.new, "old": self.old}),
+        )
+
+    def back(self) -> tuple[Statement, ...]:
+        """The way back of rows that are kept: nothing is copied."""
+        return self.take_back(), self._drop_old(), self._drop_new()
+
+    def _count(self) -> Statement:
+        return Statement(
+            switch_ddl.count_table(_staging(self.found, self.old), self.kept_seconds),
+            f"count the replaced rows, which are kept for {format_seconds(self.kept_seconds)} from then on",
+            Operation(operations.COUNT_TABLE, {"table": self.old}),
+        )
+
+    def _drop_old(self) -> Statement:
+        purpose = "remove the rows that the copy replaced, if there are as many as were copied"
+        return self._drop(self.old, purpose, kept=self.kept_seconds > 0)
+
+    def _drop_new(self) -> Statement:
+        return self._drop(self.new, "remove the table that the copy was made in, now empty")
+
+    def _drop(self, name: str, purpose: str, *, kept: bool = False) -> Statement:
+        dropped = Operation(operations.DROP_TABLE, {"table": name, "counted": True})
+        return Statement(switch_ddl.drop_table(_staging(self.found, name), kept=kept), purpose, dropped)
+
+    def _exchange(self) -> switch_ddl.Exchange:
+        """Everything that must happen together, in one transaction."""
+        return switch_ddl.Exchange(
+            table=self.found.table,
+            number=self.found.number,
+            rows=self.found.rows,
+            columns=self.found.definition.columns,
+            new=_staging(self.found, self.new),
+            old=_staging(self.found, self.old),
+            check=self.found.check(),
+            patience=self.build.low_priority_minutes if self.build.major >= _LOW_PRIORITY_SINCE else None,
+        )
+
+
+def switch_method(
+    definition: Definition, bundle: Bundle, to_space: str, build: Build, *, kept_seconds: float = 0.0
+) -> Method | NoRoute:
+    """The method for a filled partition, or why it must be moved by rebuilding its whole index.
+
+    Args:
+        definition: of its table.
+        bundle: the partition with its indexes.
+        to_space: where to.
+        build: how indexes are built.
+        kept_seconds: how long the replaced rows are kept; 0: they are dropped once they are counted.
+    """
     found = _range_of(definition)
     if isinstance(found, NoRoute):
         return found
     reason = next(_against(found, bundle), None)
     if reason is not None:
         return NoRoute(code="no_switch", sentence=f"SWITCH is not for {bundle.key}: {reason}")
-
-    def way(here: str, there: str) -> tuple[Statement, ...]:
-        return (
-            *_create_staging(found, NEW, there, build, check=found.check()),
-            *_create_staging(found, OLD, here, build),
-            Statement(
-                _exchange(found, there, build),
-                f"copy {bundle.key} to {there} and let the copy take its place",
-                Operation(operations.EXCHANGE),
-            ),
-            _drop_staging(found, NEW, "remove the table that the copy was made in, now empty"),
-            _drop_staging(found, OLD, "remove the rows that the copy replaces"),
-        )
-
+    way = _Way(
+        found=found, key=bundle.key, here=bundle.space, there=to_space, new=NEW, old=OLD, build=build,
+        kept_seconds=kept_seconds,
+    )  # fmt: skip
+    back = replace(way, here=to_space, there=bundle.space, new=BACK_NEW, old=BACK_OLD, kept_seconds=0.0)
+    notes = ["no other partition is written; its rows are seen all the time, before or after", _NEIGHBOUR]
+    if kept_seconds > 0:
+        kept = f"the replaced rows take their room in {bundle.space} for {format_seconds(kept_seconds)} more"
+        notes.append(f"{kept} (keep_original); as long as nothing is written they can take their place again")
     return Method(
         "copy and SWITCH of one partition",
-        way(bundle.space, to_space),
-        way(to_space, bundle.space),
-        tidy=way(bundle.space, to_space)[-2:],
+        way.steps(),
+        back.steps(),
+        tidy=(*way.tidy(), *back.tidy()),
         locks=_SWITCH_LOCKS,
         locked=Locked.WRITES,
         logged=True,
-        notes=("no other partition is written; its rows are seen all the time, before or after", _NEIGHBOUR),
+        stays=kept_seconds > 0,
+        notes=tuple(notes),
+    )
+
+
+def switch_back_method(
+    definition: Definition, bundle: Bundle, to_space: str, build: Build, *, made: str
+) -> Method | NoRoute:
+    """The method that puts kept rows in their place again, or why the partition is none that could take them.
+
+    Args:
+        definition: of its table, now.
+        bundle: the partition with its indexes, now.
+        to_space: where the kept rows are.
+        build: how the statements wait for their locks.
+        made: what the names of the tables begin with that the move has made.
+    """
+    found = _range_of(definition)
+    if isinstance(found, NoRoute):
+        return found
+    new, old = (name.replace(MADE, made) for name in (NEW, OLD))
+    way = _Way(found=found, key=bundle.key, here=to_space, there=bundle.space, new=new, old=old, build=build)
+    return Method(
+        "SWITCH of the kept rows",
+        way.back(),
+        (),
+        tidy=way.back()[1:],
+        locks="S on the table while both are compared: reads go on, writes wait; then Sch-M for a moment, behind which "
+        "others queue",
+        locked=Locked.WRITES,
+        notes=("no row is copied; refused where anything was written since the move", _NEIGHBOUR),
     )
 
 
@@ -250,7 +375,7 @@ def _create_staging(found: _Range, name: str, space: str, build: Build, *, check
         table,
         found.definition.columns,
         on,
-        constraint=f"{name}_range",
+        constraint=switch_ddl.range_of(table),
         check=check,
         compression="" if heap is None else found.index_partition(heap).compression,
     )
@@ -270,23 +395,3 @@ def _index(found: _Range, index: IndexDefinition, table: Name, name: str, on: st
     if index.primary_key or index.unique_constraint:
         return ddl.add_key(table, alone, build, on, name=name)
     return ddl.rebuild(table, alone, build, on, name=name)
-
-
-def _exchange(found: _Range, space: str, build: Build) -> str:
-    """Everything that must happen together, in one transaction."""
-    patience = build.low_priority_minutes if build.major >= _LOW_PRIORITY_SINCE else None
-    return switch_ddl.exchange(
-        found.table,
-        found.number,
-        found.rows,
-        [column.name for column in found.definition.columns],
-        new=ddl.quoted_table(_staging(found, NEW)),
-        old=ddl.quoted_table(_staging(found, OLD)),
-        reshape=found.reshape(space),
-        patience=patience,
-    )
-
-
-def _drop_staging(found: _Range, name: str, purpose: str) -> Statement:
-    dropped = Operation(operations.DROP_TABLE, {"table": name})
-    return Statement(switch_ddl.drop_table(_staging(found, name)), purpose, dropped)

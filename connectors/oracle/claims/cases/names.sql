@@ -6,7 +6,7 @@
 CREATE TABLE {schema}."Ärger 'x'.y %s" ("a b" NUMBER(10) NOT NULL, "%c" VARCHAR2(40)) TABLESPACE {slow}
 
 INSERT INTO {schema}."Ärger 'x'.y %s"
-SELECT G, RPAD('n', 30, TO_CHAR(G)) FROM (SELECT LEVEL AS G FROM DUAL CONNECT BY LEVEL <= 2000)
+SELECT G, RPAD('n', 30, TO_CHAR(G)) FROM (SELECT LEVEL AS G FROM SYS.DUAL CONNECT BY LEVEL <= 2000)
 
 CREATE UNIQUE INDEX {schema}."; -- {} :b" ON {schema}."Ärger 'x'.y %s" ("a b") TABLESPACE {slow}
 -- == data
