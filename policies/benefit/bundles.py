@@ -6,14 +6,15 @@ gives the same figure: the order in which an engine lists its units can change n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from connectors.model import F32, F64, I64, NO_PARENT, NO_WIDE, Bools, UnitTable
-from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds, wait_per_hour
+from policies.benefit.move_cost import copy_seconds, move_cost_seconds
+from policies.benefit.prices import Prices
 from policies.model.confidence import certain_share
 from policies.model.plan import Pin, PolicySettings, Situation
 
@@ -45,12 +46,14 @@ class Bundles:
     wait: F64  # (tiers, m) microseconds per hour on each tier
     copying: F64  # whole microseconds that moving it takes
     cost: F64  # session microseconds that moving it costs
+    prices: Prices
     unit_wait: F64  # (tiers, n) seconds per hour of each row of the unit table on each tier
     hotter: F64  # demand by the hotter horizon over that by ``rates``, 1 or more
     colder: F64  # the same by the colder one, 0 to 1
     error: F64  # standard error of the demand, as a share of it
     certain: F64  # (tiers, m) the sure share of what going from home to each tier saves, 1: all of it
     transient: I64  # bytes that its move takes in the target beyond ``size`` while it runs, as far as routes were asked
+    freed: I64  # bytes of ``size`` that are free in its space once it has left: none where its original is kept
 
     def __len__(self) -> int:
         return len(self.size)
@@ -86,7 +89,7 @@ class Bundles:
 
 _BY_BUNDLE = (
     "size", "growth", "space", "tier", "pin", "cooling", "observed", "routable", "rates", "wait", "copying", "cost",
-    "hotter", "colder", "error", "certain", "transient",
+    "hotter", "colder", "error", "certain", "transient", "freed",
 )  # fmt: skip
 
 
@@ -98,8 +101,8 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     size = _sum_by_bundle(units.size_bytes.astype(np.int64), rows, start)
     growth = np.zeros_like(size) if situation.growth is None else _sum_by_bundle(situation.growth, rows, start)
     size = size + growth
-    speeds = [tier.speed for tier in situation.tiers]
-    unit_wait = wait_per_hour(situation.heat.rates, speeds, settings)
+    prices = Prices.of(situation, settings)
+    unit_wait = prices.per_hour(situation.heat.rates)
     of_row = np.empty(len(units), dtype=np.int64)
     of_row[rows] = np.repeat(np.arange(len(lead)), np.diff(start))
     space = units.space[lead].astype(np.int64)
@@ -107,6 +110,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
     # Rounded per unit and then added: rounding the sums would keep the differences that the order of adding makes in
     # the last digits.
     wait = _summed_rows(np.rint(unit_wait * MICRO), rows, start)
+    speeds = [tier.speed for tier in situation.tiers]
     error = _by_wait(situation.heat.error, 0.0, unit_wait, rows, start, wait)
     copying = _copying(situation, settings, lead, size, rows, start)
     cost = move_cost_seconds(copying, situation.database, settings) + _of_routes(situation, lead) * MICRO
@@ -128,6 +132,7 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
         wait=wait,
         copying=copying,
         cost=np.rint(cost),
+        prices=prices,
         unit_wait=unit_wait,
         hotter=_by_wait(situation.heat.hotter, 1.0, unit_wait, rows, start, wait),
         colder=_by_wait(situation.heat.colder, 1.0, unit_wait, rows, start, wait),
@@ -137,8 +142,22 @@ def bundles_of(situation: Situation, settings: PolicySettings) -> Bundles:
             if situation.by_mean
             else _certain(wait, tier, error, [speed.error_ratio for speed in speeds], settings)
         ),
-        transient=_transient(situation, lead),
+        transient=_by_name(situation, situation.transient, lead),
+        freed=np.maximum(size - _by_name(situation, situation.staying, lead), 0),
     )
+
+
+def bundle_of(situation: Situation, rows: I64, settings: PolicySettings) -> Bundles:
+    """Some units as the one bundle that a plan would judge: its figures are those that the guards have seen.
+
+    Args:
+        situation: what was judged.
+        rows: of its units, which move together or not at all.
+        settings: with which it was judged.
+    """
+    own = situation.only(rows)
+    together = replace(own.units, bundle=np.zeros(len(rows), dtype=np.int64))
+    return bundles_of(replace(own, units=together), settings)
 
 
 def _by_wait(own: F32 | F64 | None, otherwise: float, unit_wait: F64, rows: I64, start: I64, wait: F64) -> F64:
@@ -215,13 +234,12 @@ def _of_routes(situation: Situation, lead: I64) -> F64:
     return costs
 
 
-def _transient(situation: Situation, lead: I64) -> I64:
-    """Bytes that each bundle's move takes on the way beyond its size, 0 where no route was asked for. ``(m,)``."""
+def _by_name(situation: Situation, known: Mapping[str, int], lead: I64) -> I64:
+    """Bytes that are known of each bundle's move, 0 where no route was asked for. ``(m,)``."""
     bytes_ = np.zeros(len(lead), dtype=np.int64)
-    if situation.transient:
+    if known:
         for at, row in enumerate(lead.tolist()):
-            name = name_of_whole(situation, row) or situation.units.key[row]
-            bytes_[at] = situation.transient.get(name, 0)
+            bytes_[at] = known.get(name_of_whole(situation, row) or situation.units.key[row], 0)
     return bytes_
 
 

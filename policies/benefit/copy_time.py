@@ -27,7 +27,7 @@ import numpy as np
 
 from connectors.model import F32, F64, I64, Route, Signal, UnitKind, UnitTable
 from connectors.move_effects import CopyHabits, Locked, Transfer
-from policies.benefit.foreground_wait import wait_weights
+from policies.benefit.sessions import present_waits
 from policies.model.plan import CopyFactor, PolicySettings, Situation, TierSpeed
 
 STATEMENT_SECONDS = 0.02  # of a statement that copies nothing: catalog, locks; its commits, of a few ms each
@@ -57,13 +57,7 @@ class Taught:
 
 def devices_of(situation: Situation, settings: PolicySettings) -> tuple[Device, ...]:
     """Every tier with the sessions that wait there at a time; no more than are at work in all."""
-    tiers = len(situation.tiers)
-    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
-    tier = situation.tier_of_space[situation.units.space] if len(situation.units) else np.zeros(0, np.int32)
-    managed, waiting = tier >= 0, np.zeros(tiers)
-    for signal in np.flatnonzero(weights.any(axis=0)):
-        rates = situation.heat.rates[signal]
-        waiting += weights[:, signal] * np.bincount(tier[managed], weights=rates[managed], minlength=tiers)
+    waiting = present_waits(situation, settings)
     active = situation.database.active
     most = active if active == active else np.inf
     # Reads of the long horizon at today's read times can come to more than all sessions have time for, and a copy would

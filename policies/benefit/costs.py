@@ -17,7 +17,7 @@ from connectors.model import I64, DatabaseDemand, Route, Signal
 from connectors.move_effects import Locked
 from connectors.storage_io import Role, RoleFigures
 from policies.benefit.copy_time import Device, Taught, around_seconds, copy_factors, factor_of, route_seconds
-from policies.benefit.foreground_wait import waiting_sessions
+from policies.benefit.move_cost import waiting_sessions
 from policies.benefit.roles import own_waits
 from policies.model.plan import PolicySettings, RouteCost, Situation
 

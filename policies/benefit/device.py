@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from connectors.model import F64, I64, SIGNALS, Bools, Demand, Signal
 from policies.benefit import servers
-from policies.benefit.foreground_wait import wait_weights
+from policies.benefit.prices import wait_weights
 from policies.model.plan import PolicySettings, Servers, TierSpeed
 from policies.model.settings import QUEUED_SECONDS
 

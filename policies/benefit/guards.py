@@ -14,9 +14,10 @@ import numpy as np
 
 from connectors.model import F64, I8, Bools, Signal
 from policies.benefit.bundles import MICRO, Bundles
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.model.chunks import row_chunks
 from policies.model.plan import Pin, PolicySettings, TierLimits, Verdict
+from policies.model.settings import PREFERENCE
 from policies.storage.limits import drive_io
 from policies.storage.purchase import GIB
 
@@ -26,6 +27,7 @@ CACHED_SURE = 0.99  # with so many hits, and ...
 CACHED_SHARE = 0.01  # ... less than this share of all wait, a promotion would be chasing start-up misses
 MINOR_SHARE = 0.5  # of the saving must come from reads that a session waited for
 WRITES_TO_LOGICAL = 0.1  # fewer writes than this per logical read: the unit is read, whatever storage sees
+SMALL_BYTES = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
 NO_REASON = np.int8(-1)
 
 
@@ -75,7 +77,6 @@ class _Demand:
 
 def why_not(
     bundles: Bundles,
-    weights: F64,
     targets: Sequence[int],
     total_wait: float,
     settings: PolicySettings,
@@ -86,7 +87,6 @@ def why_not(
 
     Args:
         bundles: the columns.
-        weights: seconds of wait per I/O, ``(tiers, SIGNALS)`` from ``benefit.wait_weights``.
         targets: rows of those tiers.
         total_wait: microseconds per hour that all managed bundles wait now.
         settings: floors and limits.
@@ -100,11 +100,9 @@ def why_not(
     verdicts = [np.empty(len(bundles), np.int8) for _ in targets]
     for part in row_chunks(len(bundles)):
         some = bundles.some(part)
-        demand = _demand(some, weights)
+        demand = _demand(some, bundles.prices.weights)
         for target, verdict in zip(targets, verdicts, strict=True):
-            verdict[part] = _why_not(
-                some, demand, weights, target, total_wait, settings, limits[target], largest[target]
-            )
+            verdict[part] = _why_not(some, demand, target, total_wait, settings, limits[target], largest[target])
     return verdicts
 
 
@@ -126,7 +124,6 @@ def _demand(bundles: Bundles, weights: F64) -> _Demand:
 def _why_not(
     bundles: Bundles,
     demand: _Demand,
-    weights: F64,
     target: int,
     total_wait: float,
     settings: PolicySettings,
@@ -135,15 +132,15 @@ def _why_not(
 ) -> I8:
     """The same of a few bundles about one tier."""
     gain = bundles.saving_on(target)
-    favour = np.where(bundles.pin == Pin.PREFER, settings.prefer_bonus, 1.0)
+    favour = np.where(bundles.pin == Pin.PREFER, PREFERENCE, 1.0)
     counted = gain * favour * bundles.colder
     sure = bundles.surely(gain, target) * favour
     floor = settings.minimum_wait_saved_per_hour * MICRO
     wanted = bundles.pin == Pin.MUST
     low = counted < floor, gain * favour * bundles.hotter < floor
-    by_class = wait_by_class(bundles.rates, demand.home, weights[target][:, np.newaxis])
+    by_class = wait_by_class(bundles.rates, demand.home, bundles.prices.weights[target][:, np.newaxis])
     kind = _kind_of_demand(demand, by_class, low, gain < CACHED_SHARE * total_wait)
-    small = (kind == Verdict.GAIN_BELOW_FLOOR) & (bundles.size < settings.minimum_size_bytes)
+    small = (kind == Verdict.GAIN_BELOW_FLOOR) & (bundles.size < SMALL_BYTES)
     cases: list[tuple[Bools, I8 | Verdict]] = [
         (bundles.tier < 0, Verdict.NOT_MANAGED),
         ((bundles.pin == Pin.NEVER) & (target == 0), Verdict.PINNED),

@@ -23,7 +23,7 @@ import numpy as np
 
 from connectors.model import F64, DatabaseDemand
 from policies.benefit.device import READS
-from policies.benefit.foreground_wait import wait_weights
+from policies.benefit.prices import wait_weights
 from policies.model.plan import PolicySettings, Tier, TierSpeed
 from policies.storage.closed_network import LEAST_ELSEWHERE, Network
 from policies.storage.stations import stations_of
@@ -40,7 +40,7 @@ def slowest_pace(database: DatabaseDemand, reads: F64, slowest: TierSpeed, setti
         slowest: as configured, with its servers.
         settings: wait shares.
     """
-    sessions, waited = database.active, database.read_wait
+    sessions, waited = float(np.fmax(database.active, database.population)), database.read_wait
     weights = wait_weights([slowest], settings)[0]
     service = float(sum(weights[signal] * reads[signal] for signal in READS))
     counted = float(reads[list(READS)].sum())

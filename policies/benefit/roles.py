@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from connectors.formatting import format_bytes, format_seconds
 from connectors.model import DatabaseDemand
 from connectors.storage_io import Role, RoleFigures
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.model.plan import Advice, AdviceCode, PolicySettings, Situation, TierSpeed
 
 NOTICEABLE = 0.05  # share of session time; waits below it need no action

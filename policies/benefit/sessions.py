@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from connectors.model import F64
-from policies.benefit.foreground_wait import HOUR, wait_weights
-from policies.model.chunks import row_chunks
+from policies.benefit.prices import HOUR, Prices
 from policies.model.plan import PolicySettings, Situation, Tier, TierSpeed
 from policies.storage.closed_network import LEAST_QUEUED, queued_tiers
 
@@ -59,15 +58,8 @@ def with_bounded_waits(situation: Situation, settings: PolicySettings) -> Situat
 
 def present_waits(situation: Situation, settings: PolicySettings) -> F64:
     """Seconds a second that are waited on each tier where everything is, by the model. Shape ``(tiers,)``."""
-    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
-    tier = situation.tier_of_space[situation.units.space]
-    waits = np.zeros(len(situation.tiers))
-    for part in row_chunks(len(tier)):
-        managed = np.flatnonzero(tier[part] >= 0)
-        home = tier[part][managed].astype(np.int64)
-        own = (situation.heat.rates[:, part][:, managed] * weights[home].T).sum(axis=0)
-        waits += np.bincount(home, weights=own, minlength=len(waits))
-    return waits
+    homes = situation.tier_of_space[situation.units.space].astype(np.int64)
+    return Prices.of(situation, settings).by_tier(situation.heat.rates, homes)
 
 
 def _faster(tiers: tuple[Tier, ...], factor: F64) -> tuple[Tier, ...]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from connectors.model import I64
-from policies.benefit.foreground_wait import wait_per_hour
+from policies.benefit.prices import Prices
 from policies.block_heat.concentration import TENTH, Concentration, Shape, Share, share_with_interval
 from policies.block_heat.range_heat import RangeHeat
 from policies.block_heat.splits import Split, Unsplit, ValueBorder
@@ -174,9 +174,9 @@ def _unsplit(situation: Situation, plan: Plan, row: int, inside: Inside, wait: f
 
 def _wait_at_home(situation: Situation, settings: PolicySettings, rows: Sequence[int]) -> list[float]:
     """Seconds that sessions wait per hour for each of some units where it is."""
-    speeds = [each.speed for each in situation.tiers]
-    wait = wait_per_hour(situation.heat.rates[:, list(rows)], speeds, settings)
-    homes = situation.tier_of_space[situation.units.space[list(rows)]]
+    at = np.array(rows, dtype=np.int64)
+    wait = Prices.of(situation, settings).per_hour(situation.heat.rates[:, at], at)
+    homes = situation.tier_of_space[situation.units.space[at]]
     return [float(wait[home, at]) for at, home in enumerate(homes.tolist())]
 
 

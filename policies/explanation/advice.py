@@ -15,7 +15,7 @@ import numpy as np
 from connectors.formatting import format_bytes, format_wait
 from connectors.model import Bools, UnitKind
 from connectors.storage_io import Role
-from policies.benefit.foreground_wait import wait_per_hour
+from policies.benefit.prices import Prices
 from policies.benefit.roles import NOTICEABLE, advice_of_roles, own_waits
 from policies.model.density import compute_density
 from policies.model.plan import Advice, AdviceCode, Plan, PolicySettings, Situation
@@ -109,7 +109,7 @@ def cached_wait(situation: Situation, settings: PolicySettings, more_bytes: int)
     """
     units = situation.units
     tier = situation.tier_of_space[units.space].astype(np.int64)
-    wait = wait_per_hour(situation.heat.rates, [each.speed for each in situation.tiers], settings)
+    wait = Prices.of(situation, settings).per_hour(situation.heat.rates)
     here = np.take_along_axis(wait, np.maximum(tier, 0)[np.newaxis, :], axis=0)[0]
     size = np.maximum(units.size_bytes, 1)
     worth: Bools = (tier >= 0) & (here > 0) & (size <= more_bytes)

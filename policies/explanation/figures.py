@@ -8,9 +8,9 @@ from math import nan
 import numpy as np
 
 from connectors.model import I64, NO_WIDE
-from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds, payback_seconds, wait_per_hour
+from policies.benefit.bundles import MICRO, Bundles, bundle_of
 from policies.benefit.guards import hit_ratio
-from policies.model.confidence import certain_share
+from policies.benefit.move_cost import payback_seconds
 from policies.model.plan import Plan, PolicySettings, RouteCost, Situation, Verdict
 
 
@@ -50,36 +50,32 @@ def figures_of(situation: Situation, plan: Plan, row: int, settings: PolicySetti
         row: of the unit table.
         settings: with which it was made.
     """
-    units, heat = situation.units, situation.heat
-    together = judged_together(situation, plan, row)
-    size = np.array([int(units.size_bytes[together].sum())], dtype=np.int64)
-    now, fast = waits(situation, together, settings)
-    saves = now - fast
+    heat, together = situation.heat, judged_together(situation, plan, row)
+    bundle = bundle_of(situation, together, settings)
+    now, fast = waits(bundle)
     route = route_cost_of(situation, together)
-    copying = copying_of(situation, together, settings)
-    cost = move_cost_seconds(np.array([copying]), situation.database, settings) + route.seconds
     return Figures(
         verdict=Verdict(int(plan.verdict[row])),
-        bundle_bytes=int(size[0]),
+        bundle_bytes=int(situation.units.size_bytes[together].sum()),
         wait_now_per_hour=now,
         wait_fast_per_hour=fast,
-        saves_per_hour=saves,
-        surely_saves_per_hour=surely(situation, together, settings),
+        saves_per_hour=now - fast,
+        surely_saves_per_hour=surely(bundle),
         floor_per_hour=settings.minimum_wait_saved_per_hour,
         demand_error_ratio=_at(heat.error, row, 0.0),
         hotter_ratio=_at(heat.hotter, row, 1.0),
         expected_index=_at(heat.expected, row, nan),
         hit_ratio=float(hit_ratio(heat.rates[:, [row]])[0]),
-        copy_seconds=copying,
-        cost_seconds=float(cost[0]),
+        copy_seconds=float(bundle.copying[0] / MICRO),
+        cost_seconds=float(bundle.cost[0] / MICRO),
         log_seconds=route.log_seconds,
         blocked_seconds=route.blocked_seconds,
         follow_up_seconds=route.follow_up_seconds,
-        payback_seconds=float(payback_seconds(cost, np.array([saves]))[0]),
+        payback_seconds=payback(bundle),
         payback_limit_seconds=settings.payback_limit_seconds,
-        observed_seconds=float(heat.observed_seconds[together].min()),
+        observed_seconds=float(bundle.observed[0]),
         minimum_history_seconds=settings.minimum_history_seconds,
-        cooling_seconds=float(situation.cooling_seconds[together].max()),
+        cooling_seconds=float(bundle.cooling[0]),
     )
 
 
@@ -88,16 +84,6 @@ def route_cost_of(situation: Situation, together: I64) -> RouteCost:
     keys = (situation.units.key[int(row)] for row in together)
     nothing = RouteCost(log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0)
     return next((cost for key in keys if (cost := situation.route_costs.get(key))), nothing)
-
-
-def copying_of(situation: Situation, together: I64, settings: PolicySettings) -> float:
-    """Seconds that moving these units takes: as their route says, as of the units, or by their size alone."""
-    route = route_cost_of(situation, together)
-    if route.copy_seconds is not None:
-        return route.copy_seconds
-    if situation.copy_seconds is not None:
-        return float(situation.copy_seconds[together].sum(dtype=np.float64))
-    return float(copy_seconds(situation.units.size_bytes[together].sum(), settings))
 
 
 def whole_of(situation: Situation, plan: Plan, row: int) -> str:
@@ -115,27 +101,21 @@ def judged_together(situation: Situation, plan: Plan, row: int) -> I64:
     return np.flatnonzero(units.bundle == units.bundle[row])
 
 
-def waits(situation: Situation, together: I64, settings: PolicySettings) -> tuple[float, float]:
-    """Seconds per hour that some units of one space wait where they are and on the fastest tier."""
-    home = int(situation.tier_of_space[situation.units.space[together[0]]])
-    if not situation.tiers or home < 0:
-        return nan, nan
-    speeds = [tier.speed for tier in situation.tiers]
-    wait = wait_per_hour(situation.heat.rates[:, together], speeds, settings).sum(axis=1)
-    return float(wait[home]), float(wait[0])
+def waits(bundle: Bundles) -> tuple[float, float]:
+    """Seconds per hour that a bundle waits where it is and on the fastest tier; NaN where it is not managed."""
+    home = int(bundle.tier[0])
+    return (nan, nan) if home < 0 else (float(bundle.wait[home, 0] / MICRO), float(bundle.wait[0, 0] / MICRO))
 
 
-def surely(situation: Situation, together: I64, settings: PolicySettings) -> float:
-    """Lower end of what some units together save on the fastest tier, seconds per hour."""
-    now, fast = waits(situation, together, settings)
-    if now != now:
-        return nan
-    home = int(situation.tier_of_space[situation.units.space[together[0]]])
-    own = situation.heat.error
-    error = np.zeros(1) if own is None else own[together].max(keepdims=True)
-    errors = (np.full(1, situation.tiers[home].speed.error_ratio), np.full(1, situation.tiers[0].speed.error_ratio))
-    columns = (np.array([now - fast]), np.array([now]), np.array([fast]))
-    return float((now - fast) * certain_share(*columns, error, errors, settings.certainty)[0])
+def surely(bundle: Bundles) -> float:
+    """Lower end of what a bundle saves on the fastest tier, seconds per hour; NaN where it is not managed."""
+    return nan if bundle.tier[0] < 0 else float(bundle.surely(bundle.saving_on(0), 0)[0] / MICRO)
+
+
+def payback(bundle: Bundles) -> float:
+    """How long the move must last to earn its cost, by what the colder horizon expects: as the guard counts it."""
+    saved = bundle.saving_on(0) * bundle.colder
+    return float(payback_seconds(bundle.cost, saved)[0])
 
 
 def _at(column: np.ndarray | None, row: int, otherwise: float) -> float:

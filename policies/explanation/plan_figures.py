@@ -8,8 +8,8 @@ import numpy as np
 
 from connectors.model import F64, I8, Bools
 from policies.benefit.bundles import MICRO, Bundles
-from policies.benefit.foreground_wait import ceiling_ratio
 from policies.benefit.guards import first_of
+from policies.benefit.move_cost import ceiling_ratio
 from policies.explanation.plan_intervals import intervals, present_wait
 from policies.explanation.planned_moves import planned_moves
 from policies.explanation.relief import reliefs

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from policies.benefit.bundles import MICRO, Bundles, name_of_whole
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.explanation.verdicts import growth_sentence, move_sentence
 from policies.model.plan import PlannedMove, PolicySettings, Situation
 from policies.model.relocation import Group

@@ -10,9 +10,9 @@ import numpy as np
 
 from connectors.formatting import format_bytes, format_rate, format_seconds, format_wait
 from connectors.model import NO_WIDE, Signal
-from policies.benefit.foreground_wait import move_cost_seconds, payback_seconds
+from policies.benefit.bundles import bundle_of
 from policies.benefit.guards import hit_ratio, physical_reads, writes
-from policies.explanation.figures import copying_of, judged_together, route_cost_of, surely, whole_of
+from policies.explanation.figures import judged_together, payback, surely, whole_of
 from policies.model.plan import MoveReason, Pin, Plan, PlannedMove, PolicySettings, Situation, Verdict
 from policies.storage.capacity import largest_unit, room_bytes, seconds_until_outgrown
 
@@ -196,10 +196,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
     together = judged_together(situation, plan, row)
     size = int(units.size_bytes[together].sum())
     saves = float(plan.wait_saved_if_moved[together].sum())
-    cost = (
-        move_cost_seconds(np.array([copying_of(situation, together, settings)]), situation.database, settings)
-        + route_cost_of(situation, together).seconds
-    )
+    bundle = bundle_of(situation, together, settings)
     space = situation.spaces[int(units.space[row])]
     return _Facts(
         key=units.key[row],
@@ -212,10 +209,10 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         writes=float(writes(rates)[0]),
         log_writes=float(rates[Signal.SYNC_WRITE, 0]),
         saves=saves,
-        surely_saves=surely(situation, together, settings) if plan.verdict[row] == Verdict.UNCERTAIN else nan,
+        surely_saves=surely(bundle) if plan.verdict[row] == Verdict.UNCERTAIN else nan,
         observed=float(situation.heat.observed_seconds[row]),
         cooling=float(situation.cooling_seconds[together].max()),
-        payback=float(payback_seconds(cost, np.array([saves]))[0]),
+        payback=payback(bundle),
         pin=Pin(int(situation.pin[row])),
         no_route=next(
             (why for at in together if (why := situation.no_route.get(units.key[int(at)]))), "no route is known"

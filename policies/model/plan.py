@@ -7,8 +7,9 @@ whoever has it anyway imports all from here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum, StrEnum
+from typing import Any
 
 from connectors.model import F32, F64, I8, I32, I64, Bools, DatabaseDemand, Space, UnitTable
 from connectors.storage_io import RoleFigures
@@ -77,6 +78,12 @@ class HeatView:
     hotter: F32 | F64 | None = None  # (n,) demand by the hotter horizon over that by ``rates``, 1 or more; None: 1
     colder: F32 | F64 | None = None  # (n,) the same by the colder one, 0 to 1; None: 1
 
+    def only(self, rows: I64) -> HeatView:
+        """The same of some units."""
+        columns = ((each.name, getattr(self, each.name)) for each in fields(self))
+        some: dict[str, Any] = {name: None if column is None else column[..., rows] for name, column in columns}
+        return HeatView(**some)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
@@ -100,13 +107,28 @@ class Situation:
     roles: tuple[RoleFigures, ...] = ()  # logs, temporary and undo spaces, rates per second
     route_costs: Mapping[str, RouteCost] = field(default_factory=dict)  # by leading unit key, of routes asked for
     transient: Mapping[str, int] = field(default_factory=dict)  # by PlannedMove.name: bytes beyond the copy, on the way
+    staying: Mapping[str, int] = field(default_factory=dict)  # likewise: bytes that are not free in the source after it
     growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until the next plan can act
     growth_seconds: float = float("nan")  # how long that is; NaN: stored before it was recorded
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
     elsewhere_alone: float = float("nan")  # seconds a transaction spent outside tiers before another limit showed
+    load: str = ""  # "closed": who is answered asks again; "open": work arrives by itself; "": not known
     prediction_errors: tuple[PredictionError, ...] = ()  # what outcomes of earlier moves have taught; (): nothing
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone
+
+    def only(self, rows: I64) -> Situation:
+        """The same of some units, in ascending order of their rows."""
+        return replace(
+            self,
+            units=self.units.only(rows),
+            heat=self.heat.only(rows),
+            pin=self.pin[rows],
+            cooling_seconds=self.cooling_seconds[rows],
+            whole=None if self.whole is None else self.whole[rows],
+            growth=None if self.growth is None else self.growth[rows],
+            copy_seconds=None if self.copy_seconds is None else self.copy_seconds[rows],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 QUEUED_SECONDS = 0.001  # a slower random read is a disk's: it queues, however many disks there are
+PREFERENCE = 1.5  # times as much counts the benefit of a unit that is pinned with prefer
 THERE_AND_BACK = 2.0  # copies of a move and of the one that reverses it
 
 
@@ -78,7 +79,6 @@ class TierLimits:
     """Limits of a tier other than bytes; None where not configured. ``limits`` turns these into room for units."""
 
     io_per_second: float | None = None  # I/Os that its drives serve in all, behind the RAID factor
-    io_head_room_ratio: float = 0.2  # of those, never planned for: queues grow without bound near the end
     raid: int | None = None  # a key of ``purchase.WRITE_FACTORS``; None: a host write is one drive I/O
     written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
     copied_bytes: float = 0.0  # of that budget, used by copies of the last 24 hours
@@ -117,7 +117,6 @@ class PolicySettings:
     payback_limit_seconds: float = 24 * 3600.0
     resident_bonus: float = 1.05  # a unit on the fast tier counts this much more against one that wants its room
     turnover_per_week: float | None = None  # share of the fast tier that may give way in a week, for wear; None: all
-    prefer_bonus: float = 1.5  # Pin.PREFER
     cool_down_seconds: float = 24 * 3600.0
     copy_bytes_per_second: float = 50e6  # that the server itself gets through, log included, were devices no limit
     prefetched_wait_share: float = 0.3  # share of a prefetched read's time that sessions wait for
@@ -126,10 +125,9 @@ class PolicySettings:
     maximum_moves: int = 50
     # -- what one plan may copy; None: no limit
     maximum_bytes: int | None = None
-    maximum_copy_seconds: float | None = None
+    maximum_copy_seconds: float | None = None  # by the limits of a window: no key of its own
     # -- the model
     long_half_life_seconds: float = 24 * 3600.0  # of how demand varies, and of heat that no horizon was chosen for
-    minimum_size_bytes: int = 65536  # of a smaller unit with little gain it is said that the buffer pool keeps it
     log_bytes_per_second: float = 50e6  # that the log's device takes at least; what is measured may be more
     foreground_slow_down: float = 1.0  # share of waiting sessions' work that stands still while a move copies, at first
     regret_ratio: float = 1.0  # with no lifetime known, a unit is moved once it has cost this many times the move

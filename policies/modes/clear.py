@@ -42,7 +42,7 @@ def clear_groups(draft: PlanDraft, situation: Situation, free_ratio: float) -> l
                 groups.append(draft.keep(draft.group([relocation])))
                 # Counted down here and not asked of the state, whose rooms leave free the configured head-room, not the
                 # share asked for.
-                missing -= int(draft.bundles.size[bundle])
+                missing -= int(draft.bundles.freed[bundle])
     return groups
 
 

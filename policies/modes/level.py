@@ -16,7 +16,7 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools, Signal, Space
 from policies.benefit.bundles import MICRO, Bundles
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.model.density import KeysOf, canonical_order, compute_density
 from policies.model.plan import MoveReason, Situation, TierSpeed
 from policies.model.relocation import Group, Relocation

@@ -20,7 +20,6 @@ import numpy as np
 
 from connectors.model import I8, Bools
 from policies.benefit.bundles import MICRO, Bundles, bundles_of
-from policies.benefit.foreground_wait import wait_weights
 from policies.benefit.guards import why_not
 from policies.explanation.plan_figures import nothing, plan_of, total_saved, verdicts_if_unmoved
 from policies.explanation.plan_intervals import present_wait
@@ -147,11 +146,10 @@ def _in_best_granularity(
 
 def reasons_of(situation: Situation, bundles: Bundles, settings: PolicySettings) -> list[I8]:
     """Verdict of each bundle on coming to each tier but the slowest, at least on the fastest."""
-    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
     targets = range(max(1, len(situation.tiers) - 1))
     limits = [tier.limits for tier in situation.tiers]
     largest = [largest_unit(situation, tier, settings.head_room_ratio) for tier in range(len(situation.tiers))]
-    return why_not(bundles, weights, targets, present_wait(bundles), settings, limits, largest)
+    return why_not(bundles, targets, present_wait(bundles), settings, limits, largest)
 
 
 def within_limits(groups: Sequence[Group], settings: PolicySettings, seconds: float) -> list[Group]:

@@ -155,7 +155,8 @@ def _with_what_failed_ruled_out(draft: PlanDraft, problem: PlacementProblem, off
     size, upper = draft.bundles.size[problem.bundle].astype(np.float64), draft.state.exchanging
     target = problem.place_of(np.arange(len(offers.gain), dtype=np.int64)[:, np.newaxis], slice(None))
     largest = items[int(size[items].argmax())]
-    taken, free = np.where(target >= upper, -size, 0.0), sum(draft.state.free_bytes(place) for place in range(upper))
+    freed = draft.bundles.freed[problem.bundle].astype(np.float64)
+    taken, free = np.where(target >= upper, -freed, 0.0), sum(draft.state.free_bytes(place) for place in range(upper))
     taken[last.choice[largest], largest] = size[largest]
     chosen = np.flatnonzero(last.choice != STAY)
     if taken[last.choice[chosen], chosen].sum() <= free:

@@ -159,9 +159,9 @@ def _gains_of(draft: PlanDraft, bundle: I64, place: I64, freedom: _Freedom, larg
 
 def _largest(draft: PlanDraft, bundle: I64) -> F64:
     """Bytes of the largest bundle that a space of each place could hold once all of these have left. ``(places,)``."""
-    state, size = draft.state, draft.bundles.size[bundle].astype(np.float64)
+    state, freed = draft.state, draft.bundles.freed[bundle].astype(np.float64)
     # Of what may leave only: room that pinned and resting bundles hold never becomes free for this plan.
-    held = np.bincount(state.home[bundle], weights=size, minlength=len(state.room))
+    held = np.bincount(state.home[bundle], weights=freed, minlength=len(state.room))
     most = [max((state.room[at] + held[at] for at in place.spaces), default=-1.0) for place in state.places]
     return np.array(most, dtype=np.float64)
 
@@ -204,8 +204,9 @@ class _Resource:
 def _place_resources(draft: PlanDraft, bundle: I64, *, all_rows: bool) -> Iterator[_Resource]:
     """Room of the places and load limits of the tiers."""
     state, size = draft.state, draft.bundles.size[bundle].astype(np.float64)
+    leaves = draft.bundles.freed[bundle].astype(np.float64)
     known = np.array([state.is_room_known(space) for space in range(len(state.room))], dtype=np.bool_)
-    freed = size if known.all() else np.where(known[state.home[bundle]], size, 0.0)
+    freed = leaves if known.all() else np.where(known[state.home[bundle]], leaves, 0.0)
     total = float(size.sum())
     for row in range(len(state.places)):
         capacity = state.capacity_left(row)

@@ -24,6 +24,7 @@ class PlacementState:
         rooms = [room_bytes(space, settings.head_room_ratio) for space in situation.spaces]
         self.size: I64 = bundles.size
         self.transient: I64 = bundles.transient
+        self.freed: I64 = bundles.freed
         self.wait: F64 = bundles.wait
         self.pinned: Bools = bundles.pin == Pin.MUST
         self.home: I64 = bundles.space.copy()
@@ -86,7 +87,7 @@ class PlacementState:
         return self.place_of[int(self.home[bundle])]
 
     def apply(self, relocation: Relocation) -> None:
-        """Move a bundle: copy it to the target, then free the source."""
+        """Move a bundle: copy it to the target, then free the source of what does not stay there."""
         self._shift(relocation, 1)
 
     def carry_out(self, group: Group) -> bool:
@@ -119,7 +120,7 @@ class PlacementState:
         """Carry out a relocation (``times`` 1), or undo it (-1)."""
         size = times * int(self.size[relocation.bundle])
         self.room[relocation.target] -= size
-        self.room[relocation.source] += size
+        self.room[relocation.source] += times * int(self.freed[relocation.bundle])
         self.home[relocation.bundle] = relocation.target if times > 0 else relocation.source
         for load in self.loads:
             load.shift(relocation.bundle, self.tier_of[relocation.source], self.tier_of[relocation.target], times)

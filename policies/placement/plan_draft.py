@@ -10,12 +10,12 @@ import numpy as np
 
 from connectors.model import F64, I64, Bools
 from policies.benefit.bundles import MICRO, Bundles
-from policies.benefit.foreground_wait import HOUR
 from policies.benefit.guards import may_leave, may_move
+from policies.benefit.prices import HOUR
 from policies.model.density import KeysOf, densest_first
 from policies.model.plan import MoveReason, Pin, PolicySettings
 from policies.model.relocation import Group, Relocation
-from policies.model.settings import THERE_AND_BACK
+from policies.model.settings import PREFERENCE, THERE_AND_BACK
 from policies.placement.placement_state import PlacementState
 
 _PREFER, _MAKE_ROOM = int(Pin.PREFER), MoveReason.MAKE_ROOM  # looked up once: enum attributes are slow in 3.11
@@ -99,8 +99,8 @@ class PlanDraft:
         return [int(bundle) for bundle in items[self.density_order(items, value[items])]]
 
     def preference(self, some: I64 | slice) -> F64:
-        """Factor on the benefit of some bundles: ``prefer_bonus`` for preferred ones, otherwise 1."""
-        return np.where(self.bundles.pin[some] == Pin.PREFER, self.settings.prefer_bonus, 1.0)
+        """Factor on the benefit of some bundles: ``PREFERENCE`` for preferred ones, otherwise 1."""
+        return np.where(self.bundles.pin[some] == Pin.PREFER, PREFERENCE, 1.0)
 
     @property
     def per_hour(self) -> float:
@@ -147,7 +147,7 @@ class Balance:
         """Count one more relocation, applied to the state or not."""
         draft, settings = self.draft, self.draft.settings
         saved = draft.state.saving_of(relocation)
-        favour = settings.prefer_bonus if draft.bundles.pin[relocation.bundle] == _PREFER else 1.0
+        favour = PREFERENCE if draft.bundles.pin[relocation.bundle] == _PREFER else 1.0
         gives_way = relocation.reason is _MAKE_ROOM
         # Only a loss weighs more for a resident: times the bonus, a saving would be one more reason to send it away.
         stays = settings.resident_bonus if gives_way and saved < 0 else 1.0

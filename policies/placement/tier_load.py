@@ -17,6 +17,8 @@ from policies.benefit.bundles import MICRO, Bundles
 from policies.model.plan import PolicySettings, Situation
 from policies.storage.limits import drive_io, written_per_day
 
+PLANNED_IO = 0.8  # of a tier's I/Os, the rest is never planned for: queues grow without bound near the end
+
 
 @dataclass(slots=True)
 class TierLoad:
@@ -50,7 +52,7 @@ def _tier_loads(bundles: Bundles, situation: Situation, settings: PolicySettings
     limits, here = situation.tiers[row].limits, bundles.tier == row
     if limits.io_per_second is not None:
         io = np.rint(drive_io(bundles.rates, limits) * MICRO)
-        most = np.floor(limits.io_per_second * (1.0 - limits.io_head_room_ratio) * MICRO)
+        most = np.floor(limits.io_per_second * PLANNED_IO * MICRO)
         yield TierLoad(row, io, io, float(most - io[here].sum()))
     if limits.written_bytes_per_day is not None:
         own = np.rint(written_per_day(bundles.rates, settings.block_bytes))

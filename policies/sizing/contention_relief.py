@@ -27,7 +27,7 @@ import numpy as np
 
 from connectors.model import F64
 from policies.benefit.bundles import MICRO, Bundles
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.benefit.sessions import most_waiting
 from policies.model.plan import Situation
 from policies.storage.closed_network import ROWS, TRANSACTIONS, closed_loop

@@ -1,36 +1,65 @@
-"""Throughput that another placement would bring: sessions that go round in a closed network (``loop``).
+"""Throughput and latency that another placement would bring: sessions that go round in a closed network.
 
 Saved wait is no throughput: a session that waits less comes back sooner and asks again, until the next queue holds it.
-What it rests on: the number of sessions stays, the mix of transactions stays, and the buffer pool misses the same
-blocks per transaction wherever they come from. Reads ahead of sessions (scans, reports) are taken to go on at their own
-pace, not the transactions': they take their share of a tier off it. Where the processor ends up as the bottleneck the
-forecast is too high, and no counter of reads could tell: the interval then reaches far, because time spent elsewhere is
-all that is left.
+How soon it asks depends on who asks. Two answers are the ends of what may happen:
 
-How many requests each tier serves at a time is configured, or what latencies leave possible (``benefit.servers``): then
-the network is solved for either end too, and the interval covers them. Where a tier's own limit on I/Os a second is
-what the sessions run into, the forecast names it.
+- **closed**: the sessions that are there ask again as soon as they have thought (``closed_network``). They are as many
+  as before, and so are the seconds between two of their transactions;
+- **open**: work arrives by itself. As much gets done as before, and each transaction takes less time.
+
+Which of them a load is shows in its own past (``demand.arrivals``); until it does, both are given.
+
+The mix of transactions stays, and the buffer pool misses the same blocks per transaction wherever they come from. What
+is not known is not left out, it widens the interval: each cause is solved for by itself, at both of its ends, and the
+distances add up as squares. The causes are
+
+- the model and what was counted, sessions' time outside reads among them;
+- how many requests a tier serves at a time (``benefit.servers``), and for a fast tier without ``iops`` whether it has a
+  limit at all: ``ASSUMED_IO`` a second, or what it serves now;
+- whether reads ahead keep a pace of their own or come with the transactions, half of them by default;
+- what background work costs a tier: scans may be one endless run, or seek once for each ``RUN_BLOCKS``; writes may
+  cost nothing, as if a cache took them, or one random write each. The forecast takes the geometric mean of both;
+- how many processors there are, where no engine tells: in the worst case as many as leave half of them idle now;
+- how many sessions are in use, where no engine tells: then as much as now is the lower end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, exp, hypot, inf, log, sqrt
 
 import numpy as np
 
 from connectors.formatting import format_seconds
-from connectors.model import F64, I64, Bools, DatabaseDemand, Signal
-from policies.benefit.foreground_wait import HOUR, wait_per_hour
-from policies.model.chunks import row_chunks
+from connectors.model import F64, I64, DatabaseDemand, Signal
+from policies.benefit.prices import Prices
 from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
-from policies.model.plan import Plan, PolicySettings, Situation, Tier, TierSpeed
-from policies.storage.closed_network import BACKGROUND, ROWS, TRANSACTIONS, Network, closed_loop, queued_tiers
-from policies.storage.stations import is_limited
+from policies.model.plan import Plan, PolicySettings, Situation, Tier
+from policies.storage.closed_network import (
+    BACKGROUND,
+    LEAST_ELSEWHERE,
+    ROWS,
+    TRANSACTIONS,
+    WRITES,
+    Loop,
+    Network,
+    closed_loop,
+    queued_tiers,
+)
+from policies.storage.limits import RUN_BLOCKS
+from policies.storage.stations import is_limited, queues
 
 ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is that no counter shows
+# Of the sessions in use: they are counted now and then, not all of them are of one kind, and how long clients take
+# between two transactions depends on what else their machine does.
+POPULATION_ERROR = 0.05
+LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
+ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that nobody paid more for
+ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
+PACED = 0.5  # share of reads ahead that are taken to come with transactions
 NAN = float("nan")
 
 
@@ -40,9 +69,15 @@ class Forecast:
 
     transactions: float  # per second
     interval: ConfidenceInterval  # of transactions; holds ``settings.certainty`` of outcomes
+    latency: float  # seconds that a session spends on one transaction
+    latency_interval: ConfidenceInterval
     wait_per_transaction: float  # read wait, seconds
     present_transactions: float  # per second, as measured
-    sessions: float  # active on average, as measured; they stay as many
+    sessions: float  # active on average, as measured
+    load: str = ""  # "closed", "open", or "" where it is not known: then the forecast is that of a closed one
+    open_latency: float = NAN  # seconds, were as many transactions to come as now; NaN: not forecast
+    busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
+    assumed: tuple[str, ...] = ()  # what is not known and widens the interval, each a sentence without full stop
     why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
     limit: str = ""  # what keeps it from more, other than the waits that moves shorten; "": nothing that is known
 
@@ -52,20 +87,46 @@ class Forecast:
         return self.transactions / self.present_transactions
 
     @property
-    def latency(self) -> float:
-        """Seconds that a session spends on one transaction; by Little's law, sessions over throughput."""
-        return self.sessions / self.transactions if self.transactions else NAN
-
-    @property
     def present_latency(self) -> float:
-        """The same of the present placement, as measured."""
+        """The latency of the present placement, as measured: by Little's law, sessions over throughput."""
         return self.sessions / self.present_transactions if self.present_transactions > 0 else NAN
 
-    @property
-    def latency_interval(self) -> ConfidenceInterval:
-        """Of the latency: the ends of the throughput's, the other way round."""
-        low, high = self.interval.low, self.interval.high
-        return ConfidenceInterval(low=self.sessions / high if high else NAN, high=self.sessions / low if low else NAN)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waits:
+    """Rows of the closed network, now and then, at the speeds that are believed. Shape ``(ROWS, tiers)``."""
+
+    now: F64
+    then: F64
+
+    def with_writes(self, factor: F64) -> _Waits:
+        """The same with writes that cost so many times as much on each tier."""
+        return _Waits(now=_times(self.now, factor), then=_times(self.then, factor))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """One set of assumptions."""
+
+    situation: Situation
+    waits: _Waits
+    paced: float = PACED
+    sorting: float = 0.5  # 0: what is read and written in the background is sorted perfectly, 1: as badly as may be
+
+    def loop(self) -> Loop | None:
+        """Of the present placement; None where nothing says what it is."""
+        dearest = np.array([_dearest(tier) for tier in self.situation.tiers])
+        return closed_loop(self.waits.now, self.situation, paced=self.paced, seeks=dearest**self.sorting)
+
+    def network(self) -> Network | None:
+        """Of the other placement."""
+        loop = self.loop()
+        return None if loop is None else loop.network(self.waits.then[:, :, np.newaxis])
+
+    def rate(self) -> float:
+        """Transactions a second of the other placement; NaN without a network."""
+        network = self.network()
+        return NAN if network is None else float(network.solve()[0][0])
 
 
 def session_seconds(database: DatabaseDemand) -> float:
@@ -88,72 +149,168 @@ def tiers_after(situation: Situation, plan: Plan) -> I64:
 
 
 def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forecast:
-    """Predict throughput with each unit on the tier given.
+    """Predict throughput and latency with each unit on the tier given.
 
     Args:
         situation: heat, present homes, speeds as calibrated, and the whole database's demand.
         settings: wait shares, and the certainty of the interval.
         tier: row of ``situation.tiers`` for each unit, shape ``(n,)``; -1 where it is not managed.
     """
-    database = situation.database
     why_not = _unforeseeable(situation)
     here = situation.tier_of_space[situation.units.space].astype(np.int64)
-    now, then = (_waits(situation, settings, where) for where in (here, tier))
-    network = None if why_not else _network(situation, now, then)
-    if network is None:
-        return Forecast(
-            transactions=NAN,
-            interval=ConfidenceInterval(low=NAN, high=NAN),
-            wait_per_transaction=NAN,
-            present_transactions=database.transactions,
-            sessions=database.active,
-            why_not=why_not or "no reads were seen that anybody could wait for",
-        )
-    error = np.hypot(MODEL_ERROR, _counting_error(situation, tier)) * spread(settings.certainty)
-    slack = ELSEWHERE_ERROR * spread(settings.certainty) * network.sessions / database.transactions
-    rate, wait = (float(found[0]) for found in network.solve())
-    # Solved again at both ends and not taken as a share of the rate: near saturation the same error of demand moves
-    # throughput by much more.
-    low, high = (
-        float(network.with_demand(float(np.exp(sign * error)), sign * slack).solve()[0][0]) for sign in (1, -1)
+    waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
+    case = _Case(situation=situation, waits=waits)
+    loop = None if why_not else case.loop()
+    if loop is None:
+        return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
+    network = loop.network(waits.then[:, :, np.newaxis])
+    closed = _closed(case, loop, network, settings, _counting_error(situation, tier))
+    return _opened(closed, network, settings) if situation.load == "open" else closed
+
+
+def _nothing(database: DatabaseDemand, why_not: str) -> Forecast:
+    unknown = ConfidenceInterval(low=NAN, high=NAN)
+    return Forecast(
+        transactions=NAN,
+        interval=unknown,
+        latency=NAN,
+        latency_interval=unknown,
+        wait_per_transaction=NAN,
+        present_transactions=database.transactions,
+        sessions=database.active,
+        why_not=why_not,
     )
-    least, most = _by_servers(situation, now, then, rate)
+
+
+def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings, counting: float) -> Forecast:
+    """The forecast where the sessions that are there ask again as soon as they have thought."""
+    situation, database = case.situation, case.situation.database
+    rate, wait = (float(found[0]) for found in network.solve())
+    causes = [*_unknown(case, loop)]
+    low, high = _together(rate, [_errors(network, database, settings, counting), *(rates for rates, _ in causes)])
+    if not database.population > 0:
+        low = min(low, database.transactions)
+    scanning = min(database.active, float(loop.now[BACKGROUND].sum()))  # sessions that read ahead, at their own pace
+    at_work = max(LEAST_ELSEWHERE, database.active - float(loop.now[TRANSACTIONS].sum()) - scanning)
+    elsewhere = at_work / database.transactions
+
+    def latency(at: float) -> float:
+        # Sessions over rate, less the same seconds between two transactions as now (interactive response time law).
+        more = loop.sessions * (1 / at - 1 / database.transactions) if at > 0 else inf
+        return max(elsewhere, (database.active - scanning) / database.transactions + more) + scanning / at
+
+    present = network.wait_at(np.full(1, database.transactions))
     return Forecast(
         transactions=rate,
-        interval=ConfidenceInterval(low=_both(rate, low, least), high=_both(rate, high, most)),
+        interval=ConfidenceInterval(low=low, high=high),
+        latency=latency(rate),
+        latency_interval=ConfidenceInterval(low=latency(high), high=latency(low)),
         wait_per_transaction=wait,
         present_transactions=database.transactions,
         sessions=database.active,
+        load=situation.load,
+        open_latency=elsewhere + float(present[0]) + scanning / database.transactions,
+        busiest=_busiest(situation, network, rate),
+        assumed=tuple(sentence for _, sentence in causes if sentence),
         limit=_limit(situation, network, rate),
     )
 
 
-def _network(situation: Situation, now: F64, then: F64) -> Network | None:
-    """The network of a placement; None where nothing says what the present one is."""
-    loop = closed_loop(now, situation)
-    return None if loop is None else loop.network(then[:, :, np.newaxis])
+def _opened(closed: Forecast, network: Network, settings: PolicySettings) -> Forecast:
+    """The forecast where work arrives by itself: as much as now, if the other placement can serve it."""
+    rate = min(closed.present_transactions, closed.transactions)
+    reach = exp(MODEL_ERROR * spread(settings.certainty))
+    shortest = max(0.0, closed.open_latency - float(network.wait_at(np.full(1, rate))[0]))
+    return replace(
+        closed,
+        transactions=rate,
+        interval=ConfidenceInterval(low=rate / reach, high=rate * reach),
+        latency=closed.open_latency,
+        latency_interval=ConfidenceInterval(low=shortest, high=max(closed.open_latency, closed.latency_interval.high)),
+        limit="",
+    )
 
 
-def _by_servers(situation: Situation, now: F64, then: F64, rate: float) -> tuple[float, float]:
-    """Least and most throughput by the servers that tiers may have, what is forecast among them."""
-    found = [rate]
+def _errors(
+    network: Network, database: DatabaseDemand, settings: PolicySettings, counting: float
+) -> tuple[float, float]:
+    """Ends of the rate by the errors of the model and of what was counted."""
+    error = hypot(MODEL_ERROR, counting) * spread(settings.certainty)
+    # Who is connected and not at work thinks: the difference of two figures, each with its error.
+    known = database.population > 0
+    rest = hypot(ELSEWHERE_ERROR, POPULATION_ERROR) if known else ELSEWHERE_ERROR
+    slack = rest * spread(settings.certainty) * network.sessions / database.transactions
+    less = min(slack, -log(LEAST_PAUSE) * network.elsewhere) if known else slack
+    # Solved again at both ends and not taken as a share of the rate: near saturation the same error of demand moves
+    # throughput by much more.
+    low, high = network.with_demand(exp(error), slack), network.with_demand(exp(-error), -less)
+    return float(low.solve()[0][0]), float(high.solve()[0][0])
+
+
+def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]:
+    """Rates at the ends of what is not known, and a sentence for what an administrator could tell."""
+    situation = case.situation
     if any(tier.speed.servers.least < tier.speed.servers.most for tier in situation.tiers):
-        for end in ("least", "most"):
-            tiers = tuple(_with_servers(tier, getattr(tier.speed.servers, end)) for tier in situation.tiers)
-            network = _network(replace(situation, tiers=tiers), now, then)
-            found += [] if network is None else [float(network.solve()[0][0])]
-    return min(found), max(found)
+        yield tuple(replace(case, situation=_with_servers(situation, end)).rate() for end in ("least", "most")), ""
+    yield tuple(replace(case, paced=share).rate() for share in (0.0, 1.0)), ""
+    dearest = np.array([_sorted_share(tier) for tier in situation.tiers])
+    ends = ((0.0, 0 * dearest), (1.0, 1 / dearest))
+    yield tuple(replace(case, waits=case.waits.with_writes(each), sorting=at).rate() for at, each in ends), ""
+    if loop.processors is None:
+        worst = replace(case, situation=replace(situation, database=_on_few_processors(loop)))
+        yield (worst.rate(),), "processors are not counted"
+    for row, tier in enumerate(situation.tiers):
+        if not queues(tier) and case.waits.then[: BACKGROUND + 1, row].sum() > 0:
+            yield (replace(case, situation=_with_limit(case, row)).rate(),), f"no iops configured for {tier.name}"
 
 
-def _with_servers(tier: Tier, count: float) -> Tier:
-    servers = replace(tier.speed.servers, count=count, least=count, most=count)
-    return replace(tier, speed=replace(tier.speed, servers=servers))
+def _with_servers(situation: Situation, end: str) -> Situation:
+    """The situation with as many servers of each tier as there are at that end."""
+    tiers = []
+    for tier in situation.tiers:
+        count = getattr(tier.speed.servers, end)
+        servers = replace(tier.speed.servers, count=count, least=count, most=count)
+        tiers.append(replace(tier, speed=replace(tier.speed, servers=servers)))
+    return replace(situation, tiers=tuple(tiers))
 
 
-def _both(rate: float, one: float, other: float) -> float:
-    """An end of an interval for two causes that have nothing to do with each other: distances add up as squares."""
-    ratios = np.log([one / rate, other / rate])
-    return float(rate * np.exp(np.sign(ratios.sum()) * np.hypot(*ratios)))
+def _on_few_processors(loop: Loop) -> DatabaseDemand:
+    """The demand as if all that is neither waited for nor thought were computing, on as few processors as may be."""
+    database = loop.database
+    computing = max(LEAST_ELSEWHERE, database.active - float(loop.now[: BACKGROUND + 1].sum()))
+    return replace(database, processor=computing, processors=float(ceil(max(1.0, computing / ASSUMED_BUSY))))
+
+
+def _with_limit(case: _Case, row: int) -> Situation:
+    """The situation with a limit of I/Os a second on that tier, no lower than what it serves now."""
+    tier = case.situation.tiers[row]
+    served = float(case.waits.now[: BACKGROUND + 1, row].sum()) / tier.speed.random_read_seconds
+    limited = replace(tier, limits=replace(tier.limits, io_per_second=max(ASSUMED_IO, served / BINDING)))
+    tiers = (*case.situation.tiers[:row], limited, *case.situation.tiers[row + 1 :])
+    return replace(case.situation, tiers=tiers)
+
+
+def _together(rate: float, ends: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Both ends for causes that have nothing to do with one another: distances, as logarithms, add up as squares."""
+    down = up = 0.0
+    for rates in ends:
+        known = [log(each / rate) for each in rates if each > 0]  # NaN is left out
+        down = hypot(down, min([0.0, *known]))
+        up = hypot(up, max([0.0, *known]))
+    return rate * exp(-down), rate * exp(up)
+
+
+def _busiest(situation: Situation, network: Network, rate: float) -> str:
+    """The next bottleneck: what is busiest of all that is known, and how busy; or that nothing of it is."""
+    used = network.used_at(rate)[:, 0]
+    found = {tier.name: float(each) for tier, each in zip(situation.tiers, used, strict=True) if each > 0}
+    if network.processors is not None:
+        found["the processors"] = float(network.processors.busy_at(rate))
+    if not found:
+        return ""
+    name = max(found, key=lambda each: found[each])
+    said = f"{name}: {found[name]:.0%} busy"
+    return said if found[name] >= ASSUMED_BUSY else f"nothing that is counted ({said})"
 
 
 def _limit(situation: Situation, network: Network, rate: float) -> str:
@@ -181,29 +338,48 @@ def _unforeseeable(situation: Situation) -> str:
 
 
 def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:
-    """Rows of ``loop``: waits of transactions, and how long reads of the background take. Shape ``(ROWS, tiers)``.
+    """Rows of the closed network for each unit on the tier given. Shape ``(ROWS, tiers)``.
 
     Reads ahead keep a tier, and the session that asked, busy for their whole time, however little of it is waited for
     where there is no queue.
     """
-    speeds = [each.speed for each in situation.tiers]
     ahead = np.zeros(len(situation.heat.rates), dtype=np.bool_)
     ahead[list(READ_AHEAD)] = True
-    sums = np.zeros((ROWS, len(speeds)))
+    sums = np.zeros((ROWS, len(situation.tiers)))
     for row, signals, shares in (
         (TRANSACTIONS, ~ahead, settings),
         (BACKGROUND, ahead, replace(settings, prefetched_wait_share=1.0)),
     ):
-        for part in row_chunks(len(tier)):
-            sums[row] += _waits_by_tier(situation.heat.rates[:, part], signals, tier[part], speeds, shares)
+        sums[row] = Prices.of(situation, shares).by_tier(situation.heat.rates, tier, signals)
+    there = tier >= 0
+    written = np.bincount(tier[there], situation.heat.rates[Signal.ASYNC_WRITE, there], len(situation.tiers))
+    sums[WRITES] = written * [each.speed.write_seconds * _sorted_share(each) for each in situation.tiers]
     return sums
 
 
-def _waits_by_tier(rates: F64, signals: Bools, tier: I64, speeds: Sequence[TierSpeed], settings: PolicySettings) -> F64:
-    """Seconds a second that reads of some signals take on each tier. Shape ``(tiers,)``."""
-    wait = wait_per_hour(rates * signals[:, np.newaxis], speeds, settings) / HOUR
-    managed = np.flatnonzero(tier >= 0)
-    return np.bincount(tier[managed], weights=wait[tier[managed], managed], minlength=len(speeds)).astype(np.float64)
+def _sorted_share(tier: Tier) -> float:
+    """Cost of a background write as a share of a random one.
+
+    Databases sort such writes by place, and nothing tells how well: the geometric mean of a sequential run and a seek
+    for each write.
+    """
+    speed = tier.speed
+    in_runs = min(speed.sequential_read_seconds, speed.write_seconds)
+    return sqrt(in_runs / speed.write_seconds) if in_runs > 0 else 1.0
+
+
+def _dearest(tier: Tier) -> float:
+    """Highest cost of a read ahead, as a multiple of that in an endless run: one seek for each ``RUN_BLOCKS``."""
+    speed = tier.speed  # both times as measured, with the same queue in them
+    place = speed.random_read_seconds / RUN_BLOCKS
+    return 1 + place / speed.sequential_read_seconds if speed.sequential_read_seconds > 0 else 1.0
+
+
+def _times(rows: F64, factor: F64) -> F64:
+    """The rows with the cost of writes multiplied."""
+    found = rows.copy()
+    found[WRITES] *= factor
+    return found
 
 
 def _counting_error(situation: Situation, tier: I64) -> float:

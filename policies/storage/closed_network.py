@@ -1,17 +1,27 @@
-"""Mean value analysis of a closed queueing network: the waits that result if less is asked of a tier.
+"""Mean value analysis of a closed queueing network: the throughput and the waits of another placement.
 
-Sessions circulate between tiers, each a station with one or several servers (``stations``), and time spent elsewhere.
-Approximate MVA needs only what a database counts::
+``N`` sessions circulate between tiers, each a station with one or several servers (``stations``), the processors where
+they are known, and time spent elsewhere, most of it between two transactions::
 
-    residence at a tier  R = D * stretch(X * D / servers)     D  seconds of service a transaction
-    throughput           X = N / (Z + sum of R)               N  sessions, Z  seconds a transaction spends elsewhere
+    residence at a station  R = D * stretch(X * D / servers)     D  seconds of service a transaction
+    throughput              X = N / (Z + sum of R)               Z  seconds a transaction spends elsewhere
+
+The second line is the interactive response time law (Denning and Buzen, "The operational analysis of queueing network
+models", ACM Computing Surveys 10, 1978), the first the approximation by Schweitzer (1979) of the exact recursion of
+Reiser and Lavenberg ("Mean-value analysis of closed multichain queuing networks", Journal of the ACM 27, 1980). Both
+need only what a database counts. ``N`` is the number of sessions in use, thinking ones included (``population``); where
+that is unknown, those at work stand in for them, as if nobody paused between two transactions: then the throughput
+is what the placement allows, and not what the sessions will ask for.
 
 Solved backwards, the same equations give D and Z from measurements: the mean number of sessions waiting at a tier is
 its wait seconds per second (Little's law), which gives its utilisation. The present placement therefore returns the
 present throughput. A tier that is fast and has no known limit serves everybody at once.
 
-A limit that is no tier's (processors, the log) shows once reads no longer hold sessions up: a transaction then spends
-more time elsewhere than it did before the moves. What came on top is taken to be one more queue.
+Work that nobody waits for takes its share of a tier off it. Reads ahead of scans may go on at a pace of their own or
+come with the transactions; writes come with the transactions. What comes with them grows with the throughput.
+
+A limit that is no tier's and no processors' (locks, the log) shows once reads no longer hold sessions up: a transaction
+then spends more time elsewhere than it did before the moves. What came on top is taken to be one more queue.
 
 Many placements are solved at once: they are the last axis of every array here.
 """
@@ -19,13 +29,15 @@ Many placements are solved at once: they are the last axis of every array here.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import exp, isnan, log
 
 import numpy as np
 
 from connectors.model import F64, Bools, DatabaseDemand
 from policies.model.plan import Situation
 from policies.model.settings import QUEUED_SECONDS
-from policies.storage.stations import Stations, stations_of
+from policies.storage.queueing import services_ahead
+from policies.storage.stations import Stations, queue_of, stations_of
 
 HALVINGS = 64
 LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transaction computes a little
@@ -33,9 +45,29 @@ LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
 MOST_TAKEN = 0.95  # of a tier by the background
 # Rows of seconds per second by tier, at the speeds that are believed.
-ROWS = 2
+ROWS = 3
 TRANSACTIONS = 0  # that their sessions wait
-BACKGROUND = 1  # that reads take which go at a pace of their own
+BACKGROUND = 1  # that reads ahead take
+WRITES = 2  # that writes take which no session waits for, by the configured speed
+READ_ROWS = [TRANSACTIONS, BACKGROUND]
+
+
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """A station of its own: whichever processor is free takes the next session."""
+
+    count: float
+    seconds: float  # of service a transaction
+
+    def busy_at(self, rate: F64 | float) -> F64:
+        """Utilisation of each at that rate."""
+        return np.asarray(rate * self.seconds / self.count, dtype=np.float64)
+
+    def residence(self, rate: F64 | float, found: float) -> F64:
+        """Seconds that a transaction spends there, inf where they cannot serve that rate."""
+        queue = queue_of(self.count, striped=False)
+        waits = services_ahead(np.array(queue.share), np.array(queue.power), self.busy_at(rate) * found)
+        return np.asarray(self.seconds * (1 + waits), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +76,12 @@ class Network:
 
     sessions: float  # N
     elsewhere: float  # Z
-    demand: F64  # (tiers, m) D, already stretched by what the background takes
+    demand: F64  # (tiers, m) D, were there no work in the background
     stations: Stations
     other: float = 0.0  # service a transaction at a limit that is no tier's, see ``Loop.alone``
+    taken: F64 | float = 0.0  # (tiers, m) share of a tier that goes to work at a pace of its own
+    growing: F64 | float = 0.0  # (tiers, m) and to work that comes with transactions, for one of them a second
+    processors: Processors | None = None
 
     @property
     def found(self) -> float:
@@ -54,11 +89,12 @@ class Network:
         return (self.sessions - 1) / self.sessions
 
     def with_demand(self, demand_factor: float, more_elsewhere: float) -> Network:
-        """The same with other demand on tiers and at the other limit, and more seconds elsewhere."""
-        least = LEAST_ELSEWHERE * self.elsewhere
+        """The same with other demand on tiers and at the other limit, and more seconds elsewhere; never none."""
+        # A figure that may be off by its own size is scaled down: subtracting could leave nothing, or less.
+        factor = exp(max(log(LEAST_ELSEWHERE), min(0.0, more_elsewhere) / self.elsewhere))
         return replace(
             self,
-            elsewhere=max(least, self.elsewhere + more_elsewhere),
+            elsewhere=self.elsewhere * factor + max(0.0, more_elsewhere),
             demand=self.demand * demand_factor,
             other=self.other * demand_factor,
         )
@@ -69,7 +105,7 @@ class Network:
         At a rate X the equations give the residences at once, and the sessions that such a rate keeps busy rise with
         it: so halve the interval in which they are as many as there are.
         """
-        fixed = self.elsewhere + self.demand.sum(axis=0)
+        fixed = self.elsewhere + self.demand_at(0.0).sum(axis=0)
         low, high = np.zeros(len(fixed)), self.sessions / fixed
         # A fixed number of halvings reaches the last bit for all placements at once. The usual fixed-point iteration
         # over the queues would end in another round for each column, and needs most of them where a tier is nearly
@@ -81,20 +117,37 @@ class Network:
         # The lower end: at the upper one a tier may already be saturated and its wait infinite.
         return low, self.sessions / low - self.elsewhere_at(low)
 
-    def elsewhere_at(self, rate: F64) -> F64:
-        """Seconds that a transaction spends at no tier at that rate; inf where the other limit is passed. ``(m,)``."""
+    def elsewhere_at(self, rate: F64 | float) -> F64:
+        """Seconds that a transaction spends at no tier at that rate; inf where another limit is passed. ``(m,)``."""
         free = 1 - rate * self.other * self.found
         queued = np.where(free > 0, self.other / np.maximum(free, LEAST_WAITED), np.inf) if self.other else 0.0
-        return np.asarray(self.elsewhere + queued, dtype=np.float64)
+        computed = 0.0 if self.processors is None else self.processors.residence(rate, self.found)
+        return np.asarray(self.elsewhere + queued + computed, dtype=np.float64)
+
+    def background_at(self, rate: F64 | float) -> F64:
+        """Share of each tier that work takes which nobody waits for, at that rate. ``(tiers, m)``."""
+        return np.minimum(MOST_TAKEN, np.zeros_like(self.demand) + self.taken + self.growing * rate)
+
+    def demand_at(self, rate: F64 | float) -> F64:
+        """Seconds of service a transaction at each tier, made longer by the work that nobody waits for."""
+        return np.asarray(self.demand / (1 - self.background_at(rate)), dtype=np.float64)
 
     def busy_at(self, rate: F64 | float) -> F64:
-        """Utilisation of each tier's servers at that rate; 0 where everybody is served at once. ``(tiers, m)``."""
-        return np.asarray(rate * self.demand / self.stations.servers[:, np.newaxis], dtype=np.float64)
+        """Utilisation of each tier's servers by transactions at that rate, of what the background leaves them.
+
+        0 where everybody is served at once. Shape ``(tiers, m)``.
+        """
+        return np.asarray(rate * self.demand_at(rate) / self.stations.servers[:, np.newaxis], dtype=np.float64)
+
+    def used_at(self, rate: F64 | float) -> F64:
+        """Utilisation of each tier's servers at that rate by all work, at most 1. ``(tiers, m)``."""
+        taken = self.background_at(rate)
+        return np.asarray(np.minimum(1.0, taken + self.busy_at(rate) * (1 - taken)), dtype=np.float64)
 
     def wait_at(self, rate: F64 | float) -> F64:
         """Read wait of a transaction were they to come at that rate; inf where a tier cannot serve it. ``(m,)``."""
         stretch = self.stations.stretch(self.busy_at(rate), self.found)
-        return np.asarray((self.demand * stretch).sum(axis=0), dtype=np.float64)
+        return np.asarray((self.demand_at(rate) * stretch).sum(axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +159,8 @@ class Loop:
     scale: F64  # (tiers,) by which waits at the speeds that are believed come to what was measured
     now: F64  # (ROWS, tiers) as measured
     alone: float = float("nan")  # seconds that a transaction spent elsewhere before another limit held it; NaN: none
+    paced: float = 0.0  # share of the reads ahead that come with transactions; the rest keep their own pace
+    seeks: F64 | float = 1.0  # (tiers,) what a tier does for a read ahead, over what its reader waits for
 
     def network(self, then: F64) -> Network:
         """The network of other placements.
@@ -113,25 +168,58 @@ class Loop:
         Args:
             then: what there would be, at the speeds that are believed, shape ``(ROWS, tiers, m)``.
         """
-        then = then * self.scale[:, np.newaxis]
+        ahead_then = then[BACKGROUND] * (self.scale * self.seeks)[:, np.newaxis]
         waits, reads = self.now[TRANSACTIONS], self.now[BACKGROUND]
-        sessions = max(1.0, self.database.active - float(reads.sum()))
-        rate = self.database.transactions
+        rate, sessions = self.database.transactions, self.sessions
+        found = (sessions - 1) / sessions
         # what one second of wait is in seconds of service: less the longer the queue; 1 where nothing waited yet
-        service = self.stations.service_share(waits, (sessions - 1) / sessions)
+        service = self.stations.service_share(waits, found)
         everybody = np.maximum(1.0, self.stations.servers) + waits + reads
-        taken_now = np.minimum(MOST_TAKEN, reads / everybody)[:, np.newaxis]
-        taken_then = np.minimum(MOST_TAKEN, then[BACKGROUND] / everybody[:, np.newaxis])
+        taken_now = np.minimum(MOST_TAKEN, reads * self.seeks / everybody + self._written(self.now[WRITES]))
+        shares = ahead_then / everybody[:, np.newaxis]
         elsewhere = max(LEAST_ELSEWHERE, sessions - float(waits.sum())) / rate
-        held = max(0.0, elsewhere - self.alone) if self.alone == self.alone else 0.0  # seconds, waits at that limit
-        busy = rate * held / (1 + rate * held * (sessions - 1) / sessions)
+        processors = self.processors
+        if processors is not None:
+            elsewhere = max(LEAST_ELSEWHERE / rate, elsewhere - float(processors.residence(rate, found)))
+        held = self._held(elsewhere)
+        busy = rate * held / (1 + rate * held * found)
+        demand = then[TRANSACTIONS] * (self.scale * service * (1 - taken_now) / rate)[:, np.newaxis]
         return Network(
             sessions=sessions,
             elsewhere=elsewhere - held,
             other=busy / rate,
-            demand=then[TRANSACTIONS] * service[:, np.newaxis] / rate * (1 - taken_now) / (1 - taken_then),
+            demand=demand,
             stations=self.stations,
+            taken=shares * (1 - self.paced),
+            growing=(shares * self.paced + self._written(then[WRITES].T).T) / rate,
+            processors=processors,
         )
+
+    def _held(self, elsewhere: float) -> float:
+        """Seconds that a transaction spends at a limit that is no tier's, of those elsewhere; 0 where none showed."""
+        if isnan(self.alone):
+            return 0.0
+        at_work = (self.database.active - float(self.now[TRANSACTIONS].sum())) / self.database.transactions
+        return min(elsewhere, max(0.0, at_work - self.alone))
+
+    @property
+    def sessions(self) -> float:
+        """Those that do transactions: in use, or at work where only that is known, less those that read ahead."""
+        everybody = np.fmax(self.database.active, self.database.population)  # NaN is left out
+        return max(1.0, float(everybody - self.now[BACKGROUND].sum()))
+
+    @property
+    def processors(self) -> Processors | None:
+        """The processors; None where the engine does not tell what they do."""
+        database = self.database
+        if not (database.processor > 0 and database.processors > 0):
+            return None
+        used = min(database.processor, MOST_TAKEN * database.processors, database.active)
+        return Processors(database.processors, used / database.transactions)
+
+    def _written(self, seconds: F64) -> F64:
+        """Share of each tier that writes of so many seconds a second take. Shape as given, tiers last."""
+        return np.asarray(seconds / self.stations.servers, dtype=np.float64)
 
 
 def queued_tiers(situation: Situation) -> Bools:
@@ -139,23 +227,29 @@ def queued_tiers(situation: Situation) -> Bools:
     return np.array([each.speed.random_read_seconds > QUEUED_SECONDS for each in situation.tiers], dtype=np.bool_)
 
 
-def closed_loop(now: F64, situation: Situation) -> Loop | None:
+def closed_loop(now: F64, situation: Situation, *, paced: float = 0.0, seeks: F64 | float = 1.0) -> Loop | None:
     """The loop that a database is; None where the engine counts no transactions or no sessions' time.
 
     Args:
         now: what there is where everything is, at the speeds that are believed, shape ``(ROWS, tiers)``.
         situation: its database and tiers.
+        paced: share of the reads ahead that come with transactions.
+        seeks: what a tier does for a read ahead, over what its reader waits for.
     """
     database, queued = situation.database, queued_tiers(situation)
-    if not (database.transactions > 0 and database.active > 0 and now.sum() > LEAST_WAITED):
+    if not (database.transactions > 0 and database.active > 0 and now[READ_ROWS].sum() > LEAST_WAITED):
         return None
-    scale = _scale(now, queued, database)
+    scale = _scale(now[READ_ROWS], queued, database)
+    factors = np.ones_like(now)
+    factors[READ_ROWS] = scale  # how long writes take shows in no wait
     return Loop(
         database=database,
         stations=stations_of(situation.tiers),
         scale=scale,
-        now=now * scale,
+        now=now * factors,
         alone=situation.elsewhere_alone,
+        paced=paced,
+        seeks=seeks,
     )
 
 

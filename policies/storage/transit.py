@@ -1,8 +1,8 @@
 """Whether the moves of a plan find room in their order, with growth and temporary space included.
 
 While a bundle is copied the source still holds it, and the target holds the copy plus what the route needs beyond it
-(sorts, journals, all that a table space has allocated). Afterwards the source is free of it and the target holds the
-copy alone.
+(sorts, journals, all that a table space has allocated). Afterwards the source is free of it, unless the original is
+kept there for a time, and the target holds the copy alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from policies.storage.capacity import room_bytes
 
 
 def without_room(
-    moves: Iterable[PlannedMove], situation: Situation, settings: PolicySettings, transient: Mapping[str, int]
+    moves: Iterable[PlannedMove],
+    situation: Situation,
+    settings: PolicySettings,
+    transient: Mapping[str, int],
+    staying: Mapping[str, int],
 ) -> PlannedMove | None:
     """The first move that finds no room at its turn, None if all do.
 
@@ -23,6 +27,7 @@ def without_room(
         situation: with the room of every space, and the expected growth.
         settings: for the head-room.
         transient: bytes beyond the copy while a move runs, by ``PlannedMove.name``.
+        staying: bytes that are not free in the source after it, likewise.
     """
     room = {space.name: room_bytes(space, settings.head_room_ratio) for space in situation.spaces}
     for move in moves:
@@ -33,7 +38,7 @@ def without_room(
             return move
         room[move.to_space] = target - size
         if source is not None:
-            room[move.from_space] = source + size
+            room[move.from_space] = source + max(0, size - staying.get(move.name, 0))
     return None
 
 

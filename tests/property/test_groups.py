@@ -37,13 +37,16 @@ SOME = st.sampled_from([0, 0, 1, 2, 5, 9, 14])  # MB
 
 @st.composite
 def crowded_cases(draw: st.DrawFn) -> tuple[Case, Situation]:
-    """Situations of every kind whose units grow, and take room on the way."""
+    """Situations of every kind whose units grow, take room on the way, and leave some where the original is kept."""
     case = draw(cases())
     n = len(case.units)
     growth = np.array(draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), dtype=np.int64) * MIB
     more = draw(st.lists(st.sampled_from([0, 1, 8, 40]), min_size=n, max_size=n))
     names = {unit.key: size * MIB for unit, size in zip(case.units, more, strict=True) if size}
-    return case, replace(case.situation(), growth=growth, transient=names)
+    kept = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    stays = {unit.key: 1 << 50 for unit, stay in zip(case.units, kept, strict=True) if stay}
+    staying = draw(st.sampled_from([stays, {}]))
+    return case, replace(case.situation(), growth=growth, transient=names, staying=staying)
 
 
 @settings(deadline=None, max_examples=examples(200))
@@ -58,8 +61,8 @@ def test_a_plan_leaves_room_for_growth_and_for_the_way(crowded_case: tuple[Case,
         assert free is not None, "no room is known there"
         assert size + situation.transient.get(move.name, 0) <= free
         room[move.to_space] = free - size
-        room[move.from_space] = None if left is None else left + size
-    assert without_room(plan.moves, situation, case.settings, situation.transient) is None
+        room[move.from_space] = None if left is None else left + max(0, size - situation.staying.get(move.name, 0))
+    assert without_room(plan.moves, situation, case.settings, situation.transient, situation.staying) is None
     numbers = [move.group for move in plan.moves]
     assert numbers == sorted(numbers)
     for number in set(numbers):
@@ -76,6 +79,7 @@ def groups(draw: st.DrawFn) -> tuple[list[ProposedMove], list[Facts]]:
     spaces = [("fast", "slow")] * (count - 1) + [("slow", "fast")]
     sizes = [draw(st.integers(5, 40)) for _ in spaces]
     ways = [draw(st.sampled_from([0, 0, 3, 12])) for _ in spaces]
+    kept = [draw(st.booleans()) for _ in spaces]
     grown = [draw(st.integers(-1, 8)) for _ in spaces]
     *down, up = (size + way for size, way in zip(sizes, ways, strict=True))
     free = {"slow": sum(down) + draw(st.integers(-2, 25)), "fast": max(0, up - sum(down)) + draw(st.integers(-2, 25))}
@@ -85,7 +89,9 @@ def groups(draw: st.DrawFn) -> tuple[list[ProposedMove], list[Facts]]:
             ordinal, key=f"t{ordinal}", size_bytes=sizes[ordinal - 1] * MIB, from_space=source, to_space=target,
             group=1, reason="make_room" if target == "slow" else "promote",
         )  # fmt: skip
-        moves.append(replace(move, route=replace(move.route, transient_bytes=ways[ordinal - 1] * MIB)))
+        stays = sizes[ordinal - 1] * MIB if kept[ordinal - 1] else 0
+        route = replace(move.route, transient_bytes=ways[ordinal - 1] * MIB, stays_bytes=stays)
+        moves.append(replace(move, route=route))
         now, room = (sizes[ordinal - 1] + grown[ordinal - 1]) * MIB, max(0, free[target]) * MIB
         facts.append(
             replace(
@@ -123,7 +129,7 @@ def test_what_may_begin_fits_to_its_end(group: tuple[list[ProposedMove], list[Fa
         if move.to_space in held:
             assert size + move.route.transient_bytes <= held[move.to_space]
         if move.from_space in free:
-            free[move.from_space] += now[at]
+            free[move.from_space] += 0 if move.route.stays_bytes else now[at]
         free[move.to_space] -= now[at]
         home[at] = move.to_space
 

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Sample, Signal
-from policies.benefit.foreground_wait import cool_down_left, copy_seconds, move_cost_seconds
+from policies.benefit.move_cost import cool_down_left, copy_seconds, move_cost_seconds
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.heat import (
     HeatState,

@@ -15,7 +15,7 @@ from agent.sampling.learned import Inventory, Learned, learn, with_slots
 from agent.sampling.picture import view_heat
 from connectors.model import F64, SIGNALS, DatabaseDemand, Demand, Signal
 from policies.benefit.device import calibrate, empty_devices
-from policies.benefit.foreground_wait import wait_per_hour
+from policies.benefit.prices import wait_per_hour
 from policies.benefit.sessions import session_share
 from policies.demand.heat import at_pace, view
 from policies.model.plan import PolicySettings, Servers, TierSpeed

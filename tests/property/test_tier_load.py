@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from connectors.model import F64, I64
 from policies.model.plan import MoveReason, Situation, TierLimits
 from policies.placement.balancer import make_plan
+from policies.placement.tier_load import PLANNED_IO
 from policies.storage.limits import drive_io, written_per_day
 from tests.examples import examples
 from tests.property.strategies import TWO, Case, cases
@@ -68,7 +69,7 @@ def test_no_prefix_passes_a_limit(case: Case, shares: list[tuple[float | None, f
 
 
 def _limit(limits: TierLimits) -> float:
-    return np.inf if limits.io_per_second is None else limits.io_per_second * (1 - limits.io_head_room_ratio)
+    return np.inf if limits.io_per_second is None else limits.io_per_second * PLANNED_IO
 
 
 def _borne(situation: Situation, case: Case, home: I64, copied: F64, tier: int) -> F64:

@@ -9,7 +9,7 @@ from math import ceil, inf
 import numpy as np
 
 from connectors.model import NO_WIDE
-from policies.benefit.foreground_wait import wait_per_hour
+from policies.benefit.prices import wait_per_hour
 from policies.model.plan import Plan, PlannedMove, PolicySettings, Situation
 
 

@@ -13,7 +13,7 @@ from connectors.model import Bundle, DatabaseDemand, Route, UnitKind
 from connectors.move_effects import FollowUp, Locked, LogVolume
 from connectors.storage_io import Role, RoleFigures
 from policies.benefit.costs import log_rate, route_cost
-from policies.benefit.foreground_wait import move_cost_seconds
+from policies.benefit.move_cost import move_cost_seconds
 from policies.explanation.figures import figures_of
 from policies.model.plan import PolicySettings, RouteCost, Situation, Verdict
 from policies.placement.balancer import make_plan

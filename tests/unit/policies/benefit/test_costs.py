@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
 from policies.benefit.costs import Copy, Disturbed, learnt, slow_down
-from policies.benefit.foreground_wait import move_cost_seconds
+from policies.benefit.move_cost import move_cost_seconds
 from policies.model.plan import PolicySettings
 from tests.unit.policies.situations import NOON
 

@@ -13,6 +13,7 @@ from connectors.model import F64, DatabaseDemand
 from policies.benefit.device import calibrate, device_arrays, devices_from_arrays, empty_devices, observe
 from policies.benefit.servers import add_points, fit_servers, no_points
 from policies.model.plan import PolicySettings, Servers
+from tests.over import over
 from tests.unit.policies.situations import HDD, SSD, demand
 from tests.workloads.exact_network import ExactStation, solve
 
@@ -36,9 +37,9 @@ def watched(
     return only
 
 
-@pytest.mark.parametrize("striped", [True, False])
-@pytest.mark.parametrize("servers", [1, 4, 12, 20])
-@pytest.mark.parametrize("idle", [0.6, 1.0, 1.5])
+@over("striped", [True, False])
+@over("servers", [1, 4, 12, 20])
+@over("idle", [0.6, 1.0, 1.5])
 def test_a_day_of_light_and_heavy_load_tells_the_servers(servers: int, striped: bool, idle: float) -> None:
     """However far off the configured time of an idle read is."""
     found = fit_servers(watched(servers, striped, DAY, idle=idle), 0.5)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from policies.explanation.verdicts import explain, percent_text, verdict_sentence
 from policies.model.plan import Pin, PolicySettings, Verdict
 from policies.placement.balancer import make_plan
+from tests.over import over
 from tests.unit.policies.situations import GIB, MIB, Site, Unit
 
 SETTINGS = PolicySettings()
@@ -18,7 +17,7 @@ def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: Poli
     return explain(situation, make_plan(situation, settings), 0, settings)
 
 
-@pytest.mark.parametrize(
+@over(
     ("said", "expected"),
     [
         (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds
+from policies.benefit.move_cost import copy_seconds, move_cost_seconds
 from policies.model.plan import PolicySettings, Situation
 from policies.modes.dispatch import plan_mode
 from policies.modes.prospects import FINE_RATIO, FINE_SECONDS, later, moves_after

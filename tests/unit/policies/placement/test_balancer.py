@@ -10,6 +10,7 @@ import pytest
 from connectors.model import DatabaseDemand, UnitKind
 from policies.model.plan import MoveReason, Pin, Plan, PolicySettings, TierLimits, Verdict
 from policies.placement.balancer import make_plan
+from tests.over import over
 from tests.unit.policies.referee import after, carried_out, present, wait_of
 from tests.unit.policies.situations import GIB, HDD, MIB, NVME, SSD, Site, Unit
 
@@ -357,9 +358,9 @@ def test_the_reasons_why_not() -> None:
     ]
 
 
-@pytest.mark.parametrize("sync", [0.1, 1.0, 50.0, 5000.0])
-@pytest.mark.parametrize("observed", [600.0, 7200.0, 1e6])
-@pytest.mark.parametrize("cooling", [0.0, 60.0])
+@over("sync", [0.1, 1.0, 50.0, 5000.0])
+@over("observed", [600.0, 7200.0, 1e6])
+@over("cooling", [0.0, 60.0])
 def test_what_never_fits_is_said_to_be_too_large_however_hot_it_is(
     sync: float, observed: float, cooling: float
 ) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from connectors.model import DatabaseDemand
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.model.plan import Pin
 from policies.sizing.curve import Sizing, sizing
 from tests.unit.policies.situations import BARE, GIB, HDD, MIB, NVME, SSD, Site, Unit

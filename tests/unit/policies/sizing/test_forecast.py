@@ -16,6 +16,7 @@ from policies.model.plan import PolicySettings, Situation, TierLimits, TierSpeed
 from policies.placement.balancer import make_plan
 from policies.sizing.forecast import Forecast, forecast, forecast_plan, tiers_after
 from tests.unit.policies.situations import BARE, HDD, Site, Unit
+from tests.workloads.exact_network import ExactStation, Solved, solve
 
 SETTINGS = PolicySettings()
 
@@ -201,3 +202,72 @@ def test_a_plan_is_forecast_with_its_moves_done() -> None:
     assert tiers_after(situation, plan).tolist() == [0, 0]
     assert forecast_plan(situation, SETTINGS, plan) == placed(situation, 0, 0)
     assert forecast_plan(situation, SETTINGS, replace(plan, moves=())) == placed(situation, 1, 1)
+
+
+@pytest.mark.parametrize("think", [0.004, 0.060, 0.200])
+@pytest.mark.parametrize("left", [0.0, 0.3])
+def test_sessions_that_think_do_not_become_many(think: float, left: float) -> None:
+    """Eight clients, one disk: what moves bring ends where their pauses do. The exact network is what happens."""
+    service, compute = 0.0054, 0.0003
+
+    def happens(share: float) -> Solved:
+        stations = [ExactStation(seconds=service * share, servers=1)] if share else []
+        return solve([*stations, ExactStation(seconds=compute, servers=2)], think, 8)
+
+    now, then = happens(1.0), happens(left)
+    database = DatabaseDemand(
+        reads=now.rate, read_wait=float(now.waiting[0]), transactions=now.rate, active=float(now.waiting.sum()),
+        population=8.0, processor=compute * now.rate, processors=2.0,
+    )  # fmt: skip
+    at_once = TierSpeed(random_read_seconds=1e-9, sequential_read_seconds=1e-9, write_seconds=1e-9)
+    wait = replace(HDD, random_read_seconds=float(now.waiting[0]) / now.rate, idle_read_seconds=service)
+    site = Site(database=database, tiers=(("ssd", at_once, ("fast",)), ("hdd", wait, ("slow",))))
+    units = [Unit(key="goes", sync=now.rate * (1 - left)), Unit(key="stays", sync=now.rate * left)]
+    found = placed(site.situation(units), 0, 1)
+    assert found.transactions == pytest.approx(then.rate, rel=0.05)
+    assert found.interval.low <= then.rate <= found.interval.high <= 4 * found.interval.low
+    assert found.latency == pytest.approx(8 / then.rate - think, rel=0.15, abs=2e-5)
+    assert found.assumed == ("no iops configured for ssd",)
+
+
+def test_how_many_sessions_think_is_not_known() -> None:
+    """Then the work may as well stay as it is: that is the lower end, whatever the waits."""
+    unknown = placed(two_equals(measured()), 0, 0)
+    known = placed(two_equals(replace(measured(), population=8.0)), 0, 0)
+    assert unknown.interval.low <= 100.0 < known.interval.low
+
+
+def test_work_that_arrives_by_itself_is_done_as_before_and_sooner() -> None:
+    """An open load: the same throughput, a latency without the waits; of a load of no known kind both are told."""
+    situation = two_equals(replace(measured(), population=8.0))
+    either, arriving = placed(situation, 0, 0), placed(replace(situation, load="open"), 0, 0)
+    assert arriving.transactions == pytest.approx(100.0)
+    assert arriving.interval.low < 100.0 < arriving.interval.high < 120.0 < either.interval.low
+    assert arriving.latency == either.open_latency < 0.1 * either.present_latency
+    assert (either.load, arriving.load) == ("", "open")
+
+
+def test_a_fast_volume_without_a_known_limit_may_have_one() -> None:
+    """Eight sessions, four reads a transaction: at 3,000 reads a second there are 750 transactions, and it says so."""
+    database = DatabaseDemand(reads=400.0, read_wait=7.9, transactions=100.0, active=8.0, population=8.0)
+    units = [Unit(key=key, sync=200.0) for key in ("a", "b")]
+    situation = Site(database=database).situation(units)
+    found = placed(situation, 0, 0)
+    assert found.interval.low < 750 < found.transactions
+    assert "no iops configured for ssd" in found.assumed
+    fast = replace(situation.tiers[0], limits=TierLimits(io_per_second=3000.0))
+    limited = placed(replace(situation, tiers=(fast, situation.tiers[1])), 0, 0)
+    assert limited.transactions < 750
+    assert limited.busiest.startswith("ssd: ")
+    assert "no iops configured for ssd" not in limited.assumed
+
+
+def test_the_next_bottleneck_is_named() -> None:
+    """Two processors that were 20 % busy hold nine times the work up before anything else does."""
+    database = replace(measured(), population=8.0, processor=0.4, processors=2.0)
+    found = placed(two_equals(database), 0, 0)
+    assert found.busiest.startswith("the processors: ")
+    assert found.busiest.endswith("% busy")
+    assert found.transactions < 500  # what two processors do
+    idle = replace(measured(), population=80.0, processor=0.004, processors=2.0)
+    assert placed(two_equals(idle), 0, 0).busiest.startswith("nothing that is counted (")

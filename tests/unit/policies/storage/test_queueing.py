@@ -12,6 +12,7 @@ from policies.model.plan import PolicySettings
 from policies.placement.balancer import make_plan
 from policies.storage.queueing import MOST_BUSY, change_ratio, relief, utilisation
 from policies.storage.stations import queue_of
+from tests.over import over
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 
 
@@ -40,8 +41,8 @@ def test_servers_that_share_a_queue_are_busier_by_the_same_reads() -> None:
     assert change_ratio(0.015, 0.010, 0.5, four) == pytest.approx((1 + four.services_ahead(busy / 2)) / 1.5)
 
 
-@pytest.mark.parametrize("servers", [1, 2, 4, 8, 20, 48, 96])
-@pytest.mark.parametrize("busy", [0.2, 0.5, 0.8, 0.95])
+@over("servers", [1, 2, 4, 8, 20, 48, 96])
+@over("busy", [0.2, 0.5, 0.8, 0.95])
 def test_a_shared_queue_is_as_long_as_erlang_says(servers: int, busy: float) -> None:
     """What an arrival at many servers waits is within 3 % of a service, or 10 % of itself, of the exact M/M/m queue."""
     offered = servers * busy

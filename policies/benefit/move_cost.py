@@ -1,52 +1,12 @@
-"""Foreground wait: what each unit costs its sessions on each tier, what a move would save, and what it costs.
-
-``wait = sum over I/O classes of rate * share of its time that sessions wait * seconds on that tier``. A read that the
-buffer pool answers and a write that a background process does later weigh nothing (unless settings say otherwise), so
-neither the busiest nor the most written unit wins by that alone.
-"""
+"""What a move costs sessions, how long it must last to earn that, and the most that any placement could save."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from connectors.model import F64, I64, SIGNALS, Bools, DatabaseDemand, Signal
-from policies.model.plan import PolicySettings, TierSpeed
-
-HOUR = 3600.0
-
-
-def wait_weights(speeds: Sequence[TierSpeed], settings: PolicySettings) -> F64:
-    """Seconds that sessions wait for one I/O of each signal on each tier. Shape ``(tiers, SIGNALS)``."""
-    weights = np.zeros((len(speeds), SIGNALS))
-    for tier, speed in enumerate(speeds):
-        weights[tier, Signal.SYNC_READ] = speed.random_read_seconds
-        weights[tier, Signal.PREFETCHED_READ] = speed.sequential_read_seconds * settings.prefetched_wait_share
-        weights[tier, Signal.DIRECT_READ] = speed.sequential_read_seconds
-        weights[tier, Signal.ASYNC_WRITE] = speed.write_seconds * settings.write_wait_share
-        weights[tier, Signal.SYNC_WRITE] = speed.write_seconds
-    return weights
-
-
-def wait_per_hour(rates: F64, speeds: Sequence[TierSpeed], settings: PolicySettings) -> F64:
-    """Wait seconds per hour of each unit, were it on each tier.
-
-    Args:
-        rates: shape ``(SIGNALS, n)``, per second.
-        speeds: of the tiers, fastest first.
-        settings: the shares that sessions wait for.
-
-    Returns:
-        Shape ``(tiers, n)``. Summed signal by signal, so a unit's figure never depends on its neighbours.
-    """
-    wait = np.zeros((len(speeds), rates.shape[1]))
-    for tier, weights in enumerate(wait_weights(speeds, settings)):
-        # Signal by signal instead of one matrix product: a product adds in an order that depends on the shape, so the
-        # last digit of a unit's wait would depend on its neighbours.
-        for signal in np.flatnonzero(weights):
-            wait[tier] += rates[signal] * (weights[signal] * HOUR)
-    return wait
+from connectors.model import F64, I64, Bools, DatabaseDemand
+from policies.benefit.prices import HOUR
+from policies.model.plan import PolicySettings
 
 
 def ceiling_ratio(database: DatabaseDemand) -> float:
