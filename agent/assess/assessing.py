@@ -12,15 +12,16 @@ which leaves what it would save as it is, to the second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from connectors.assessment import Observation
-from connectors.model import F64, I64, Bools, Signal, Space, UnitTable
+from connectors.assessment import Observation, UnusableFile
+from connectors.model import F64, Bools, Signal, Space
 from connectors.registry import find_engine
 from policies.benefit.device import calibrate, empty_devices, observe, observe_spaces
-from policies.benefit.foreground_wait import HOUR, ceiling_ratio, wait_per_hour
+from policies.benefit.move_cost import ceiling_ratio
+from policies.benefit.prices import HOUR, Prices
 from policies.benefit.sessions import with_bounded_waits
 from policies.demand.measured_waits import in_measured_waits
 from policies.model.confidence import spread
@@ -31,6 +32,8 @@ from policies.sizing.curve import Sizing, sizing
 PRESENT = "present"
 FAST_SPACE = "fast storage"
 LEAST_SHARE = 0.01  # of its reads, below which a unit's lower bound counts as this: an interval by factors knows no 0
+LARGEST_RATE = 1e25  # of anything, a second: 64 bits within a microsecond are less
+LARGEST_BYTES = 2.0**62  # of all units together, and of a space
 LONG_WATCHED = 1e9  # seconds: the question is not whether to move now
 
 
@@ -99,12 +102,16 @@ def assess(
         slow: speed to start from where the files measure none.
         settings: shares of waits, head-room and certainty.
         offered: bytes of fast storage to fill; None: only the curve.
+
+    Raises:
+        UnusableFile: it holds figures that no server counts.
     """
+    _insist_on_possible(observation)
     tiers = _tiers(observation, fast, slow, settings)
     observation, settings = _as_measured(observation, settings, tiers[1].speed)
     situation = _situation(observation, tiers, settings, offered)
     own = _own_speed(observation, tiers[1].speed)
-    by_tier = wait_per_hour(situation.heat.rates, [tier.speed for tier in tiers], settings)
+    by_tier = Prices.of(situation, settings).per_hour(situation.heat.rates)
     wait = by_tier[1] * own
     saves = np.maximum(0.0, wait - by_tier[0])
     situation = replace(situation, heat=replace(situation.heat, rates=_scaled(situation.heat.rates, by_tier, saves)))
@@ -124,6 +131,27 @@ def assess(
         sized_ratio=float(wait[known].sum() / wait.sum()) if wait.sum() > 0 else 0.0,
         offer=None if sized is None or offered is None else Offer(size_bytes=offered, plan=make_plan(sized, settings)),
     )
+
+
+def _insist_on_possible(observation: Observation) -> None:
+    """Whether anything can be computed of it: what follows may multiply any two of the figures."""
+    demand, sizes = observation.demand, observation.catalog.units.size_bytes
+    spaces = () if demand.spaces is None else astuple(demand.spaces)[1:]
+    waited = () if demand.waited is None else demand.waited
+    figures = np.concatenate([np.ravel(each) for each in (astuple(demand.database), waited, *spaces)])
+    known = [size for space in observation.catalog.spaces for size in (space.used_bytes, space.free_bytes or 0)]
+    possible = (
+        bool((demand.rates >= 0).all() and (demand.rates <= LARGEST_RATE).all())
+        and not (np.abs(figures) > LARGEST_RATE).any()  # NaN: not known
+        and not (sizes < 0).any()
+        and max(float(sizes.sum(dtype=np.float64)), *map(abs, known), 0.0) <= LARGEST_BYTES
+    )
+    if not possible:
+        raise UnusableFile(
+            observation.source,
+            "a figure is negative or larger than any server counts",
+            advice="Make the report or the exports again, and leave them as they are.",
+        )
 
 
 # -- the situation ---------------------------------------------------------------------------------------------------
@@ -231,29 +259,7 @@ def _only(situation: Situation, rows: Bools) -> Situation:
     """The situation of some units."""
     if rows.all():
         return situation
-    at: I64 = np.flatnonzero(rows)
-    units, heat = situation.units, situation.heat
-    return replace(
-        situation,
-        units=UnitTable(
-            physical_id=units.physical_id[at],
-            key=tuple(units.key[row] for row in at.tolist()),
-            kind=units.kind[at],
-            size_bytes=units.size_bytes[at],
-            space=units.space[at],
-            bundle=units.bundle[at],
-            parent=units.parent[at],
-        ),
-        heat=replace(
-            heat,
-            rates=heat.rates[:, at],
-            observed_seconds=heat.observed_seconds[at],
-            confidence=heat.confidence[at],
-            error=None if heat.error is None else heat.error[at],
-        ),
-        pin=situation.pin[at],
-        cooling_seconds=situation.cooling_seconds[at],
-    )
+    return situation.only(np.flatnonzero(rows))
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------------
@@ -261,21 +267,27 @@ def _only(situation: Situation, rows: Bools) -> Situation:
 
 def _spaces(observation: Observation, wait: F64, saves: F64) -> tuple[SpaceWaits, ...]:
     units, times = observation.catalog.units, _space_read_seconds(observation)
-    reads = _by_row(observation)[Signal.SYNC_READ]
-    found = []
-    for row, space in enumerate(observation.catalog.spaces):
-        inside = units.space == row
-        known = bool(observation.size_known[inside].all()) and bool(inside.any())
-        found.append(
-            SpaceWaits(
-                name=space.name,
-                random_reads=float(reads[inside].sum()),
-                read_seconds=float(times[row]),
-                wait_per_hour=float(wait[inside].sum()),
-                saves_per_hour=float(saves[inside].sum()),
-                size_bytes=int(units.size_bytes[inside].sum()) if known else None,
-            )
+    count = len(observation.catalog.spaces)
+
+    def total(figures: F64 | Bools) -> list[float]:
+        """The sum of a figure of units, by space; once over all units, since there may be many of both."""
+        sums: list[float] = np.bincount(units.space, weights=figures, minlength=count).tolist()
+        return sums
+
+    sizes = np.zeros(count, dtype=np.int64)
+    np.add.at(sizes, units.space, units.size_bytes)
+    known = [whole > 0 and of_them == whole for whole, of_them in zip(
+        total(np.ones(len(units))), total(observation.size_known), strict=True)]  # fmt: skip
+    columns = total(_by_row(observation)[Signal.SYNC_READ]), times.tolist(), total(wait), total(saves)
+    found = (
+        SpaceWaits(
+            name=space.name, random_reads=reads, read_seconds=seconds, wait_per_hour=waited, saves_per_hour=saved,
+            size_bytes=size if all_known else None,
         )
+        for space, reads, seconds, waited, saved, size, all_known in zip(
+            observation.catalog.spaces, *columns, sizes.tolist(), known, strict=True
+        )
+    )  # fmt: skip
     return tuple(sorted(found, key=lambda each: (-each.wait_per_hour, each.name)))
 
 

@@ -34,17 +34,20 @@ def observe_exports(engine: str, hand: ByHand, before: Export, after: Export, el
             advice="Name the export before, then the one after, or say --elapsed 1h.",
         )
     try:
-        found = hand.read(before, after)
-    except (TypeError, ValueError, IndexError, LookupError) as error:  # cells that are not what the query returns
+        with np.errstate(all="ignore"):  # figures that are too large are refused when all are there
+            found = hand.read(before, after)
+            interval = difference(found.before, found.after, longest_seconds=inf)
+            demand = None if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:  # not the query's cells
         raise UnusableFile(
             f"{before.path} and {after.path}",
             f"hold results that are not those of the queries: {error}",
             advice="Run the queries of hotplace assess --print-queries as they are, and export all of their columns.",
         ) from error
-    interval = difference(found.before, found.after, longest_seconds=inf)
     if isinstance(interval, Gap):
         raise UnusableFile(after.path, interval.sentence, advice="Export both without a restart in between.")
-    demand, units = found.classify(interval, found.catalog), found.catalog.units
+    assert demand is not None, "only a gap has none"
+    units = found.catalog.units
     return Observation(
         engine=engine,
         database=found.database,

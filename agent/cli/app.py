@@ -156,6 +156,7 @@ def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) ->
     from agent.logs import set_up_logs
     from agent.terminal.errors import exit_code_of
     from connectors.base import HotplaceError
+    from connectors.findings import explained
 
     set_up_logs(as_json=False, level="warning")  # `run` sets them up as configured
     session = Session(options)
@@ -176,7 +177,7 @@ def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) ->
         return ExitCode.INTERRUPTED
     except HotplaceError as error:
         code = exit_code_of(error)
-        session.out.problem(str(error), error.advice, ends_with=code)
+        session.out.problem(str(error), explained(error.advice), ends_with=code)
         _trace(options)
         return code
     except Exception as error:  # noqa: BLE001 (nothing is swallowed: it is said, and shown in full with --debug)

@@ -42,10 +42,10 @@ COMMANDS = {
         Group.SET_UP,
         "Check connection, privileges, settings, tiers and room, each with what mends it.",
     ),
-    "prove": Listed(
-        "setting_up.prove",
+    "lab": Listed(
+        "setting_up.lab",
         Group.SET_UP,
-        "Try on a scratch schema of your own server what the connector claims, and write a page of what was seen.",
+        "Try on a scratch schema of your own server what the connector claims, or record what it reads.",
     ),
     "deploy": Listed(
         "setting_up.deploy",
@@ -84,9 +84,6 @@ COMMANDS = {
         Group.LOOK,
         "Show live what waits, what is proposed and what moves, and act on it by keys; q or Ctrl-C ends the display.",
     ),
-    "balance": Listed(
-        "planning.balance", Group.LOOK, "Plan in one of the balancer's modes, with the exact statements; moves nothing."
-    ),
     "split": Listed(
         "planning.split",
         Group.LOOK,
@@ -106,21 +103,6 @@ COMMANDS = {
         "planning.simulate",
         Group.LOOK,
         "Play the recorded history again under other settings; asks no database and changes nothing.",
-    ),
-    "record": Listed(
-        "looking.record",
-        Group.LOOK,
-        "Write down for a while what the connector reads, without user data, for `hotplace simulate --recording`.",
-    ),
-    "fleet": Listed(
-        "fleet.commands",
-        Group.LOOK,
-        "All databases of the ledger, this machine's and others: what needs a person, what is worth deciding.",
-    ),
-    "containers": Listed(
-        "storage.containers",
-        Group.LOOK,
-        "List the files, devices and folders under each space, read from the database now.",
     ),
     "proposals": Listed("deciding.proposals", Group.DECIDE, "List what waits for a decision or is being carried out."),
     "show": Listed(
@@ -159,13 +141,9 @@ COMMANDS = {
         "moving.requests", Group.STEER, "Give up an approved, running or held move; what it has copied is rolled back."
     ),
     "pin": Listed(
-        "planning.pins", Group.STEER, "Say that a unit must, preferably or never belongs on the fastest tier."
-    ),
-    "unpin": Listed("planning.pins", Group.STEER, "Remove a pin that was set with `hotplace pin`."),
-    "pins": Listed(
         "planning.pins",
         Group.STEER,
-        "List pins with their state when last planned; of those that match a unit, the last one rules.",
+        "Say that a unit must, preferably or never belongs on the fastest tier; list pins; remove one.",
     ),
     "close": Listed(
         "storage.closing",
@@ -176,21 +154,20 @@ COMMANDS = {
     "trace": Listed(
         "planning.trace",
         Group.STEER,
-        "Collect demand for a time of your choice; `hotplace balance --trace` ranks by just that.",
-    ),
-    "check": Listed(
-        "planning.trace",
-        Group.LOOK,
-        "Show what runs and how far it is: the trace, moves with their progress, and what waits.",
+        "Collect demand for a time of your choice; `hotplace plan --trace` ranks by just that.",
     ),
     "history": Listed(
-        "looking.history", Group.LOOK_BACK, "List moves with their state, its time and reason, and what came of them."
+        "looking.history",
+        Group.LOOK_BACK,
+        "List moves with their state, its time and reason, and what came of them; or the links of the audit chain.",
     ),
     "outcomes": Listed(
         "looking.history", Group.LOOK_BACK, "Compare what was measured after the moves with the prediction."
     ),
     "audit": Listed(
-        "looking.history", Group.LOOK_BACK, "Check and list the chain of who decided and did what, when, from where."
+        "looking.history",
+        Group.LOOK_BACK,
+        "Check the chain of who decided and did what, when, from where; `hotplace history --audit` lists it.",
     ),
     "report": Listed(
         "deciding.report",

@@ -7,13 +7,18 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from agent.answers.kind import keys_of
+from agent.answers.watching import DaemonStatus, RoomOfSpace
 from agent.config import STALE_SAMPLES, DatabaseConfig
+from agent.explanation.read_times import stored_tier
 from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.units_of_measure import format_when
 from connectors.formatting import format_seconds
+
+_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +29,17 @@ class DaemonState:
     alive: bool  # running or late: under load it may be silent for a while, and still obeys
     age_seconds: float | None  # since it last wrote; None: it never did
     at: datetime | None
-    status: Mapping[str, Any]  # agent.service.snapshot.status_document; empty where there is none
+    status: DaemonStatus | None  # None: it never wrote one
 
     @property
     def sentence(self) -> str:
         """The state in words."""
-        if self.at is None or self.age_seconds is None:
+        if self.at is None or self.age_seconds is None or self.status is None:
             return "no daemon has ever watched this database; start it with: hotplace run"
         seen = f"{format_when(self.at)} ({format_seconds(self.age_seconds)} ago)"
         return {
-            "running": f"running as pid {self.status.get('pid')}, last heard of at {seen}",
-            "late": f"late: pid {self.status.get('pid')} was last heard of at {seen}",
+            "running": f"running as pid {self.status.pid}, last heard of at {seen}",
+            "late": f"late: pid {self.status.pid} was last heard of at {seen}",
             "stopped": f"not running; last heard of at {seen}; start it with: hotplace run",
         }[self.word]
 
@@ -50,13 +55,13 @@ def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime, *, within
     """
     stored = ledger.state.load_document(database.name, STATUS)
     if stored is None:
-        return DaemonState(word="never", alive=False, age_seconds=None, at=None, status={})
-    at, status = stored
+        return DaemonState(word="never", alive=False, age_seconds=None, at=None, status=None)
+    at, status = stored[0], daemon_status_of(stored[1])
     age = max(0.0, (now - at).total_seconds())
     fresh = age <= STALE_SAMPLES * max(database.sample_seconds, 1.0)
-    here = status.get("host") == socket.gethostname()
+    here = status.host == socket.gethostname()
     # A pid says something on its own machine only; of a daemon on another one nothing but its silence does.
-    gone = here and not _process_exists(int(status["pid"]), within=within)
+    gone = here and not _process_exists(status.pid, within=within)
     word = "stopped" if gone or not (fresh or here) else "running" if fresh else "late"
     return DaemonState(word=word, alive=word != "stopped", age_seconds=age, at=at, status=status)
 
@@ -69,3 +74,20 @@ def _process_exists(pid: int, *, within: bool) -> bool:
     except PermissionError:  # the process belongs to another user
         return True
     return within or pid != os.getpid()  # a command's own process is no daemon
+
+
+def daemon_status_of(stored: Mapping[str, Any]) -> DaemonStatus:
+    """What a daemon stored as ``agent.service.snapshot.status_document``; None for what its version did not write."""
+    last, rooms, tiers = (stored.get(name) for name in ("last_sample", "spaces", "tiers"))
+    read = {
+        "at": datetime.fromisoformat(stored["at"]) if "at" in stored else None,
+        "last_sample": None if last is None else datetime.fromisoformat(last),
+        "spaces": None if rooms is None else tuple(_read(RoomOfSpace, room) for room in rooms),
+        "tiers": None if tiers is None else tuple(map(stored_tier, tiers)),
+    }
+    return _read(DaemonStatus, {**stored, **read})
+
+
+def _read(kind: type[_Kind], stored: Mapping[str, Any]) -> _Kind:
+    """An answer of that kind; keys of newer versions are left out."""
+    return kind(**{name: stored.get(key) for key, name in keys_of(kind).items()})

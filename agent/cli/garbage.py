@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 
 USUAL = gc.get_threshold()
-SELDOM = (50_000, *USUAL[1:])  # objects that are made before young ones are looked through: a few megabytes
+SELDOM = (200_000, *USUAL[1:])  # objects that are made before young ones are looked through: a few tens of megabytes
 
 
 def collect_seldom() -> None:

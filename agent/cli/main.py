@@ -33,11 +33,14 @@ def main() -> None:
 
 def _run() -> None:
     """Everything but completed values, which a person waits for at each press of a key."""
-    from agent.cli.app import app
     from agent.cli.garbage import collect_no_more, collect_seldom
+
+    collect_seldom()  # before all else is imported, which makes most objects
+    # Else pydantic reads the metadata of every installed package for plugins, which would run within ours.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+    from agent.cli.app import app
     from connectors.sessions.interruptible import left_behind
 
-    collect_seldom()
     for stream in (sys.stdout, sys.stderr):
         _never_fail_to_encode(stream)
     try:

@@ -1,8 +1,8 @@
-"""Values of options that several commands take: quantities, and instants named by a date or a duration."""
+"""Options that several commands take: all databases, columns, quantities, instants named by a date or a duration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, TypeVar
 
@@ -16,6 +16,38 @@ _V = TypeVar("_V")
 Columns = Annotated[
     str, typer.Option("--columns", metavar="TITLES", help="Show these columns only, in this order: unit,tier,size")
 ]
+
+AllDatabases = Annotated[
+    bool, typer.Option("--all", help="All databases of the ledger, those of other machines too; --database: a pattern.")
+]
+Engine = Annotated[str, typer.Option("--engine", metavar="ENGINE", help="With --all: only databases of this engine.")]
+Limit = Annotated[
+    int | None, typer.Option("--limit", min=1, help="With --all: show so many at most; default: what a screen holds.")
+]
+
+
+def refuse(given: Mapping[str, object], why: str) -> None:
+    """Refuse the first option that was given although it says nothing here.
+
+    Args:
+        given: values by option; what is false was not given.
+        why: what is wrong with it, in words that follow its name.
+
+    Raises:
+        BadParameter: one was given.
+    """
+    for option, value in given.items():
+        if value:
+            raise typer.BadParameter(why, param_hint=option)
+
+
+def refuse_without_all(given: Mapping[str, object]) -> None:
+    """Refuse options that are about all databases of the ledger.
+
+    Raises:
+        BadParameter: one was given.
+    """
+    refuse(given, "it is for --all only")
 
 
 def parse_columns(text: str, columns: Sequence[Column]) -> tuple[str, ...]:
@@ -42,6 +74,15 @@ def parse_option(parse: Callable[[str], _V], text: str, option: str) -> _V:
         return parse(text)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def begin_of(text: str, clock: Clock) -> datetime:
+    """The instant that --since means, a duration ago.
+
+    Raises:
+        BadParameter: it is no duration.
+    """
+    return clock.now() - timedelta(seconds=parse_option(parse_seconds, text, "--since"))
 
 
 def end_of(text: str, clock: Clock, option: str) -> datetime:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
 
 import typer
 
@@ -21,7 +20,8 @@ from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
 from connectors.base import Clock
 
-FUNCTIONS = {"audit": "list_"}  # of commands whose function has another name
+# Of documents that an option of a command asks for: its module and the function that the option leads to.
+FUNCTIONS = {"audit": ("looking.history", "list_audit"), "pins": ("planning.pins", "list_pins")}
 
 
 class _Kept(Output):
@@ -29,11 +29,11 @@ class _Kept(Output):
 
     def __init__(self) -> None:
         super().__init__(as_json=True, no_color=True)
-        self.kept: Mapping[str, Any] = {}
+        self.kept: object = {}
 
-    def document(self, document: Mapping[str, Any]) -> None:
+    def document(self, answer: object) -> None:
         """Keep it."""
-        self.kept = document
+        self.kept = answer
 
     def note(self, text: str) -> None:
         """Say nothing: no person is at a terminal."""
@@ -48,11 +48,11 @@ class ServedDocuments:
         self._ledger = ledger
         self._clock = clock
 
-    def __call__(self, command: str, given: Mapping[str, str | int]) -> Mapping[str, Any]:
-        """The document of one command.
+    def __call__(self, command: str, given: Mapping[str, str | int]) -> object:
+        """One document.
 
         Args:
-            command: a name of the table of commands.
+            command: a name of the table of commands, or of ``FUNCTIONS``.
             given: arguments of its function, and ``database``.
 
         Raises:
@@ -72,8 +72,8 @@ class ServedDocuments:
         return out.kept
 
 
-def _function(command: str) -> Callable[..., object]:
-    """The function behind a command, without its common options."""
-    module = import_module(f"agent.cli.{COMMANDS[command].module}")
-    function: Callable[..., object] = inspect.unwrap(getattr(module, FUNCTIONS.get(command, command)))
+def _function(document: str) -> Callable[..., object]:
+    """The function that prints a document, without the common options of its command."""
+    name, called = FUNCTIONS.get(document) or (COMMANDS[document].module, document)
+    function: Callable[..., object] = inspect.unwrap(getattr(import_module(f"agent.cli.{name}"), called))
     return function

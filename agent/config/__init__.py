@@ -4,8 +4,8 @@ Read in this order: ``errors``, ``quantities``, ``tiers``, ``policy``, ``spaces`
 ``mistakes``, ``checks``, ``files``, ``sample``.
 """
 
-from agent.config.errors import ConfigError, NothingToSize, Problem
-from agent.config.files import find_config, load, parse
+from agent.config.errors import ConfigError, ForeignConfig, NothingToSize, Problem
+from agent.config.files import find_config, load, parse, read_config
 from agent.config.models import MOST_TOP_UNITS, STALE_SAMPLES, ApprovalMode, Config, DatabaseConfig, Level, PinConfig
 from agent.config.sample import sample
 from agent.config.spaces import Storage
@@ -18,6 +18,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "DatabaseConfig",
+    "ForeignConfig",
     "Level",
     "NothingToSize",
     "PinConfig",
@@ -27,5 +28,6 @@ __all__ = [
     "find_config",
     "load",
     "parse",
+    "read_config",
     "sample",
 ]

@@ -18,7 +18,7 @@ from agent.config.tiers import TierConfig
 from connectors.formatting import format_seconds
 
 SECRET_KEY = re.compile(r"(password|passwd|passphrase|passwort|pwd|secret|token|^url|signing_key)$", re.IGNORECASE)
-SECRET_TEXT = re.compile(r"(password|pwd)\s*=\s*\S|://[^/@\s]*:[^/@\s]+@", re.IGNORECASE)
+SECRET_TEXT = re.compile(r"(password|pwd)\s*=\s*\S|://[^/@:\s]*:[^/@\s]+@", re.IGNORECASE)
 REFUSED = (
     "secrets are not accepted in this file; name where it comes from: "
     "password: {env: VARIABLE}, {file: PATH} or {credential: NAME of a systemd credential}"

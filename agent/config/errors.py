@@ -40,6 +40,10 @@ class ConfigError(HotplaceError):
         super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]), advice=advice)
 
 
+class ForeignConfig(ConfigError):
+    """The configuration could have been written by somebody else than root and the caller."""
+
+
 class NothingToSize(HotplaceError):
     """The configuration names no two tiers to compare."""
 

@@ -10,6 +10,13 @@ from pydantic import BaseModel, ValidationError
 
 from agent.config.errors import Location, SettingsInvalid, printable
 
+GONE = {  # keys of earlier versions, with what holds in their place
+    "io_head_room": "plans use four fifths of a tier's iops; give fewer iops for more head-room",
+    "prefer_bonus": "a unit pinned with prefer counts one and a half times",
+    "maximum_copy": "give window_copy_time, which holds for a day where there are no windows",
+    "minimum_size": "units below 64 KiB with little gain are reported as kept by the buffer pool",
+    "awr_days": "the history of a week is shown",
+}
 Mistake = tuple[Location, str, bool]  # where, what, and whether the last part of the location is absent from the file
 
 
@@ -53,6 +60,8 @@ def _sentence(item: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def _unknown_key(location: Location, model: type[BaseModel]) -> str:
+    if location[-1] in GONE:
+        return f"{location[-1]!r} is no key any more, remove it: {GONE[location[-1]]}"
     holder = _model_at(model, location[:-1])
     hint = nearest(str(location[-1]), keys_of(holder), kind="known here are") if holder else ""
     return f"unknown key {location[-1]!r}; {hint}" if hint else f"unknown key {location[-1]!r}"

@@ -87,7 +87,13 @@ class MetricsConfig(Part):
     port: Count = Field(default=9477, ge=0, le=65535)  # 0: any free one
     tls: TlsConfig | None = None
     basic_auth: BasicAuthConfig | None = None
+    hosts: tuple[Name, ...] = ()  # names under which those without a password may ask for it, besides its own address
     top_units: Count = Field(default=100, ge=0, le=MOST_TOP_UNITS)  # with series of their own; the rest are summed up
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether those who ask have to show a password or a certificate."""
+        return self.basic_auth is not None or (self.tls is not None and self.tls.client_ca is not None)
 
 
 class LogConfig(Part):
@@ -137,7 +143,7 @@ class DatabaseConfig(Part):
     statements: Statements = Statements.IDS  # what is read of them, for outcomes
     measured: tuple[Window, ...] = ()  # when demand counts, for example business hours; none: always
     not_measured: tuple[Days, ...] = ()  # days on which it does not
-    policy: PolicyConfig = PolicyConfig()
+    policy: PolicyConfig = Field(default_factory=PolicyConfig)
     pins: tuple[PinConfig, ...] = ()
 
     @field_validator("read_time_abort_seconds")
@@ -254,11 +260,11 @@ class Config(Part):
     approval: ApprovalMode = ApprovalMode.PLAIN
     allowed_signers: Path | None = None  # people and their public keys, see ssh-keygen(1); not writable by the agent
     approvals: Count = Field(default=1, ge=1, le=MOST_APPROVALS)  # people who must sign, each with a key of his own
-    ledger: LedgerConfig = LedgerConfig()
-    metrics: MetricsConfig = MetricsConfig()
-    log: LogConfig = LogConfig()
+    ledger: LedgerConfig = Field(default_factory=LedgerConfig)
+    metrics: MetricsConfig = Field(default_factory=MetricsConfig)
+    log: LogConfig = Field(default_factory=LogConfig)
     notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
-    pools: tuple[PoolConfig, ...] = ()  # of fast storage that databases share, for `hotplace fleet sizing`
+    pools: tuple[PoolConfig, ...] = ()  # of fast storage that databases share, for `hotplace sizing --all`
     databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
 
     _absolute = field_validator("allowed_signers", mode="after")(resolve_against_config_file)

@@ -25,7 +25,6 @@ class PolicyConfig(Part):
     payback_limit_seconds: Seconds = Field(default=DEFAULT.payback_limit_seconds, alias="payback", gt=0)
     resident_bonus: float = Field(default=DEFAULT.resident_bonus, ge=1)
     turnover_per_week: float | None = Field(default=DEFAULT.turnover_per_week, alias="turnover", gt=0)
-    prefer_bonus: float = Field(default=DEFAULT.prefer_bonus, ge=1)
     cool_down_seconds: Seconds = Field(default=DEFAULT.cool_down_seconds, alias="cool_down", ge=0)
     copy_bytes_per_second: BytesPerSecond = Field(default=DEFAULT.copy_bytes_per_second, alias="copy_rate", gt=0)
     log_bytes_per_second: BytesPerSecond = Field(default=DEFAULT.log_bytes_per_second, alias="log_rate", gt=0)
@@ -35,10 +34,8 @@ class PolicyConfig(Part):
     maximum_moves: Count = Field(default=DEFAULT.maximum_moves, ge=1)
     # -- what one plan may copy
     maximum_bytes: Bytes | None = Field(default=DEFAULT.maximum_bytes, ge=0)
-    maximum_copy_seconds: Seconds | None = Field(default=DEFAULT.maximum_copy_seconds, alias="maximum_copy", gt=0)
     # -- the model
     long_half_life_seconds: Seconds = Field(default=DEFAULT.long_half_life_seconds, alias="long_half_life", gt=0)
-    minimum_size_bytes: Bytes = Field(default=DEFAULT.minimum_size_bytes, alias="minimum_size", ge=0)
     block_bytes: Bytes = Field(default=DEFAULT.block_bytes, alias="block_size", gt=0)
     foreground_slow_down: Ratio = Field(default=DEFAULT.foreground_slow_down, alias="slow_down", ge=0)
     regret_ratio: float = Field(default=DEFAULT.regret_ratio, alias="regret", ge=0)

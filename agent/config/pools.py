@@ -10,6 +10,6 @@ from agent.config.quantities import Bytes, Name, Part
 class PoolConfig(Part):
     """One budget for the fastest tiers of some databases of the ledger."""
 
-    name: Name  # for people, and for `hotplace fleet sizing --pool`
+    name: Name  # for people, and for `hotplace sizing --all --pool`
     budget_bytes: Bytes = Field(alias="budget", gt=0)  # that their objects may fill; head-room comes on top
     databases: tuple[Name, ...] = Field(min_length=1)  # names, * and ? as in file names; of other machines too

@@ -68,4 +68,6 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"
 class Part(BaseModel):
     """What all parts of the configuration share: nothing unknown, nothing changed later."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True, defer_build=True
+    )

@@ -47,13 +47,14 @@ metrics:              # a live page at /, /metrics, /healthz, /readyz; /api/v1 b
   # basic_auth:       # required for everything but /healthz
   #   user: prometheus
   #   password: {{file: /etc/hotplace/metrics-password}}   # or {{env: VARIABLE}}, or {{credential: NAME}} of systemd
+  # hosts: [db1.example]   # names under which it answers without a password, besides loopback and its own address
   top_units: 100      # units with series of their own; the rest is one sum
 
 log:                  # on standard error
   format: console     # console or json
   level: info         # debug, info, warning, error
 
-# pools:              # budgets of fast storage that databases share: hotplace fleet sizing
+# pools:              # budgets of fast storage that databases share: hotplace sizing --all
 #   - name: array1
 #     budget: 2 TiB                    # that their objects may fill; head-room comes on top
 #     databases: [crm, "shop-*"]       # of the ledger, those of other machines too
@@ -99,8 +100,7 @@ databases:
         # read_ahead: 1 MiB        # that a copy reads in one request between other readers
         # disks: 24                # that its spaces are striped over; left out: learned from latencies
         # servers: 24              # in place of disks, for a volume: requests served at a time from one queue
-        # iops: 40000              # I/Os per second of all its drives together; plans stay below
-        # io_head_room: 20%        # of those, kept free by plans
+        # iops: 40000              # I/Os per second of all its drives together; plans use four fifths
         # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
         # written_per_day: 500 GB  # endurance budget: own writes and promotions
         # price: 2.5               # per GiB and year
@@ -143,7 +143,6 @@ databases:
       horizon: 24h               # at most so long the gain is counted against the cost of the copy and the way back
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
       # turnover: 0.3            # budget for wear: share of the fast tier that may be swapped out in a week
-      prefer_bonus: 1.5          # a unit pinned with prefer counts this much more
       cool_down: 24h             # what moved stays so long, or until it paid for both copies; what failed rests too
       copy_rate: 50 MB/s         # of a copy as the server can process it, log included, on top of its devices' time
       log_rate: 50 MB/s          # of the transaction log's device, unless a higher rate was observed
@@ -151,13 +150,11 @@ databases:
       write_wait_share: 0%       # the same for writes in the background
       maximum_moves: 50          # in one plan
       # maximum_bytes: 200 GB    # that one plan copies, both ways together
-      # maximum_copy: 2h         # that its copies take
       long_half_life: 24h        # of how demand varies, and of the heat of units that hardly matter
       certainty: 90%             # of outcomes lie within a prediction's interval; moves are decided on its lower end
       slow_down: 100%            # initial estimate: share of disk-bound work that stops during a copy
       regret: 1                  # a newly hot unit moves once its waits have cost this many times the move; 0: at once
       # ram_price: 30            # of memory per GiB and year: to point out where a larger buffer pool is cheaper
-      minimum_size: 64 KiB       # smaller units with little gain are reported as kept by the buffer pool
       block_size: 8 KiB          # of one read or write, for budgets in bytes
 
     pins: []                     # placements that override heat, for example:

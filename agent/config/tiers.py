@@ -11,11 +11,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from agent.config.errors import printable
-from agent.config.quantities import Bytes, Count, Name, Part, Ratio, Seconds
+from agent.config.quantities import Bytes, Count, Name, Part, Seconds
 from policies.model.settings import ONE_SERVER, Servers, Tier, TierLimits, TierSpeed
 from policies.storage.purchase import WRITE_FACTORS
 
-NO_LIMITS = TierLimits()
 READ_AHEAD = 2**20  # between an untuned Linux (128 KiB, several requested at once) and a tuned one (4 MiB)
 
 # Seconds for one 8 KiB block as a session sees it, unloaded. hdd: a 15k drive, 5.5 ms seek and rotation, 160 MB/s in
@@ -55,7 +54,6 @@ class TierConfig(Part):
     disks: Count | None = Field(default=None, ge=1)  # that it is striped over; None: learnt from latencies, else one
     servers: Count | None = Field(default=None, ge=1)  # in place of disks: requests served at a time from one queue
     iops: float | None = Field(default=None, gt=0)  # I/Os per second that its drives serve in all
-    io_head_room: Ratio = Field(default=NO_LIMITS.io_head_room_ratio, ge=0, lt=1)  # of those, never planned for
     raid: Count | None = None  # a key of WRITE_FACTORS; None: a write is one drive I/O
     written_per_day: Bytes | None = Field(default=None, gt=0)  # endurance budget, promotions included
     price: float | None = Field(default=None, ge=0)  # per GiB and year
@@ -110,7 +108,6 @@ class TierConfig(Part):
             spaces=tuple(space.name for space in self.spaces),
             limits=TierLimits(
                 io_per_second=self.iops,
-                io_head_room_ratio=self.io_head_room,
                 raid=self.raid,
                 written_bytes_per_day=self.written_per_day,
                 gib_year=self.price,

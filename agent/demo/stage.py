@@ -216,7 +216,7 @@ class Pulse:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after the sample that is being taken."""
+        """End, after the sample that is being taken; harmless before the beginning."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -224,7 +224,7 @@ class Pulse:
 
 @contextmanager
 def company(stage: Stage, listener: Listener) -> Iterator[Company]:
-    """Start the load and the sampling; end both, whatever happens."""
+    """Start the load, with the sampling ready to begin; end both, whatever happens."""
     clock = SystemClock()
     database = stage.config.database()
     settings = LoadSettings(limit_seconds=LOAD_LIMIT_SECONDS)
@@ -237,7 +237,6 @@ def company(stage: Stage, listener: Listener) -> Iterator[Company]:
     ):
         pulse = Pulse(watch, SAMPLE_EVERY_SECONDS)
         try:
-            pulse.start()
             yield Company(ledger=ledger, watch=watch, load=running_load, pulse=pulse)
         finally:
             pulse.stop()

@@ -5,36 +5,47 @@ Every step is done by the parts that the daemon uses; the story only calls them 
 
 from __future__ import annotations
 
+import math
 import time
 import urllib.request
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from prometheus_client import CollectorRegistry
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from agent.answers.demo import (
+    Decoy,
+    DemoLoad,
+    DemoMoveChecked,
+    DemoOutcome,
+    DemoPlacements,
+    DemoPlan,
+    DemoRun,
+    FleetDemoRun,
+)
+from agent.answers.kind import extend
 from agent.demo.load import Throughput
 from agent.demo.stage import SETTLE_SECONDS, Company, Stage
 from agent.execution.hooks import MoveEvent
 from agent.explanation.ranking import Ranking, ranking_of
 from agent.ledger import MoveRow
-from agent.model.outcomes import Outcome, outcome_json
-from agent.model.proposals import Proposal
+from agent.model.outcomes import Outcome
+from agent.model.proposals import Proposal, WorkForecast
 from agent.model.states import MoveState
 from agent.planning.planner import Planning
 from agent.service.httpd import MetricsServer
 from agent.service.metrics import AgentCollector
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
-from agent.terminal.wording import move_sql, print_moves, print_value, proposal_document
+from agent.terminal.wording import move_sql, outcome_shown, plan_shown, print_moves, print_script, print_value
 from connectors.base import HotplaceError
-from connectors.formatting import format_bytes, format_seconds, format_sessions
+from connectors.formatting import format_bytes, format_rate, format_seconds, format_sessions
 from connectors.model import Home
 from policies.model.plan import Verdict
 
-WARM_UP_SECONDS = 5.0  # left out of the throughput before
+WARM_UP_SECONDS = 5.0  # before anything is sampled
 OBSERVE_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # at most this much longer, where a slow machine has not yet seen enough
 LOOK_AGAIN_SECONDS = 5.0
@@ -56,23 +67,12 @@ class NothingToMove(HotplaceError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decoy:
-    """A unit that a simpler rule would have chosen, and what became of it."""
-
-    role: str
-    unit: str
-    verdict: str
-    why: str
-    as_expected: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """Everything the story found, for the JSON document and the exit code."""
+    """Everything the story found, and whether it went well."""
 
-    document: dict[str, Any]
+    found: DemoRun | FleetDemoRun
     approved: bool
-    good: bool  # every move is placed
+    good: bool  # every move is placed; of a fleet, every database was measured and the standby came in time, too
 
 
 class Story:
@@ -120,27 +120,29 @@ class Story:
             moved = self._move()
             outcomes = self._measure()
             after = self._load_figures(SETTLE_SECONDS)
-            self._print_outcome(outcomes, before, after)
+            self._print_outcome(proposal, outcomes, before, after)
         scrape = self._scrape()
-        document = {
-            "engine": self._engine(),
-            "units": len(ranking),
-            "plan": {**proposal_document(proposal), "digest": proposal.digest},
-            "statements": [step.sql for move in proposal.moves for step in move.route.steps],
-            "placements": {"before": homes_before, "after": self._homes(), "moves": self._verify(moved)},
-            "decoys": [asdict(decoy) for decoy in decoys],
-            "outcomes": self._outcome_documents(outcomes, before, after),
-            "scrape": scrape,
-            "seconds": time.monotonic() - self._started,
-        }
-        return Ending(document=document, approved=approved, good=_all_placed(moved, proposal) if approved else True)
+        found = DemoRun(
+            engine=self._engine(),
+            units=len(ranking),
+            plan=extend(DemoPlan, plan_shown(proposal), digest=proposal.digest),
+            statements=tuple(step.sql for move in proposal.moves for step in move.route.steps),
+            placements=DemoPlacements(before=homes_before, after=self._homes(), moves=self._verify(moved)),
+            decoys=decoys,
+            outcomes=tuple(self._outcome_found(outcome, before, after) for outcome in outcomes),
+            scrape=scrape,
+            seconds=time.monotonic() - self._started,
+        )
+        return Ending(found=found, approved=approved, good=_all_placed(moved, proposal) if approved else True)
 
     # -- observe and plan ----------------------------------------------------------------------------------------
 
     def _observe(self) -> None:
         """Let the load run and the sampler learn, with progress."""
         self._out.note(f"watching the load for {WARM_UP_SECONDS + OBSERVE_SECONDS:.0f} s")
-        self._wait(WARM_UP_SECONDS + OBSERVE_SECONDS, "watching")
+        self._wait(WARM_UP_SECONDS, "warming up")  # clients connect, and the buffer pool fills: no load of any day
+        self._company.pulse.start()
+        self._wait(OBSERVE_SECONDS, "watching")
 
     def _plan(self) -> tuple[Planning, Ranking, Proposal]:
         watch = self._company.watch
@@ -224,36 +226,31 @@ class Story:
             key: catalog.spaces[space].name for key, space in zip(catalog.units.key, catalog.units.space, strict=True)
         }
 
-    def _verify(self, moved: tuple[MoveRow, ...]) -> list[dict[str, Any]]:
+    def _verify(self, moved: tuple[MoveRow, ...]) -> tuple[DemoMoveChecked, ...]:
         """Each move as the catalog and the disk show it now."""
         connector = self._company.watch.connector
         answers = [(row, connector.inspect(row.move.route)) for row in moved]
-        return [
-            {
-                "unit": row.move.key,
-                "to_space": row.move.to_space,
-                "state": str(row.state),
-                "in_catalog": inspection.home is Home.TARGET,
-                "on_disk": inspection.on_disk,
-                "says": inspection.sentence,
-            }
+        return tuple(
+            DemoMoveChecked(
+                unit=row.move.key,
+                to_space=row.move.to_space,
+                state=row.state,
+                in_catalog=inspection.home is Home.TARGET,
+                on_disk=inspection.on_disk,
+                says=inspection.sentence,
+            )
             for row, inspection in answers
-        ]
+        )
 
-    def _outcome_documents(
-        self, outcomes: tuple[Outcome, ...], before: Throughput, after: Throughput
-    ) -> list[dict[str, Any]]:
-        real = self._stage.slow_disk is not None
-        return [
-            {
-                **outcome_json(outcome),
-                "measured": outcome.measured and real,
-                "storage": self._stage.storage_sentence,
-                "load_before": _throughput_document(before),
-                "load_after": _throughput_document(after),
-            }
-            for outcome in outcomes
-        ]
+    def _outcome_found(self, outcome: Outcome, before: Throughput, after: Throughput) -> DemoOutcome:
+        return extend(
+            DemoOutcome,
+            outcome_shown(outcome),
+            measured=outcome.measured and self._stage.slow_disk is not None,
+            storage=self._stage.storage_sentence,
+            load_before=_load(before),
+            load_after=_load(after),
+        )
 
     def _scrape(self) -> int:
         """Serve /metrics for a moment and read it as Prometheus would; the number of bytes."""
@@ -307,10 +304,11 @@ class Story:
             out.line(f"{decoy.role}: {decoy.verdict}. {decoy.why}")
         out.heading("dry run: the exact statements")
         for move in proposal.moves:
-            for line in move_sql(move).splitlines():
-                out.line(line)
+            print_script(out, move_sql(move))
 
-    def _print_outcome(self, outcomes: tuple[Outcome, ...], before: Throughput, after: Throughput) -> None:
+    def _print_outcome(
+        self, proposal: Proposal, outcomes: tuple[Outcome, ...], before: Throughput, after: Throughput
+    ) -> None:
         out = self._out
         out.heading("outcome compared with the prediction")
         out.line(self._stage.storage_sentence)
@@ -321,6 +319,8 @@ class Story:
                 out.line(f"predicted: {outcome.predicted_saved_ratio:.0%} less read wait; not measured, see above")
         if self._stage.slow_disk is not None:
             out.table(_LOAD_COLUMNS, [_load_cells("before", before), _load_cells("after", after)])
+            out.heading("forecast and measurement")
+            out.table(_FORECAST_COLUMNS, _forecast_rows(proposal.forecast, outcomes))
 
 
 _RANKING_COLUMNS = (
@@ -328,6 +328,10 @@ _RANKING_COLUMNS = (
     Column("logical reads/s", number=True, leaves=2), Column("misses", number=True, leaves=3),
     Column("waited-for reads/s", number=True, leaves=4), Column("benefit", number=True),
     Column("verdict"),
+)  # fmt: skip
+_FORECAST_COLUMNS = (
+    Column(""), Column("before", number=True), Column("forecast", number=True), Column("interval", number=True),
+    Column("measured", number=True), Column("measured is"),
 )  # fmt: skip
 _LOAD_COLUMNS = (
     Column("load"), Column("transactions/s", number=True), Column("mean latency", number=True),
@@ -363,14 +367,45 @@ def _load_cells(name: str, figures: Throughput) -> tuple[str, ...]:
     )
 
 
-def _throughput_document(figures: Throughput) -> dict[str, Any]:
-    return {
-        "transactions_per_second": figures.per_second,
-        "latency_mean_seconds": figures.latency_mean_seconds,
-        "latency_p99_seconds": figures.latency_p99_seconds,
-        "errors": figures.errors,
-        "seconds": figures.seconds,
-    }
+def _forecast_rows(said: WorkForecast | None, outcomes: tuple[Outcome, ...]) -> list[tuple[str, ...]]:
+    """What was forecast of throughput and latency next to what the server then counted, whatever it is."""
+    if said is None or not outcomes:
+        return []
+    came = outcomes[-1]
+    rates = said.per_second_now, said.per_second, said.per_second_low, said.per_second_high
+    times = said.latency_now, said.latency, said.latency_low, said.latency_high
+    return [
+        _forecast_cells(f"{said.work}/s", format_rate, *rates, came.transactions_per_second_after),
+        _forecast_cells("latency in the server", format_seconds, *times, came.latency_after),
+    ]
+
+
+def _forecast_cells(
+    title: str,
+    written: Callable[[float], str],
+    now: float | None,
+    then: float | None,
+    low: float | None,
+    high: float | None,
+    measured: float,
+) -> tuple[str, ...]:
+    known = None not in (now, then, low, high) and not math.isnan(measured)
+    figures = (math.nan if each is None else each for each in (now, then, low, high))
+    inside = "not known"
+    if low is not None and high is not None and known:
+        inside = "inside" if low <= measured <= high else "outside"
+    before, forecast, least, most = (written(each) for each in figures)
+    return title, before, forecast, f"{least} to {most}", written(measured), inside
+
+
+def _load(figures: Throughput) -> DemoLoad:
+    return DemoLoad(
+        transactions_per_second=figures.per_second,
+        latency_mean_seconds=figures.latency_mean_seconds,
+        latency_p99_seconds=figures.latency_p99_seconds,
+        errors=figures.errors,
+        seconds=figures.seconds,
+    )
 
 
 def _all_placed(moved: tuple[MoveRow, ...], proposal: Proposal) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from agent.answers.kind import mapping_of
+from agent.answers.units import AdviceShown
 from agent.ledger import Ledger
 from agent.ledger.state_names import ADVICE
 
@@ -33,20 +35,25 @@ def advice_on(
     return (*advice, *advice_of_splits(splits, planning.situation.tiers[0].name, with_values=with_values))
 
 
-def stored_advice(ledger: Ledger, database: str) -> list[dict[str, Any]]:
-    """The document of the last plan; empty where there is none."""
+def stored_advice(ledger: Ledger, database: str) -> tuple[AdviceShown, ...]:
+    """That of the last plan; empty where there is none."""
     stored = ledger.state.load_document(database, ADVICE)
-    return [] if stored is None else list(stored[1])
+    return () if stored is None else tuple(AdviceShown(**each) for each in stored[1])
 
 
-def advice_document(advice: Iterable[Advice]) -> list[dict[str, Any]]:
-    """Advice as JSON values."""
-    return [
-        {
-            "code": each.code.value,
-            "subject": each.subject,
-            "sentence": each.sentence,
-            "wait_saved_per_hour_seconds": each.saves_per_hour,
-        }
+def store_advice(ledger: Ledger, database: str, advice: Iterable[Advice]) -> None:
+    """Keep it as that of the last plan."""
+    ledger.state.save_document(database, ADVICE, [mapping_of(each) for each in advice_shown(advice)])
+
+
+def advice_shown(advice: Iterable[Advice]) -> tuple[AdviceShown, ...]:
+    """Advice as answers have it."""
+    return tuple(
+        AdviceShown(
+            code=each.code.value,
+            subject=each.subject,
+            sentence=each.sentence,
+            wait_saved_per_hour_seconds=each.saves_per_hour,
+        )
         for each in advice
-    ]
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 
+from agent.answers.deciding import ConflictWith
 from agent.ledger import Ledger, MoveRow, ProposalRow
 from agent.model.proposals import ProposedMove
 from agent.model.states import OPEN_PROPOSALS, OUTSTANDING, ProposalState
@@ -143,9 +144,9 @@ def with_proposal(found: Iterable[Conflict], number: int) -> list[Conflict]:
     return [conflict for conflict in found if number in conflict.numbers]
 
 
-def conflicts_document(found: Iterable[Conflict], number: int) -> list[dict[str, object]]:
-    """What stands in the way of one proposal, as JSON values."""
-    return [
-        {"with": next(each for each in conflict.numbers if each != number), "why": conflict.why}
+def conflicts_with(found: Iterable[Conflict], number: int) -> tuple[ConflictWith, ...]:
+    """What stands in the way of one proposal."""
+    return tuple(
+        ConflictWith(with_=next(each for each in conflict.numbers if each != number), why=conflict.why)
         for conflict in with_proposal(found, number)
-    ]
+    )

@@ -52,10 +52,12 @@ class _Few:
     roles: tuple[RoleFigures, ...]
     route_costs: dict[str, RouteCost] = field(default_factory=dict)
     transient: dict[str, int] = field(default_factory=dict)
+    staying: dict[str, int] = field(default_factory=dict)
     settings: PolicySettings
     turned_over_ratio: float = 0.0
     sessions: float = float("nan")
     elsewhere_alone: float = float("nan")
+    load: str = ""
     growth_seconds: float = float("nan")
     prediction_errors: tuple[PredictionError, ...] = ()
 
@@ -132,10 +134,12 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         roles=situation.roles,
         route_costs=dict(situation.route_costs),
         transient=dict(situation.transient),
+        staying=dict(situation.staying),
         settings=settings,
         turned_over_ratio=situation.turned_over_ratio,
         sessions=situation.sessions,
         elsewhere_alone=situation.elsewhere_alone,
+        load=situation.load,
         growth_seconds=situation.growth_seconds,
         prediction_errors=situation.prediction_errors,
     )
@@ -181,9 +185,11 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         route_costs=few.route_costs,
         sessions=few.sessions,
         elsewhere_alone=few.elsewhere_alone,
+        load=few.load,
         growth_seconds=few.growth_seconds,
         prediction_errors=few.prediction_errors,
         transient=few.transient,
+        staying=few.staying,
         growth=arrays.get("situation.growth"),
         copy_seconds=arrays.get("situation.copy_seconds"),
         **by_unit,

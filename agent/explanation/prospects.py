@@ -10,9 +10,9 @@ from math import log
 from agent.model.proposals import Proposal
 from agent.planning.planner import Planning
 from connectors.formatting import format_seconds, format_wait
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.explanation.figures import Figures, figures_of
-from policies.model.plan import PlannedMove, PolicySettings
+from policies.model.plan import Plan, PlannedMove, PolicySettings, Situation
 from policies.modes.prospects import moves_after
 
 
@@ -76,17 +76,18 @@ def prospect_of(looks: Planning, proposal: Proposal, settings: PolicySettings) -
         settings: with which plans are made that are proposed.
     """
     gaining = [move for move in looks.plan.moves if move.wait_saved_per_hour > 0]
+    judged = replace(looks.situation, by_mean=False)  # as it is for what is proposed
     return Prospect(
         planning=looks,
         proposal=proposal,
-        conditions=tuple(_condition(looks, move, settings) for move in gaining),
-        seconds=moves_after(replace(looks.situation, by_mean=False), settings),
+        conditions=tuple(_condition(judged, looks.plan, move, settings) for move in gaining),
+        seconds=moves_after(judged, settings),
     )
 
 
-def _condition(looks: Planning, move: PlannedMove, settings: PolicySettings) -> Condition:
+def _condition(situation: Situation, plan: Plan, move: PlannedMove, settings: PolicySettings) -> Condition:
     """What has to be seen of one move; the same bounds as in ``policies.benefit.guards``."""
-    figures = figures_of(looks.situation, looks.plan, move.rows[0], settings)
+    figures = figures_of(situation, plan, move.rows[0], settings)
     remembered = min(figures.observed_seconds, settings.half_life_seconds / log(2.0))
     return Condition(
         unit=move.key,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.ledger.file.codec import Column, Later, Pieces
+from agent.answers.units import UnitShown
+from agent.ledger.measured.codec import Column, Later, Pieces
 from connectors.model import F64, I8, I32, I64, Signal, UnitKind
 from connectors.string_column import StringColumn
 from policies.benefit.sessions import session_share
@@ -65,27 +66,31 @@ class Ranking:
         """What the unit of a row is: ``table``, ``index_partition`` and so on."""
         return UnitKind(int(self.kind[row])).name.lower()
 
-    def document(self, row: int) -> dict[str, Any]:
-        """One unit as JSON values."""
+    def unit(self, row: int) -> UnitShown:
+        """One unit as an answer has it."""
         tier = int(self.tier[row])
-        return {
-            "unit": self.key[row],
-            "kind": self.kind_word(row),
-            "bytes": int(self.size_bytes[row]),
-            "space": self.space_names[int(self.space[row])],
-            "tier": self.tier_names[tier] if tier >= 0 else None,
-            "verdict": self.verdict_code(row),
-            "why": self.sentence[row] if row < len(self.sentence) else None,
-            "logical_reads_per_second": float(self.logical_reads[row]),
-            "sync_reads_per_second": float(self.sync_reads[row]),
-            "prefetched_reads_per_second": float(self.prefetched_reads[row]),
-            "writes_per_second": float(self.writes[row]),
-            "miss_ratio": float(self.miss_ratio[row]),
-            "benefit_seconds_per_hour": float(self.benefit_per_hour[row]),
-            "wait_saved_per_hour_seconds": float(self.saved_if_moved[row]),
-            "observed_seconds": float(self.observed_seconds[row]),
-            "confidence": float(self.confidence[row]),
-        }
+        return UnitShown(
+            unit=self.key[row],
+            kind=self.kind_word(row),
+            bytes=int(self.size_bytes[row]),
+            space=self.space_names[int(self.space[row])],
+            tier=self.tier_names[tier] if tier >= 0 else None,
+            verdict=self.verdict_code(row),
+            why=self.sentence[row] if row < len(self.sentence) else None,
+            logical_reads_per_second=float(self.logical_reads[row]),
+            sync_reads_per_second=float(self.sync_reads[row]),
+            prefetched_reads_per_second=float(self.prefetched_reads[row]),
+            writes_per_second=float(self.writes[row]),
+            miss_ratio=float(self.miss_ratio[row]),
+            benefit_seconds_per_hour=float(self.benefit_per_hour[row]),
+            wait_saved_per_hour_seconds=float(self.saved_if_moved[row]),
+            observed_seconds=float(self.observed_seconds[row]),
+            confidence=float(self.confidence[row]),
+        )
+
+    def units(self, most: int | None = None) -> tuple[UnitShown, ...]:
+        """The first so many units; None: all."""
+        return tuple(self.unit(row) for row in range(len(self) if most is None else min(most, len(self))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

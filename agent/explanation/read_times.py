@@ -1,6 +1,6 @@
 """How fast each tier is taken to be, how many requests it serves at a time, and how that is known.
 
-One sentence and one document for every command.
+One sentence and one answer for every command.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agent.answers.kind import keys_of
+from agent.answers.units import TierShown
 from connectors.formatting import format_seconds
 from policies.model.settings import ONE_SERVER, QUEUED_SECONDS, Servers, Tier, TierSpeed
 
@@ -41,51 +43,60 @@ def read_time_text(speed: TierSpeed) -> str:
     return f"{format_seconds(speed.random_read_seconds)} ({speed.source}{left})"
 
 
-def read_times_document(tiers: Iterable[Tier]) -> list[dict[str, Any]]:
-    """The same as JSON values; the interval is None where waits say nothing, or where the time is measured."""
-    return [
-        {
-            "name": tier.name,
-            "random_read_seconds": tier.speed.random_read_seconds,
-            "measured": tier.speed.measured,
-            "source": tier.speed.source,
-            "least_read_seconds": tier.speed.least_read_seconds if tier.speed.most_read_seconds else None,
-            "most_read_seconds": tier.speed.most_read_seconds or None,
-            "servers": tier.speed.servers.count,
-            "servers_least": tier.speed.servers.least,
-            "servers_most": tier.speed.servers.most,
-            "servers_source": tier.speed.servers.source,
-            "striped": tier.speed.servers.striped,
-        }
+def tiers_shown(tiers: Iterable[Tier]) -> tuple[TierShown, ...]:
+    """The same as answers have it."""
+    return tuple(
+        TierShown(
+            name=tier.name,
+            random_read_seconds=tier.speed.random_read_seconds,
+            measured=tier.speed.measured,
+            source=tier.speed.source,
+            least_read_seconds=tier.speed.least_read_seconds if tier.speed.most_read_seconds else None,
+            most_read_seconds=tier.speed.most_read_seconds or None,
+            servers=tier.speed.servers.count,
+            servers_least=tier.speed.servers.least,
+            servers_most=tier.speed.servers.most,
+            servers_source=tier.speed.servers.source,
+            striped=tier.speed.servers.striped,
+        )
         for tier in tiers
-    ]
-
-
-def read_times_of_document(documents: Iterable[Mapping[str, Any]]) -> str:
-    """The sentence of ``read_times_text`` for what ``read_times_document`` wrote."""
-    speeds = ((each["name"], _speed(each)) for each in documents)
-    return ", ".join(f"{name} {read_time_text(speed)}{servers_text(speed)}" for name, speed in speeds)
-
-
-def _speed(document: Mapping[str, Any]) -> TierSpeed:
-    return TierSpeed(
-        random_read_seconds=document["random_read_seconds"],
-        sequential_read_seconds=0.0,
-        write_seconds=0.0,
-        measured=document["measured"],
-        least_read_seconds=document["least_read_seconds"] or 0.0,
-        most_read_seconds=document["most_read_seconds"] or 0.0,
-        servers=_servers(document),
     )
 
 
-def _servers(document: Mapping[str, Any]) -> Servers:
-    if "servers" not in document:  # written before they were known
-        return ONE_SERVER
-    return Servers(
-        count=document["servers"],
-        least=document["servers_least"],
-        most=document["servers_most"],
-        source=document["servers_source"],
-        striped=document["striped"],
+def stored_tier(document: Mapping[str, Any]) -> TierShown:
+    """One of ``tiers_shown`` as the ledger keeps it.
+
+    Versions that did not know how many requests a tier serves took it for one at a time, and did not write it.
+    """
+    one = {
+        "servers": ONE_SERVER.count,
+        "servers_least": ONE_SERVER.least,
+        "servers_most": ONE_SERVER.most,
+        "servers_source": ONE_SERVER.source,
+        "striped": ONE_SERVER.striped,
+    }
+    return TierShown(**{name: {**one, **document}[key] for key, name in keys_of(TierShown).items()})
+
+
+def read_times_of(tiers: Iterable[TierShown]) -> str:
+    """The sentence of ``read_times_text`` for what ``tiers_shown`` made."""
+    speeds = ((tier.name, _speed(tier)) for tier in tiers)
+    return ", ".join(f"{name} {read_time_text(speed)}{servers_text(speed)}" for name, speed in speeds)
+
+
+def _speed(shown: TierShown) -> TierSpeed:
+    return TierSpeed(
+        random_read_seconds=shown.random_read_seconds,
+        sequential_read_seconds=0.0,
+        write_seconds=0.0,
+        measured=shown.measured,
+        least_read_seconds=shown.least_read_seconds or 0.0,
+        most_read_seconds=shown.most_read_seconds or 0.0,
+        servers=Servers(
+            count=shown.servers,
+            least=shown.servers_least,
+            most=shown.servers_most,
+            source=shown.servers_source,
+            striped=shown.striped,
+        ),
     )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from math import isfinite
-from typing import Any
 
+from agent.answers.units import BorderSeen
 from agent.block_heat.stored import UnitBorders, load_block_heat, load_borders
 from agent.config import DatabaseConfig
 from agent.ledger import Ledger
@@ -58,16 +57,17 @@ def seen_border(ledger: Ledger, database: DatabaseConfig, key: str) -> SeenBorde
     )
 
 
-def border_document(found: FoundBorder, wander: Wandering) -> dict[str, Any]:
-    """A border with its certainty and how it wanders, as JSON values; it holds values of users."""
-    numbers = {name: getattr(wander, name) for name in ("per_day", "low_distance", "high_distance")}
-    return {
+def border_seen(found: FoundBorder, wander: Wandering) -> BorderSeen:
+    """A border with its certainty and how it wanders; it holds values of users."""
+    return BorderSeen(
         **asdict(found.border),
-        "is_time": found.is_time,
-        "looks": wander.looks,
-        "of_looks": wander.of_looks,
-        **{name: value if isfinite(value) else None for name, value in numbers.items()},
-    }
+        is_time=found.is_time,
+        looks=wander.looks,
+        of_looks=wander.of_looks,
+        per_day=wander.per_day,
+        low_distance=wander.low_distance,
+        high_distance=wander.high_distance,
+    )
 
 
 def _why_none(database: DatabaseConfig, heat: RangeHeat | None, known: UnitBorders) -> str:

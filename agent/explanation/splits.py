@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
+from agent.answers.plans import SplitWorth
+from agent.answers.units import BorderShown
 from agent.block_heat.insides import insides_of
 from agent.ledger import Ledger
 from agent.model.proposals import WorkForecast
@@ -39,21 +40,21 @@ def splits_on(planning: Planning, ledger: Ledger, database: str) -> SplitsOnPlan
     return SplitsOnPlan(answer=answer, forecast=forecast)
 
 
-def split_document(split: Split) -> dict[str, Any]:
-    """One split as JSON values; its border holds values of users."""
-    return {
-        "unit": split.key,
-        "border": None if split.border is None else asdict(split.border),
-        "hot_bytes": split.hot_bytes,
-        "whole_bytes": split.whole_bytes,
-        "of_reads_ratio": split.of_reads,
-        "of_reads_ratio_low": split.low_of_reads,
-        "of_reads_ratio_high": split.high_of_reads,
-        "fits": split.fits,
-        "wait_saved_per_hour_seconds": split.saves_per_hour,
-        "wait_saved_low_per_hour_seconds": split.saves_low_per_hour,
-        "wait_saved_high_per_hour_seconds": split.saves_high_per_hour,
-        "whole_fits": split.whole_fits,
-        "whole_wait_saved_per_hour_seconds": split.whole_saves_per_hour,
-        "memory_wait_saved_at_most_per_hour_seconds": split.memory_saves_per_hour,
-    }
+def split_worth(split: Split) -> SplitWorth:
+    """One split as an answer has it; its border holds values of users."""
+    return SplitWorth(
+        unit=split.key,
+        border=None if split.border is None else BorderShown(**asdict(split.border)),
+        hot_bytes=split.hot_bytes,
+        whole_bytes=split.whole_bytes,
+        of_reads_ratio=split.of_reads,
+        of_reads_ratio_low=split.low_of_reads,
+        of_reads_ratio_high=split.high_of_reads,
+        fits=split.fits,
+        wait_saved_per_hour_seconds=split.saves_per_hour,
+        wait_saved_low_per_hour_seconds=split.saves_low_per_hour,
+        wait_saved_high_per_hour_seconds=split.saves_high_per_hour,
+        whole_fits=split.whole_fits,
+        whole_wait_saved_per_hour_seconds=split.whole_saves_per_hour,
+        memory_wait_saved_at_most_per_hour_seconds=split.memory_saves_per_hour,
+    )

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import http.client
 import os
 import smtplib
+import socket
 import ssl
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
-from typing import TypeAlias
+from functools import partial
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from typing import Any, Self, TypeAlias
 
 from agent.config.notices import MailConfig, NoticeConfig, WebhookConfig
 from agent.notices.notice import Notice
@@ -22,6 +28,7 @@ from agent.notices.wording import as_json, as_slack, as_teams, as_text, subject_
 from connectors.base import HotplaceError
 
 TIMEOUT_SECONDS = 10.0  # of each step of a conversation
+SEND_SECONDS = 30.0  # of all of them: a receiver that answers byte by byte is in time with each
 COMMAND_SECONDS = 30.0
 # A program gets no other variable: passwords of databases may stand in the agent's environment.
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
@@ -48,6 +55,62 @@ def send(channel: NoticeConfig, notices: Sequence[Notice], dropped: int = 0) -> 
         _run(channel.name, channel.command or (), as_json(notices, dropped).encode())
 
 
+class _Deadline:
+    """Ends the connections of a message when its time is over, whatever they wait for."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self._watched: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            for each in self._watched:
+                each.close()
+            self._watched.clear()
+
+    def connect(self, address: tuple[str, int], timeout: float, *_source: object) -> socket.socket:
+        """A connection to the first address of a host that answers, as ``socket.create_connection`` makes one.
+
+        Raises:
+            OSError: none does, or the time is over.
+        """
+        error: OSError = TimeoutError()
+        for family, kind, protocol, _, where in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+            if self.is_over:
+                break
+            connection = socket.socket(family, kind, protocol)
+            try:
+                connection.settimeout(timeout)
+                self._watch(connection)
+                connection.connect(where)
+            except OSError as failed:
+                connection.close()
+                error = failed
+            else:
+                return connection
+        raise error
+
+    def _watch(self, connection: socket.socket) -> None:
+        with self._lock:
+            # A second handle: TLS takes the first one away from its object while it shakes hands.
+            self._watched.append(connection.dup())
+
+    def _end(self) -> None:
+        with self._lock:
+            self.is_over = True
+            for each in self._watched:
+                with suppress(OSError):  # not connected, or not any more
+                    each.shutdown(socket.SHUT_RDWR)
+
+
 # -- webhook -----------------------------------------------------------------------------------------------------
 
 
@@ -57,6 +120,27 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
         """The redirect becomes an error."""
         return
+
+
+class _Bounded(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens connections that a deadline ends."""
+
+    def __init__(self, deadline: _Deadline) -> None:
+        super().__init__()
+        self._deadline = deadline
+
+    def http_open(self, request: urllib.request.Request) -> HTTPResponse:
+        """Over HTTP."""
+        return self.do_open(partial(self._connection, HTTPConnection), request)
+
+    def https_open(self, request: urllib.request.Request) -> HTTPResponse:
+        """Over TLS."""
+        return self.do_open(partial(self._connection, HTTPSConnection), request)
+
+    def _connection(self, kind: type[HTTPConnection], host: str, **more: Any) -> HTTPConnection:  # noqa: ANN401
+        connection = kind(host, **more)
+        connection._create_connection = self._deadline.connect  # type: ignore[attr-defined]  # noqa: SLF001  # its way to be given one
+        return connection
 
 
 def signature_of(key: str, timestamp: str, body: bytes) -> str:
@@ -74,18 +158,33 @@ def _post(name: str, webhook: WebhookConfig, body: bytes) -> None:
         headers["X-Hotplace-Timestamp"] = timestamp
         headers["X-Hotplace-Signature"] = signature_of(webhook.signing_key.read().get_secret_value(), timestamp, body)
     request = urllib.request.Request(url, data=body, headers=headers, method="POST")  # noqa: S310 (checked above)
-    opener = urllib.request.build_opener(_NoRedirect)
+    with _Deadline(SEND_SECONDS) as deadline:
+        _open(name, urllib.request.build_opener(_NoRedirect, _Bounded(deadline)), request, deadline)
+
+
+def _open(
+    name: str, opener: urllib.request.OpenerDirector, request: urllib.request.Request, deadline: _Deadline
+) -> None:
     try:
-        with opener.open(request, timeout=TIMEOUT_SECONDS):
-            return
+        opener.open(request, timeout=TIMEOUT_SECONDS).close()
     except urllib.error.HTTPError as error:
         error.close()  # it holds the connection
         raise NoticeFailed(f"notice channel {name}: the webhook answered {error.code}", advice=CHECK) from None
     # Without its cause, here and below: a traceback of it may show the address, and that of a webhook is a secret.
-    except (OSError, ValueError) as error:  # ValueError: an address that is none
+    except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: an address that is none
+        if deadline.is_over:
+            raise _too_slow(name, "the webhook") from None
         reason = getattr(error, "reason", error)
         said = reason.strerror if isinstance(reason, OSError) and reason.strerror else type(reason).__name__
         raise NoticeFailed(f"notice channel {name}: the webhook cannot be reached: {said}", advice=CHECK) from None
+    if deadline.is_over:  # its headers had no end, and the end of the connection was taken for it
+        raise _too_slow(name, "the webhook")
+
+
+def _too_slow(name: str, receiver: str) -> NoticeFailed:
+    return NoticeFailed(
+        f"notice channel {name}: {receiver} did not take the message within {SEND_SECONDS:.0f} s", advice=CHECK
+    )
 
 
 CHECK = "Check address and receiver, then: hotplace notify test"
@@ -99,25 +198,55 @@ def _mail(name: str, mail: MailConfig, notices: Sequence[Notice], dropped: int) 
     message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain="hotplace")
     message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answer comes back
     message.set_content(as_text(notices, dropped))
-    try:
-        with _connect(mail) as server:
-            if mail.user is not None and mail.password is not None:
-                server.login(mail.user, mail.password.read().get_secret_value())
-            server.send_message(message)
-    except smtplib.SMTPResponseException as error:
-        raise NoticeFailed(f"notice channel {name}: the mail server answered {error.smtp_code}", advice=CHECK) from None
-    except smtplib.SMTPException as error:
-        raise NoticeFailed(f"notice channel {name}: {type(error).__name__}", advice=CHECK) from None
-    except OSError as error:
-        said = error.strerror or type(error).__name__
-        raise NoticeFailed(f"notice channel {name}: the mail server cannot be reached: {said}", advice=CHECK) from None
+    with _Deadline(SEND_SECONDS) as deadline:
+        try:
+            _hand_over(mail, message, deadline)
+        except (OSError, ValueError) as error:  # SMTPException is one; ValueError: an answer that cannot be read
+            said = _too_slow(name, "the mail server") if deadline.is_over else _mail_failed(name, error)
+            raise said from None
 
 
-def _connect(mail: MailConfig) -> smtplib.SMTP:
+def _hand_over(mail: MailConfig, message: EmailMessage, deadline: _Deadline) -> None:
+    with _connect(mail, deadline) as server:
+        if mail.user is not None and mail.password is not None:
+            server.login(mail.user, mail.password.read().get_secret_value())
+        server.send_message(message)
+
+
+def _mail_failed(name: str, error: OSError | ValueError) -> NoticeFailed:
+    if isinstance(error, smtplib.SMTPResponseException):
+        said = f"the mail server answered {error.smtp_code}"
+    elif isinstance(error, smtplib.SMTPException | ValueError):
+        said = type(error).__name__
+    else:
+        said = f"the mail server cannot be reached: {error.strerror or type(error).__name__}"
+    return NoticeFailed(f"notice channel {name}: {said}", advice=CHECK)
+
+
+class _BoundedSmtp(smtplib.SMTP):
+    """A mail server whose connection a deadline ends."""
+
+    def __init__(self, mail: MailConfig, deadline: _Deadline, **more: Any) -> None:  # noqa: ANN401
+        self._deadline = deadline
+        super().__init__(mail.host, mail.port, timeout=TIMEOUT_SECONDS, **more)
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        return self._deadline.connect((host, port), timeout)
+
+
+class _BoundedSmtps(smtplib.SMTP_SSL, _BoundedSmtp):  # in this order: TLS wraps the socket that the other one gets
+    """The same over TLS from the start."""
+
+    def __init__(self, mail: MailConfig, deadline: _Deadline, context: ssl.SSLContext) -> None:
+        self._deadline = deadline
+        smtplib.SMTP_SSL.__init__(self, mail.host, mail.port, timeout=TIMEOUT_SECONDS, context=context)
+
+
+def _connect(mail: MailConfig, deadline: _Deadline) -> smtplib.SMTP:
     trusted = ssl.create_default_context()
     if mail.encryption == "tls":
-        return smtplib.SMTP_SSL(mail.host, mail.port, timeout=TIMEOUT_SECONDS, context=trusted)
-    server = smtplib.SMTP(mail.host, mail.port, timeout=TIMEOUT_SECONDS)
+        return _BoundedSmtps(mail, deadline, trusted)
+    server = _BoundedSmtp(mail, deadline)
     if mail.encryption == "starttls":
         try:
             server.starttls(context=trusted)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.notices.notice import Notice
+from connectors.formatting import printable
 
 MOST_SHOWN = 20  # in one message; the rest is counted
 CARD = "application/vnd.microsoft.card.adaptive"
@@ -58,11 +59,6 @@ def as_teams(notices: Sequence[Notice], dropped: int = 0) -> str:
         "body": body,
     }  # fmt: skip
     return json.dumps({"type": "message", "attachments": [{"contentType": CARD, "content": card}]})
-
-
-def printable(text: str) -> str:
-    """Without what would steer a terminal or end a line: names come from databases."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _count_rest(more: int, dropped: int) -> list[str]:

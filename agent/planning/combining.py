@@ -29,7 +29,7 @@ def combine_moves(plan: Plan, first: int, second: int, situation: Situation, set
     for at in (first, second - 1):
         comes = next((move.key for move in rest[at:] if move.reason is not MoveReason.MAKE_ROOM), both.key)
         moves = _join_groups((*rest[:at], _with_sentence(both, other, comes), *rest[at:]), {one.group, other.group})
-        if without_room(moves, situation, settings, situation.transient) is None:
+        if without_room(moves, situation, settings, situation.transient, situation.staying) is None:
             return replace(plan, moves=moves)
     return None
 

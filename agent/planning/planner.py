@@ -34,7 +34,7 @@ from connectors.move_effects import CopyHabits
 from connectors.recording.tap import NotRecorded
 from policies.benefit.copy_time import devices_of, usual_seconds
 from policies.benefit.costs import route_cost
-from policies.benefit.foreground_wait import move_cost_seconds
+from policies.benefit.move_cost import move_cost_seconds
 from policies.model.plan import HeatView, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
 from policies.modes.dispatch import Hsm, Mode, plan_mode
 from policies.sizing.forecast import forecast_plan
@@ -250,17 +250,20 @@ def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector, ex
 def _with_room_on_the_way(
     situation: Situation, settings: PolicySettings, plan: Plan, routes: Sequence[Route]
 ) -> Situation | None:
-    """The situation with what the routes of a plan take on the way; None where the plan finds that room.
+    """The situation with what the routes of a plan take on the way and leave; None where the plan finds that room.
 
     A move whose need was known, and which still finds no room at its turn, has no way in this plan.
     """
     needed = {move.name: route.transient_bytes for move, route in zip(plan.moves, routes, strict=True)}
-    stopped = without_room(plan.moves, situation, settings, needed)
+    stays = {move.name: route.stays_bytes for move, route in zip(plan.moves, routes, strict=True)}
+    stopped = without_room(plan.moves, situation, settings, needed, stays)
     if stopped is None:
         return None
     more = {name: most for name, most in needed.items() if most > situation.transient.get(name, 0)}
-    if more:
-        return replace(situation, transient={**situation.transient, **more})
+    left = {name: most for name, most in stays.items() if most > situation.staying.get(name, 0)}
+    if more or left:
+        transient, staying = {**situation.transient, **more}, {**situation.staying, **left}
+        return replace(situation, transient=transient, staying=staying)
     refused = RouteRefusals()
     refused.add(stopped, _no_room(stopped, needed[stopped.name], situation))
     return refused.learnt(situation)

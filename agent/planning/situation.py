@@ -20,14 +20,18 @@ from agent.model.outcomes import Outcome
 from agent.model.states import MoveState
 from agent.sampling.picture import Picture
 from connectors.model import F64, I8, I64, Space
-from policies.benefit.foreground_wait import cool_down_left
+from policies.benefit.move_cost import cool_down_left
 from policies.benefit.sessions import with_bounded_waits
+from policies.demand.arrivals import CLOSED, OPEN, UNKNOWN, load_by_hours
 from policies.demand.growth import with_growth
 from policies.model.plan import Pin, PolicySettings, Situation
 from policies.model.prediction_error import learn_errors
 
 OUTCOMES = 5  # that are looked through for a limit which is no tier's
 NOTED_RATIO = 0.1  # by which the time outside reads must have grown
+SHORTER = 0.7  # times the latency before: below it a closed load would notice
+CLEARLY_MORE, AS_MANY = 1.25, 1.1  # times the throughput before
+HOURS_SECONDS = 7 * 86400.0  # in whose hours a load shows what it is
 LONGEST_AHEAD_SECONDS = 14 * 86400.0  # no growth is forecast for longer
 
 
@@ -73,6 +77,7 @@ def situation_of(
     if picture.growth is not None and picture.growth.rate.any():
         growth = picture.growth.within(ahead)
         spaces = with_growth(spaces, units, growth)
+    outcomes = [row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)]
     situation = Situation(
         units=units,
         heat=picture.heat,
@@ -86,9 +91,9 @@ def situation_of(
         database=picture.work,
         roles=picture.roles,
         sessions=picture.sessions,
-        elsewhere_alone=elsewhere_alone(
-            row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)
-        ),
+        elsewhere_alone=elsewhere_alone(outcomes),
+        load=load_by_outcomes(outcomes)
+        or load_by_hours(ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)),
         prediction_errors=learn_errors(each.residual for each in past_predictions(ledger, database.name)),
     )
     return with_bounded_waits(situation, settings)
@@ -114,6 +119,29 @@ def elsewhere_alone(outcomes: Iterable[Outcome]) -> float:
         if outcome.measured and not outcome.undo and short and longer and rest > 0:
             found.append(rest)
     return min(found, default=math.nan)
+
+
+def load_by_outcomes(outcomes: Iterable[Outcome]) -> str:
+    """Whether a load is closed or open, by what moves did to it: an experiment, where hours only have happened so.
+
+    Sessions that wait less show who asks. If clearly more gets done, they had waited for answers before they asked
+    again. If no more gets done, although a closed load was forecast to, work arrives by itself.
+
+    Args:
+        outcomes: the newest first.
+
+    Returns:
+        By the newest that tells; ``UNKNOWN`` where none does.
+    """
+    for outcome in outcomes:
+        before, after = outcome.transactions_per_second_before, outcome.transactions_per_second_after
+        if not outcome.measured or outcome.undo or not outcome.latency_after <= SHORTER * outcome.latency_before:
+            continue
+        if after >= CLEARLY_MORE * before:
+            return CLOSED
+        if after <= AS_MANY * before and outcome.predicted_transactions_per_second_low >= CLEARLY_MORE * before:
+            return OPEN
+    return UNKNOWN
 
 
 def seconds_to_next_plan(database: DatabaseConfig, now: datetime) -> float:

@@ -185,7 +185,7 @@ def _container_back(row: MoveRow) -> Route:
     if not row.move.route.undo_steps:
         raise CannotUndo(
             f"move {row.id} put a container back, which is not taken back",
-            advice=f"hotplace balance --type drain --space {row.move.to_space} --container takes it out again.",
+            advice=f"hotplace plan --mode drain --space {row.move.to_space} --container takes it out again.",
         )
     return put_back(row.move.route)
 

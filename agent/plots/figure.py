@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from xml.etree import ElementTree as ET
 
 from agent.plots.theme import INK, PAPER, VARIABLES
-from agent.terminal.output import printable
+from connectors.formatting import printable
 
 WIDTH: Final = 440  # in units of the drawing, so that text can still be read where a phone is 390 wide
 HEIGHT: Final = 240
@@ -78,7 +78,7 @@ def _text(root: ET.Element) -> str:
 
 
 _GEOMETRY: Final = frozenset({"x", "y", "x1", "x2", "y1", "y2", "width", "height", "cx", "cy", "r", "d", "points"})
-_LONG: Final = re.compile(r"-?\d+\.\d+(?:[Ee][-+]?\d+)?")
+_LONG: Final = re.compile(r"-?(?<!\d)\d+\.\d+(?:[Ee][-+]?\d+)?")
 
 
 def _shorten(value: str) -> str:

@@ -1,11 +1,12 @@
-"""The page at the end: every claim with what was seen of it, in Markdown and as a document."""
+"""The page at the end: every claim with what was seen of it, in Markdown and as an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
 
+from agent.answers.lab import ClaimsTried, ClaimTried
 from agent.prove.claims import Finding, Result
 from connectors.formatting import format_seconds
 
@@ -31,7 +32,7 @@ class Page:
     engine: str
     version: str
     server: str  # "real" or "emulated": what the person who ran it says of it
-    made_at: str  # ISO 8601
+    made_at: datetime  # UTC, whole seconds
     digest: str  # of the script
     seconds: float
     findings: tuple[Finding, ...]
@@ -45,68 +46,70 @@ def count(findings: Iterable[Finding]) -> dict[str, int]:
     return {str(result): sum(each.result is result for each in found) for result in Result}
 
 
-def document(page: Page) -> dict[str, Any]:
-    """The page as JSON values; ``markdown_of`` makes the same page from it."""
-    return {
-        "title": page.title,
-        "engine": page.engine,
-        "version": page.version,
-        "server": page.server,
-        "made_at": page.made_at,
-        "digest": page.digest,
-        "seconds": round(page.seconds, 1),
-        "note": page.note,
-        "ended": page.ended,
-        "counts": count(page.findings),
-        "claims": [
-            {
-                "code": each.claim.code,
-                "sort": each.claim.sort,
-                "name": each.claim.name,
-                "sentence": each.claim.sentence,
-                "result": str(each.result),
-                "evidence": each.evidence,
-                "native_code": each.native_code,
-                "seconds": None if each.seconds is None else round(each.seconds, 4),
-            }
-            for each in page.findings
-        ],
-    }
+def claims_tried(page: Page) -> ClaimsTried:
+    """The page as an answer; ``markdown_of`` makes the same page from it."""
+    return ClaimsTried(
+        title=page.title,
+        engine=page.engine,
+        version=page.version,
+        server=page.server,
+        made_at=page.made_at,
+        digest=page.digest,
+        seconds=round(page.seconds, 1),
+        note=page.note,
+        ended=page.ended,
+        counts=count(page.findings),
+        claims=tuple(map(_claim_tried, page.findings)),
+    )
 
 
-def markdown_of(found: Mapping[str, Any]) -> str:
-    """The page from its document."""
-    counts = ", ".join(f"{number} {result}" for result, number in found["counts"].items())
+def _claim_tried(finding: Finding) -> ClaimTried:
+    return ClaimTried(
+        code=finding.claim.code,
+        sort=finding.claim.sort,
+        name=finding.claim.name,
+        sentence=finding.claim.sentence,
+        result=finding.result,
+        evidence=finding.evidence,
+        native_code=finding.native_code,
+        seconds=None if finding.seconds is None else round(finding.seconds, 4),
+    )
+
+
+def markdown_of(found: ClaimsTried) -> str:
+    """The page from its answer."""
+    counts = ", ".join(f"{number} {result}" for result, number in found.counts.items())
     lines = [
-        f"# {found['title']}: what was seen of the connector's claims",
+        f"# {found.title}: what was seen of the connector's claims",
         "",
         _origin(found),
         "",
-        f"{len(found['claims'])} claims: {counts}.",
+        f"{len(found.claims)} claims: {counts}.",
     ]
-    lines += ["", f"**The run ended before its end**: {_cell(found['ended'])}."] if found.get("ended") else []
-    lines += ["", found["note"]] if found["note"] else []
+    lines += ["", f"**The run ended before its end**: {_cell(found.ended)}."] if found.ended else []
+    lines += ["", found.note] if found.note else []
     for sort, title in TITLES.items():
-        claims = [claim for claim in found["claims"] if claim["sort"] == sort]
+        claims = [claim for claim in found.claims if claim.sort == sort]
         if claims:
             lines += ["", f"## {title}", "", "| claim | result | what was seen | time |", "|---|---|---|---|"]
             lines += [_row(claim) for claim in claims]
     return "\n".join(lines) + "\n"
 
 
-def _origin(found: Mapping[str, Any]) -> str:
+def _origin(found: ClaimsTried) -> str:
     return (
-        f"Server: **{found['server']}**, {found['engine']} {found['version']}. Made by `hotplace prove` at "
-        f"{found['made_at']} in {format_seconds(found['seconds'])}; digest of its statements `{found['digest'][:12]}`."
+        f"Server: **{found.server}**, {found.engine} {found.version}. Made by `hotplace lab prove` at "
+        f"{found.made_at:%Y-%m-%dT%H:%M:%SZ} in {format_seconds(found.seconds)}; digest of its statements "
+        f"`{found.digest[:12]}`."
     )
 
 
-def _row(claim: Mapping[str, Any]) -> str:
-    named = claim["name"] or claim["sentence"]
-    words = named if claim["sort"] in ("query", "move", "kept", "clean") else f"{named}: {claim['sentence']}"
-    seen = f"{claim['evidence']} ({claim['native_code']})" if claim["native_code"] else claim["evidence"]
-    took = "" if claim["seconds"] is None else format_seconds(claim["seconds"])
-    result = claim["result"] if claim["result"] == Result.SEEN else f"**{claim['result']}**"
+def _row(claim: ClaimTried) -> str:
+    named = claim.name or claim.sentence
+    words = named if claim.sort in ("query", "move", "kept", "clean") else f"{named}: {claim.sentence}"
+    seen = f"{claim.evidence} ({claim.native_code})" if claim.native_code else claim.evidence
+    took = "" if claim.seconds is None else format_seconds(claim.seconds)
+    result = claim.result if claim.result == Result.SEEN else f"**{claim.result}**"
     return f"| {_cell(words)} | {result} | {_cell(seen)} | {took} |"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.ledger import MoveRow, RequestKind
+from agent.ledger import MoveRow, RequestKind, StepState
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
 from agent.prove.bench import Bench, with_exact_size
 from agent.prove.comparing import in_words, look
@@ -132,10 +132,14 @@ class Pitfalls:
             self.bench.clock.sleep(0.05)
 
     def _until_cancelled(self, row: MoveRow) -> None:
-        """Wait until the statement of a move has ended; what it waits for stays in its way until then."""
+        """Wait until the statement of a move is broken off; what it waits for stays in its way until then.
+
+        A statement that is done does not count: the one that waits follows it.
+        """
         until = self.bench.clock.monotonic() + PATIENCE_SECONDS / 2
         while self.bench.clock.monotonic() < until:
-            if all(step.ended_at is not None for step in self.bench.ledger.moves.steps(row.id)):
+            states = {step.state for step in self.bench.ledger.moves.steps(row.id)}
+            if states - {StepState.DONE} and StepState.INTENDED not in states:
                 return
             self.bench.clock.sleep(0.1)
 

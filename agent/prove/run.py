@@ -122,7 +122,7 @@ class _Run:
             engine=order.database.engine,
             version=self._version,
             server=order.server,
-            made_at=f"{at:%Y-%m-%dT%H:%M:%SZ}",
+            made_at=at.replace(microsecond=0),
             digest=order.script.digest,
             seconds=order.clock.monotonic() - began,
             findings=self._bench.findings.all(ended),

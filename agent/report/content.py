@@ -6,19 +6,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 
+from agent.answers.report import ReportTotals
+from agent.answers.units import AdviceShown
 from agent.explanation.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
 from agent.ledger import StepRow as Step
 from agent.ledger.rows import StepState
-from agent.model.outcomes import Outcome
+from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import CARRIED_OUT
 from agent.terminal.throughput import forecast_facts
 from agent.terminal.wording import state_text
 from agent.verification.statement_texts import statement_lines
 from connectors.formatting import format_bytes, format_seconds, format_wait
 
+_Word = TypeVar("_Word", bound=str)
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 READ_AT_ONCE = 50  # proposals
 NOT_KNOWN = "not known"
@@ -146,7 +149,7 @@ class Report:
     pins: tuple[PinRow, ...]
     closed: tuple[ClosedSpaceRow, ...]
     audit: AuditReport
-    advice: tuple[Mapping[str, Any], ...] = ()  # other than moves, of the last plan
+    advice: tuple[AdviceShown, ...] = ()  # other than moves, of the last plan
 
     @property
     def moves(self) -> list[MoveRecord]:
@@ -166,22 +169,22 @@ class Report:
         return sorted((each for proposal in self.proposals for each in proposal.decisions), key=lambda each: each.id)
 
     @property
-    def totals(self) -> Mapping[str, Any]:
+    def totals(self) -> ReportTotals:
         """Sums over the period; seconds and bytes."""
         arrived = [move for move in self.moves if move.row.state in CARRIED_OUT]
         # By proposal and not by move: an outcome is measured over all moves of a proposal, and each of them carries it.
         measured = {m.row.proposal_id: m.outcome.outcome for m in self.moves if m.outcome is not None}
-        return {
-            "proposals": len(self.proposals),
-            "proposals_by_state": dict(Counter(proposal.row.state.value for proposal in self.proposals)),
-            "moves": len(self.moves),
-            "moves_by_state": dict(Counter(move.row.state.value for move in self.moves)),
-            "bytes_moved": sum(move.row.move.size_bytes for move in arrived),
-            "copy_seconds": sum(move.copy_seconds for move in arrived),
-            "copy_complete": all(move.copy_complete for move in arrived),
-            "outcomes_by_verdict": _by_verdict(o for o in measured.values() if not o.undo),
-            "undo_outcomes_by_verdict": _by_verdict(o for o in measured.values() if o.undo),
-        }
+        return ReportTotals(
+            proposals=len(self.proposals),
+            proposals_by_state=dict(Counter(proposal.row.state for proposal in self.proposals)),
+            moves=len(self.moves),
+            moves_by_state=dict(Counter(move.row.state for move in self.moves)),
+            bytes_moved=sum(move.row.move.size_bytes for move in arrived),
+            copy_seconds=sum(move.copy_seconds for move in arrived),
+            copy_complete=all(move.copy_complete for move in arrived),
+            outcomes_by_verdict=_by_verdict(o for o in measured.values() if not o.undo),
+            undo_outcomes_by_verdict=_by_verdict(o for o in measured.values() if o.undo),
+        )
 
     @property
     def states(self) -> Mapping[str, int]:
@@ -191,16 +194,16 @@ class Report:
     @property
     def outcomes(self) -> str:
         """What moves brought and what taking them back did, counted for people."""
-        brought, undone = self.totals["outcomes_by_verdict"], self.totals["undo_outcomes_by_verdict"]
+        brought, undone = self.totals.outcomes_by_verdict, self.totals.undo_outcomes_by_verdict
         return "; ".join([counted(brought), *([f"undo: {counted(undone)}"] if undone else [])])
 
     @property
     def moved(self) -> str:
         """What was moved in which time, for people."""
         totals = self.totals
-        took = _duration(totals["copy_seconds"], complete=totals["copy_complete"])
-        size = format_bytes(totals["bytes_moved"])
-        if not totals["bytes_moved"]:
+        took = _duration(totals.copy_seconds, complete=totals.copy_complete)
+        size = format_bytes(totals.bytes_moved)
+        if not totals.bytes_moved:
             return "nothing"
         return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
 
@@ -222,11 +225,11 @@ def join_numbers(what: str, numbers: Sequence[int]) -> str:
     return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
-def _by_verdict(outcomes: Iterable[Outcome]) -> dict[str, int]:
-    return dict(Counter(outcome.verdict.value for outcome in outcomes))
+def _by_verdict(outcomes: Iterable[Outcome]) -> dict[OutcomeVerdict, int]:
+    return dict(Counter(outcome.verdict for outcome in outcomes))
 
 
-def counted(counts: Mapping[str, int]) -> str:
+def counted(counts: Mapping[_Word, int]) -> str:
     """How many there are of each, for people: ``2 helped, 1 hurt``."""
     return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
 
@@ -257,7 +260,7 @@ def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -
         pins=tuple(ledger.pins.rows(database, until)),
         closed=tuple(ledger.arrivals.rows(database)),
         audit=ledger.audit.verify(earliest),
-        advice=tuple(stored_advice(ledger, database)),
+        advice=stored_advice(ledger, database),
     )
 
 

@@ -6,27 +6,39 @@ Each is empty where the ledger has too little for a picture; ``missing`` says wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
+from agent.answers.kind import extend
+from agent.answers.report import (
+    FiguresReported,
+    HottestUnits,
+    InsideOverTime,
+    PredictionReported,
+    ReadWaitChange,
+    SavedInterval,
+    SessionsSpent,
+    TierFillAt,
+    UnitOverTime,
+    WaitsAt,
+)
 from agent.explanation.decisions import last_situation
 from agent.ledger import Ledger
 from agent.ledger.rows import HistoryRow
 from agent.model.outcomes import Outcome
 from agent.report.content import MoveRecord, Report
-from agent.report.inside import InsideUnit, inside_document, inside_of
+from agent.report.inside import inside_of
 from agent.sampling.tier_fill import Fill, recorded_fills
-from agent.what_if.sizing import SizingAnswer, price_of
+from agent.what_if.sizing import SizingAnswer, curve_shown, price_of
 from connectors.model import F32, I64
 from connectors.storage_io import Role
 from policies.benefit.roles import is_measured, own_waits
 from policies.benefit.sessions import present_waits
 from policies.model.plan import PolicySettings, Situation
-from policies.sizing.curve import Point, sizing
+from policies.sizing.curve import sizing
 
 HOTTEST = 15  # units
 MOST_CELLS = 31  # of a unit in the heat map
@@ -34,35 +46,7 @@ MOST_POINTS = 170  # of the waits
 DAY, HOUR = 86400.0, 3600.0
 WIDTHS = (60.0, 600.0, HOUR, 6 * HOUR, DAY)  # of points in time, the first that leaves few enough
 LEAST_POINTS = 3  # fewer are no line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """How many sessions waited on average over a while."""
-
-    at: datetime  # its end
-    sessions: float  # for reads
-    transactions: float  # per second; NaN: not known
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HotUnits:
-    """Reads that sessions waited for, of the units with most of them."""
-
-    starts: tuple[datetime, ...] = ()
-    cell_seconds: float = 0.0
-    units: tuple[str, ...] = ()  # the most read first
-    reads_per_second: tuple[tuple[float, ...], ...] = ()  # of each unit in each cell; NaN: nothing was sampled
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitChange:
-    """What sessions waited for one read of what a move has moved."""
-
-    move: int
-    unit: str
-    before: float  # seconds
-    after: float
+NOTHING_HOT = HottestUnits(starts=(), cell_seconds=0.0, units=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,26 +69,17 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """How many sessions are at one thing, on average."""
-
-    what: str
-    kind: str  # tier, log, temp, undo, other
-    sessions: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFigures:
     """All of them, of one database."""
 
     tiers: tuple[str, ...] = ()  # fastest first
     fills: tuple[Fill, ...] = ()
-    waits: tuple[Waiting, ...] = ()
-    hot_units: HotUnits = HotUnits()
-    inside: InsideUnit = field(default_factory=InsideUnit)
-    changes: tuple[UnitChange, ...] = ()
+    waits: tuple[WaitsAt, ...] = ()
+    hot_units: HottestUnits = NOTHING_HOT
+    inside: InsideOverTime | None = None
+    changes: tuple[ReadWaitChange, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
-    spent: tuple[Spent, ...] = ()
+    spent: tuple[SessionsSpent, ...] = ()
     sizing: SizingAnswer | None = None
 
 
@@ -120,7 +95,7 @@ def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
         tiers=() if known is None else tuple(tier.name for tier in known[0].tiers),
         fills=fills if len(fills) >= LEAST_POINTS else (),
         waits=tuple(_waits(ledger, report)),
-        hot_units=HotUnits() if known is None else _hot_units(ledger, report, known[0]),
+        hot_units=NOTHING_HOT if known is None else _hot_units(ledger, report, known[0]),
         inside=inside_of(ledger, report),
         changes=tuple(_changes(report.moves)),
         comparisons=tuple(_comparisons(report.moves)),
@@ -132,7 +107,7 @@ def figures_of(ledger: Ledger, report: Report) -> ReportFigures:
 # -- over time -------------------------------------------------------------------------------------------------------
 
 
-def _waits(ledger: Ledger, report: Report) -> Iterator[Waiting]:
+def _waits(ledger: Ledger, report: Report) -> Iterator[WaitsAt]:
     """The waits of all sessions, in points of one width; none where there are too few for a line."""
     rows = [
         row for row in ledger.work.between(report.database, report.since, report.until) if row.demand.read_wait >= 0
@@ -154,23 +129,23 @@ def _waits(ledger: Ledger, report: Report) -> Iterator[Waiting]:
     for number in numbers:
         among = bucket == number
         at = datetime.fromtimestamp(float(number) * width, UTC)
-        yield Waiting(
+        yield WaitsAt(
             at=min(at, report.until),
-            sessions=float(np.average(waited[among], weights=seconds[among])),
-            transactions=float(np.average(done[among], weights=seconds[among])),
+            waiting_sessions=float(np.average(waited[among], weights=seconds[among])),
+            transactions_per_second=float(np.average(done[among], weights=seconds[among])),
         )
 
 
-def _hot_units(ledger: Ledger, report: Report, situation: Situation) -> HotUnits:
+def _hot_units(ledger: Ledger, report: Report, situation: Situation) -> HottestUnits:
     """Random reads per second of the units that have most of them, by the day, or by the hour while there are few."""
     if not len(situation.units):
-        return HotUnits()
+        return NOTHING_HOT
     slots = ledger.slots.of(report.database, situation.units.key)
     cells = _Cells(size=int(slots.max()) + 1, until=report.until)
     for row in ledger.history.read(report.database, report.since, report.until):  # one at a time: they are large
         cells.add(row)
     starts = sorted(cells.counts)[-MOST_CELLS:]
-    return _hottest(situation, slots, cells, starts) if len(starts) > 1 else HotUnits()
+    return _hottest(situation, slots, cells, starts) if len(starts) > 1 else NOTHING_HOT
 
 
 class _Cells:
@@ -197,19 +172,24 @@ class _Cells:
         self.observed[start] = self.observed.get(start, 0.0) + row.seconds
 
 
-def _hottest(situation: Situation, slots: I64, cells: _Cells, starts: Sequence[datetime]) -> HotUnits:
+def _hottest(situation: Situation, slots: I64, cells: _Cells, starts: Sequence[datetime]) -> HottestUnits:
     """The rows of the units with most reads; units without any are left out."""
     total = np.sum([cells.counts[start] for start in starts], axis=0)[slots]
     rows = np.argsort(-total, kind="stable")[:HOTTEST]
     chosen = [int(row) for row in rows if total[row] > 0]
     if not chosen:
-        return HotUnits()
-    return HotUnits(
+        return NOTHING_HOT
+    return HottestUnits(
         starts=tuple(starts),
         cell_seconds=cells.seconds,
-        units=tuple(situation.units.key[row] for row in chosen),
-        reads_per_second=tuple(
-            tuple(float(cells.counts[start][slots[row]]) / cells.observed[start] for start in starts) for row in chosen
+        units=tuple(
+            UnitOverTime(
+                unit=situation.units.key[row],
+                sync_reads_per_second=tuple(
+                    float(cells.counts[start][slots[row]]) / cells.observed[start] for start in starts
+                ),
+            )
+            for row in chosen
         ),
     )
 
@@ -217,13 +197,14 @@ def _hottest(situation: Situation, slots: I64, cells: _Cells, starts: Sequence[d
 # -- moves -----------------------------------------------------------------------------------------------------------
 
 
-def _changes(moves: Sequence[MoveRecord]) -> Iterator[UnitChange]:
+def _changes(moves: Sequence[MoveRecord]) -> Iterator[ReadWaitChange]:
     """Of the moves whose own reads were measured on both sides."""
     for move in moves:
         if move.outcome is not None and move.outcome.outcome.measured:
             before, after = move.outcome.outcome.own_wait_per_read_before, move.outcome.outcome.own_wait_per_read_after
             if before > 0 and after > 0:
-                yield UnitChange(move=move.row.id, unit=move.row.move.what, before=before, after=after)
+                unit = move.row.move.what
+                yield ReadWaitChange(move=move.row.id, unit=unit, before_seconds=before, after_seconds=after)
 
 
 def _comparisons(moves: Sequence[MoveRecord]) -> Iterator[Comparison]:
@@ -240,11 +221,11 @@ def _comparisons(moves: Sequence[MoveRecord]) -> Iterator[Comparison]:
 # -- as the last plan saw it -----------------------------------------------------------------------------------------
 
 
-def _time_spent(situation: Situation, settings: PolicySettings) -> Iterator[Spent]:
+def _time_spent(situation: Situation, settings: PolicySettings) -> Iterator[SessionsSpent]:
     """What sessions do, longest first: reads of each tier by the model, log, temporary and undo space as measured."""
     reads = present_waits(situation, settings)
     found = [
-        Spent(what=f"reads of {tier.name}", kind="tier", sessions=float(waited))
+        SessionsSpent(what=f"reads of {tier.name}", kind="tier", sessions=float(waited))
         for tier, waited in zip(situation.tiers, reads, strict=True)
     ]
     words = {Role.LOG: "log", Role.TEMP: "temporary space", Role.UNDO: "undo space"}
@@ -252,10 +233,10 @@ def _time_spent(situation: Situation, settings: PolicySettings) -> Iterator[Spen
         measured = [each for each in situation.roles if each.role is role and is_measured(each)]
         if measured:
             sessions = sum(own_waits(each, situation.database) for each in measured)
-            found.append(Spent(what=word, kind=role.value, sessions=sessions))
+            found.append(SessionsSpent(what=word, kind=role.value, sessions=sessions))
     rest = situation.database.active - sum(each.sessions for each in found)
     if rest > 0:  # NaN, where the engine does not count sessions, is not
-        found.append(Spent(what="anything else: CPU, locks, network", kind="other", sessions=rest))
+        found.append(SessionsSpent(what="anything else: CPU, locks, network", kind="other", sessions=rest))
     if any(each.sessions > 0 for each in found):
         yield from sorted(found, key=lambda each: -each.sessions)
 
@@ -276,74 +257,32 @@ def _sizing(database: str, situation: Situation, settings: PolicySettings) -> Si
     return answer if answer.sizing.all_fast_per_hour > 0 else None
 
 
-# -- as JSON values --------------------------------------------------------------------------------------------------
+# -- as an answer ----------------------------------------------------------------------------------------------------
 
 
-def figures_document(figures: ReportFigures) -> dict[str, Any]:
-    """The figures of every picture as JSON values; empty where a picture is left out."""
-    hot = figures.hot_units
-    return {
-        "waits": [
-            {"at": each.at, "waiting_sessions": each.sessions, "transactions_per_second": each.transactions}
-            for each in figures.waits
-        ],
-        "tier_fill": [
-            {"at": each.at, "used_bytes": each.used_bytes, "capacity_bytes": each.capacity_bytes}
-            for each in figures.fills
-        ],
-        "hottest_units": {
-            "starts": list(hot.starts),
-            "cell_seconds": hot.cell_seconds,
-            "units": [
-                {"unit": unit, "sync_reads_per_second": list(rates)}
-                for unit, rates in zip(hot.units, hot.reads_per_second, strict=True)
-            ],
-        },
-        "inside": inside_document(figures.inside),
-        "wait_per_read": [
-            {"move": each.move, "unit": each.unit, "before_seconds": each.before, "after_seconds": each.after}
-            for each in figures.changes
-        ],
-        "predictions": [_comparison_document(each) for each in figures.comparisons],
-        "sessions_by_what": [
-            {"what": each.what, "kind": each.kind, "sessions": each.sessions} for each in figures.spent
-        ],
-        "sizing": None if figures.sizing is None else _sizing_document(figures.sizing),
-    }
+def figures_reported(figures: ReportFigures) -> FiguresReported:
+    """The figures of every picture; empty where a picture is left out."""
+    return FiguresReported(
+        waits=figures.waits,
+        tier_fill=tuple(extend(TierFillAt, each) for each in figures.fills),
+        hottest_units=figures.hot_units,
+        inside=figures.inside,
+        wait_per_read=figures.changes,
+        predictions=tuple(_prediction_reported(each) for each in figures.comparisons),
+        sessions_by_what=figures.spent,
+        sizing=None if figures.sizing is None else curve_shown(figures.sizing),
+    )
 
 
-def _sizing_document(answer: SizingAnswer) -> dict[str, Any]:
-    """The curve; ``hotplace sizing --json`` has prices and more of each point."""
-    z = answer.sizing
-
-    def point(at: Point) -> dict[str, Any]:
-        return {
-            "bytes": at.size_bytes,
-            "wait_saved_per_hour_seconds": at.saved_per_hour,
-            "wait_saved_at_todays_latencies_per_hour_seconds": at.today_per_hour,
-            "wait_saved_at_most_per_hour_seconds": at.most_per_hour,
-            "bound_per_hour_seconds": at.bound_per_hour,
-            "of_all_fast_ratio": z.share(at),
-        }
-
-    return {
-        "fastest_tier": answer.tiers[0].name,
-        "slowest_tier": answer.tiers[-1].name,
-        "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
-        "present": point(z.present),
-        "knee": point(z.knee) if z.knee_distance else None,
-        "points": [point(each) for each in z.points],
-    }
+def _prediction_reported(comparison: Comparison) -> PredictionReported:
+    return PredictionReported(
+        moves=comparison.moves,
+        verdict=comparison.outcome.verdict,
+        undo=comparison.outcome.undo,
+        predicted=_saved_interval(*comparison.predicted),
+        measured=_saved_interval(*comparison.measured),
+    )
 
 
-def _comparison_document(comparison: Comparison) -> dict[str, Any]:
-    def interval(mean: float, low: float, high: float) -> dict[str, float]:
-        return {"saved_ratio": mean, "saved_ratio_low": low, "saved_ratio_high": high}
-
-    return {
-        "moves": list(comparison.moves),
-        "verdict": comparison.outcome.verdict,
-        "undo": comparison.outcome.undo,
-        "predicted": interval(*comparison.predicted),
-        "measured": interval(*comparison.measured),
-    }
+def _saved_interval(mean: float, low: float, high: float) -> SavedInterval:
+    return SavedInterval(saved_ratio=mean, saved_ratio_low=low, saved_ratio_high=high)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from agent.model.units_of_measure import format_when
 from agent.report.content import Report
-from agent.terminal.output import printable
-from connectors.formatting import format_bytes, format_ratio, format_seconds
+from connectors.formatting import format_bytes, format_ratio, format_seconds, printable
+from connectors.scripts import shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,7 +44,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "bytes": format_bytes, "seconds": format_seconds, "ratio": format_ratio, "when": format_when,
-        "cell": _cell, "code": _code,
+        "cell": _cell, "code": _code, "shown": shown,
     }  # fmt: skip
     return environment
 

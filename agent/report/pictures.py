@@ -64,13 +64,18 @@ def _waits(report: Report, figures: ReportFigures) -> Figure | None:
     chart = Chart()
     since, until = points[0].at, points[-1].at
     over_time(chart, since, until)
-    most = max(point.sessions for point in points)
+    most = max(point.waiting_sessions for point in points)
     upward_from_zero(chart, most)
-    add(chart, Line(stroke_color=SERIES[0]), [(p.at.timestamp(), p.sessions) for p in points], "sessions waiting")
+    add(
+        chart,
+        Line(stroke_color=SERIES[0]),
+        [(p.at.timestamp(), p.waiting_sessions) for p in points],
+        "sessions waiting",
+    )
     add(chart, Moments(MUTED), _moments(report, since, until), "moves")
     says = (
-        f"Average sessions waiting for reads: {format_rate(points[0].sessions)} at first, "
-        f"{format_rate(points[-1].sessions)} at last, {format_rate(most)} at most. Dashed: a move has ended."
+        f"Average sessions waiting for reads: {format_rate(points[0].waiting_sessions)} at first, "
+        f"{format_rate(points[-1].waiting_sessions)} at last, {format_rate(most)} at most. Dashed: a move has ended."
     )
     return Figure(name="waits", title="Sessions waiting for reads", says=says, chart=chart)
 
@@ -113,11 +118,11 @@ def _hot_units(_: Report, figures: ReportFigures) -> Figure | None:
         return None
     chart, step = Chart(), timedelta(seconds=hot.cell_seconds)
     over_time(chart, hot.starts[0], hot.starts[-1] + step)
-    rows_with_names(chart, hot.units, lambda name: shorten_name(name, NAME_WIDTH))
-    most = max(rate for rates in hot.reads_per_second for rate in rates if isfinite(rate))
+    rows_with_names(chart, [each.unit for each in hot.units], lambda name: shorten_name(name, NAME_WIDTH))
+    most = max(rate for each in hot.units for rate in each.sync_reads_per_second if isfinite(rate))
     rows = [
         (start.timestamp(), unit, (start + step).timestamp(), (rate / most) ** 0.5, f"{unit}: {_per_second(rate)}")
-        for unit, rates in zip(hot.units, hot.reads_per_second, strict=True)
+        for unit, rates in ((each.unit, each.sync_reads_per_second) for each in hot.units)
         for start, rate in zip(hot.starts, rates, strict=True)
         if rate > 0
     ]
@@ -135,17 +140,19 @@ def _hot_units(_: Report, figures: ReportFigures) -> Figure | None:
 def _inside(_: Report, figures: ReportFigures) -> Figure | None:
     """Blocks of one table down, time across, darker by the square root as with the units."""
     inside = figures.inside
-    most = max((rate for rates in inside.reads_per_second for rate in rates), default=0.0)
+    if inside is None:
+        return None
+    most = max((rate for place in inside.places for rate in place.reads_per_second), default=0.0)
     if most <= 0:
         return None
     chart, step = Chart(), timedelta(seconds=inside.cell_seconds)
     over_time(chart, inside.starts[0], inside.starts[-1] + step)
-    names = [format_bytes(begins) for begins in inside.place_bytes]
+    names = [format_bytes(place.from_bytes) for place in inside.places]
     rows_with_names(chart, names)
     rows = [
         (start.timestamp(), name, (start + step).timestamp(), (rate / most) ** 0.5, f"from {name}: {_per_second(rate)}")
-        for name, rates in zip(names, inside.reads_per_second, strict=True)
-        for start, rate in zip(inside.starts, rates, strict=True)
+        for name, place in zip(names, inside.places, strict=True)
+        for start, rate in zip(inside.starts, place.reads_per_second, strict=True)
         if rate > 0
     ]
     add(chart, Cells(HEAT), rows)
@@ -175,14 +182,14 @@ def _changes(_: Report, figures: ReportFigures) -> Figure | None:
     if not changes:
         return None
     chart = Chart()
-    ends = [end for change in changes for end in (change.before, change.after)]
+    ends = [end for change in changes for end in (change.before_seconds, change.after_seconds)]
     chart.set_x_scale(Logarithmic(min(ends), max(ends)))
     chart.add_x_axis(tick_formatter=lambda value, _, __: format_seconds(value))
     names = [f"{change.move} {change.unit}" for change in changes]
     rows_with_names(chart, names, lambda name: shorten_name(name, NAME_WIDTH))
     rows = [
-        (change.after, name, change.before,
-         f"{name}: {format_seconds(change.before)} became {format_seconds(change.after)}")
+        (change.after_seconds, name, change.before_seconds,
+         f"{name}: {format_seconds(change.before_seconds)} became {format_seconds(change.after_seconds)}")
         for change, name in zip(changes, names, strict=True)
     ]  # fmt: skip
     add(chart, Changes(SERIES[0]), rows)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
+from agent.model.outcomes import OutcomeVerdict
 from agent.report.content import Report, counted
 from agent.report.figures import ReportFigures
 from connectors.formatting import format_bytes, format_rate, format_ratio
+
+_State = TypeVar("_State", bound=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,16 +27,16 @@ def summary_of(report: Report, figures: ReportFigures) -> list[Fact]:
     """What was done, what it brought, and how things are now, as far as that is known."""
     totals = report.totals
     return [
-        Fact(title="proposals", text=_count(totals["proposals"], totals["proposals_by_state"])),
-        Fact(title="moves", text=_count(totals["moves"], report.states)),
+        Fact(title="proposals", text=_count(totals.proposals, totals.proposals_by_state)),
+        Fact(title="moves", text=_count(totals.moves, report.states)),
         Fact(title="moved", text=report.moved),
-        Fact(title="outcomes", text=report.outcomes, alarming="hurt" in totals["outcomes_by_verdict"]),
+        Fact(title="outcomes", text=report.outcomes, alarming=OutcomeVerdict.HURT in totals.outcomes_by_verdict),
         *_now(figures),
         Fact(title="audit chain", text=report.audit.sentence, alarming=not report.audit.ok),
     ]
 
 
-def _count(number: int, by_state: Mapping[str, int]) -> str:
+def _count(number: int, by_state: Mapping[_State, int]) -> str:
     return f"{number}: {counted(by_state)}" if len(by_state) > 1 else counted(by_state)
 
 

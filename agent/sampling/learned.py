@@ -16,7 +16,7 @@ import numpy as np
 from connectors.model import I32, I64, DatabaseDemand, Demand, Space, UnitTable
 from policies.benefit import device
 from policies.benefit.device import DeviceState
-from policies.benefit.foreground_wait import copy_seconds, move_cost_seconds
+from policies.benefit.move_cost import copy_seconds, move_cost_seconds
 from policies.benefit.pace import interval_pace
 from policies.demand import growth, heat, horizons, renamed_units, seasons
 from policies.demand.growth import Growth, GrowthState

@@ -17,7 +17,7 @@ import numpy as np
 from agent.budget.experience import record_disturbed
 from agent.config import DatabaseConfig, Storage
 from agent.ledger import AWAY, Ledger
-from agent.ledger.file.codec import narrow
+from agent.ledger.measured.codec import narrow
 from agent.sampling.gone_units import note_gone_units
 from agent.sampling.learned import (
     Inventory,
@@ -36,7 +36,7 @@ from connectors.formatting import format_seconds
 from connectors.model import F64, I64, Catalog, Demand, Interval, Sample, Signal
 from connectors.storage_io import RoleFigures
 from policies.benefit.device import DeviceState
-from policies.benefit.foreground_wait import wait_weights
+from policies.benefit.prices import wait_weights
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.growth import GrowthState
 from policies.demand.horizons import dearest_copy, earned_seconds

@@ -7,14 +7,13 @@ plain mean over its intervals: every interval counts by its length, however long
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from agent.ledger import Ledger, NotFound
-from agent.ledger.state_names import TRACE, TRACE_FIGURES, TRACE_HEAT
+from agent.ledger.state_names import TRACE_FIGURES, TRACE_HEAT
+from agent.sampling.trace_marks import TraceFigures, plain, read_figures, read_mark
 from connectors.model import I64, Demand
 from policies.demand import heat
 from policies.model.plan import HeatView, PolicySettings
@@ -24,53 +23,6 @@ PLAIN_MEAN = replace(PolicySettings(), half_life_seconds=1e9, long_half_life_sec
 
 class NothingTraced(NotFound):
     """A plan was to be made from an empty trace."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceMark:
-    """Whether demand is collected, and for which time."""
-
-    on: bool = False
-    since: datetime | None = None  # when it was last switched on
-    until: datetime | None = None  # when it ends
-    who: str = ""
-    generation: int = 0  # grows with every clear: what was collected before no longer counts
-
-    def collects(self, at: datetime) -> bool:
-        """Whether an interval that ended then belongs to it."""
-        return self.on and (self.since is None or at > self.since) and (self.until is None or at <= self.until)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceFigures:
-    """What was collected."""
-
-    generation: int = 0
-    intervals: int = 0
-    seconds: float = 0.0
-    last: datetime | None = None
-
-
-def read_mark(ledger: Ledger, database: str) -> TraceMark:
-    """The mark as it is."""
-    stored = ledger.state.load_document(database, TRACE)
-    return TraceMark() if stored is None else TraceMark(**_times(stored[1], "since", "until"))
-
-
-def write_mark(ledger: Ledger, database: str, mark: TraceMark) -> None:
-    """Change what is wanted; goes into the audit chain."""
-    ledger.state.save_document(database, TRACE, _plain(mark))
-    ledger.audit.record("trace.on" if mark.on else "trace.off", database, who=mark.who, generation=mark.generation)
-
-
-def read_figures(ledger: Ledger, database: str) -> TraceFigures:
-    """What has been collected since the last clear."""
-    stored = ledger.state.load_document(database, TRACE_FIGURES)
-    figures = TraceFigures() if stored is None else TraceFigures(**_times(stored[1], "last"))
-    generation = read_mark(ledger, database).generation
-    # Compared by generation, since a clear only raises the mark's: the daemon may just be storing an interval of the
-    # trace before.
-    return figures if figures.generation == generation else TraceFigures(generation=generation)
 
 
 def traced_heat(ledger: Ledger, database: str, slots: I64) -> HeatView | None:
@@ -121,18 +73,10 @@ class Tracer:
             last=demand.ended_at,
         )
         self._ledger.state.save_arrays(self._database, TRACE_HEAT, demand.ended_at, heat.state_arrays(self._heat))
-        self._ledger.state.save_document(self._database, TRACE_FIGURES, _plain(self._figures))
+        self._ledger.state.save_document(self._database, TRACE_FIGURES, plain(self._figures))
 
     def _load(self) -> None:
         """Go on with what was collected by another process, or before a restart."""
         self._figures = read_figures(self._ledger, self._database)
         stored = self._ledger.state.load_arrays(self._database, TRACE_HEAT) if self._figures.intervals else None
         self._heat = heat.empty_heat() if stored is None else heat.state_from_arrays(stored[1])
-
-
-def _plain(values: TraceMark | TraceFigures) -> dict[str, Any]:
-    return {name: v.isoformat() if isinstance(v, datetime) else v for name, v in asdict(values).items()}
-
-
-def _times(plain: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {**plain, **{name: datetime.fromisoformat(plain[name]) for name in names if plain[name]}}

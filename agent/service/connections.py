@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from connectors.base import HotplaceError
 
-MOST_CONNECTIONS = 64  # each takes a file and a thread
+MOST_CONNECTIONS = 64  # and threads: each connection takes a file and a thread
 REQUEST_SECONDS = 10.0  # to ask, and again to take the answer
 PATIENCE_SECONDS = 2.0  # with one that takes its answer slowly, where all places are taken
 
@@ -55,11 +55,17 @@ class Connections:
             self._open[connection] = _Open(self._monotonic())
             return True
 
-    def note_asked(self, connection: socket.socket) -> None:
-        """Its request was read: it does not give way any more, but to nobody's patience."""
+    def note_asked(self, connection: socket.socket) -> bool:
+        """Its request was read, and is worked on: it gives way only when it takes its answer slowly.
+
+        Returns:
+            Whether it still has its place; if not, no answer reaches it.
+        """
         with self._lock:
-            if connection in self._open:
-                self._open[connection] = _Open(self._monotonic(), asked=True)
+            if connection not in self._open:
+                return False
+            self._open[connection] = _Open(self._monotonic(), asked=True)
+            return True
 
     def forget(self, connection: socket.socket) -> None:
         """It is closed."""

@@ -29,6 +29,7 @@ from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.ledger.errors import AWAY
 from agent.logs import EventLog
 from agent.model.clock import repeat_in_background
+from agent.notices.channels import SEND_SECONDS
 from agent.notices.notifier import Notifier
 from agent.service.claiming import claim, claim_all
 from agent.service.facts import facts_of
@@ -45,6 +46,7 @@ log = EventLog(__name__)
 LEASE_PARTS = 3  # of a lease: how often it is renewed in its time, so that one renewal may fail
 LISTEN_SECONDS = 1.0
 JOBS_END_WITHIN_SECONDS = 6.0  # once asked to stop
+NOTICES_END_WITHIN_SECONDS = 1.0  # the same; what is sent and not noted by then is sent once more
 STOPS_WITHIN_SECONDS = 9.0  # all of it, wherever it is held up: before a service manager loses patience
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -126,6 +128,7 @@ class Daemon:
                 else:
                     watch.count_proposals()  # the one of this very cycle too: the next cycle may be a day away
             self._notify()
+            self._finish_notices(SEND_SECONDS + JOBS_END_WITHIN_SECONDS)
         finally:
             self._close_watches()
         if failures:
@@ -197,7 +200,7 @@ class Daemon:
     def _metrics_server(self) -> MetricsServer:
         metrics = self.config.metrics
         auth, tls = metrics.basic_auth, metrics.tls
-        if metrics.listen not in LOOPBACK and (tls is None or (auth is None and tls.client_ca is None)):
+        if metrics.listen not in LOOPBACK and (tls is None or not metrics.is_guarded):
             log.warning("the metrics endpoint is open to others", listen=metrics.listen,
                         advice="metrics.tls and metrics.basic_auth close it")  # fmt: skip
         return MetricsServer(
@@ -207,6 +210,7 @@ class Daemon:
             port=metrics.port,
             tls=None if tls is None else Certificate(tls.certificate, tls.key, tls.client_ca),
             expected="" if auth is None else f"{auth.user}:{auth.password.read().get_secret_value()}",
+            hosts=metrics.hosts,
             pages=self.pages,
         )
 
@@ -257,6 +261,13 @@ class Daemon:
         except HotplaceError as error:
             log.error("notices failed", error=str(error), advice=error.advice)
 
+    def _finish_notices(self, seconds: float) -> None:
+        """Wait for messages that are on their way, for so long at most."""
+        try:
+            self._notifier.finish(seconds)
+        except HotplaceError as error:
+            log.error("notices failed", error=str(error), advice=error.advice)
+
     def _shut_down(self) -> None:
         # Cancel first: the copy of a large table may take hours. What does not end soon after that waits for a server
         # that says nothing, and is left to the next start: the journal holds its statement without an end.
@@ -265,6 +276,7 @@ class Daemon:
             log.warning("still waits for its server; left to the next start", database=name)
             del self._watches[name]
         self.has_left = bool(busy)
+        self._finish_notices(NOTICES_END_WITHIN_SECONDS)
         for name in self._left.keys() - busy:
             _close(self._left[name])
         self._close_watches()
@@ -310,6 +322,7 @@ class Daemon:
         self._leave(busy)
         self._close_watches()
         self.config, before = config, self._watches | self._left
+        self._finish_notices(NOTICES_END_WITHIN_SECONDS)
         self._notifier = Notifier(self._ledger, self._clock, config.notices)
         self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic))
         self._watches = self._make_watches(config)

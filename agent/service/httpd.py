@@ -1,13 +1,16 @@
 """/metrics, /healthz, /readyz and pages over HTTP, on loopback unless configured otherwise.
 
 ``/healthz`` says that the process lives; ``/readyz`` that every database has been sampled lately. TLS and basic
-authentication by configuration; without them only loopback is a fair place to listen.
+authentication by configuration; without them only loopback is a fair place to listen. A request is answered once its
+blank line has come, and without a password only under a name of this machine: a browser that another site sent here
+asks under that site's name.
 """
 
 from __future__ import annotations
 
 import gzip
 import hmac
+import re
 import socket
 import socketserver
 import ssl
@@ -15,10 +18,12 @@ import sys
 import threading
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase, BytesIO
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +31,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder, gzip_accepted
 
 from agent.logs import EventLog
-from agent.service.connections import REQUEST_SECONDS, CannotListen, Connections
+from agent.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, CannotListen, Connections
 
 log = EventLog(__name__)
 Readiness = Callable[[], tuple[bool, str]]
@@ -35,6 +40,11 @@ GZIP_LEVEL = 1  # the quickest: names that repeat are packed well at any
 QUEUED = 128  # connections that the kernel keeps until they are accepted
 ALWAYS = (("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"))  # headers of every answer
 DEFAULT_ENCODING = ""  # as without an Accept header
+MOST_HEAD_BYTES = 64 * 1024  # of a request line with its headers, or of one line
+LEAVE_SECONDS = 0.5  # that a new connection waits for the thread of one that was ended
+BLANK = (b"\r\n", b"\n")
+# uri-host [":" port] of RFC 9110, 7.2; whatever it does not match is no name.
+HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#\s]+))(?::[0-9]*)?")
 
 
 class Answer(NamedTuple):
@@ -46,11 +56,54 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Pages = Callable[[str, str], Answer | None]  # path with its query, and the Host header; None: there is no such page
+Pages = Callable[[str], Answer | None]  # path with its query; None: there is no such page
 
 
-def no_pages(target: str, host: str) -> None:
+def no_pages(target: str) -> None:
     """There is no page."""
+
+
+class Audience(NamedTuple):
+    """Who is answered."""
+
+    password: str = ""  # ``user:password``; "": no password is asked for
+    has_certificate: bool = False  # clients have shown one before they ask
+    hosts: Collection[str] = ()  # names under which those without a password may ask, besides this machine's own
+
+    def is_told(self, host: str, reached: str) -> bool:
+        """Whether a request under this Host header is answered.
+
+        A site that had its name resolve to this machine (DNS rebinding) can read what a browser here gets, and its
+        requests carry that name. A password or a certificate is not known to it; without them the name has to be one
+        of loopback, the address that the connection reached, or a configured one.
+        """
+        if self.password or self.has_certificate:
+            return True
+        name = name_in(host)
+        return bool(name) and (is_loopback(host) or name in {reached, *(each.lower() for each in self.hosts)})
+
+
+def name_in(host: str) -> str:
+    """Name or address in a Host header, without its port, in small letters; "" if the header is malformed."""
+    found = HOST.fullmatch(host)
+    return "" if found is None else (found[1] or found[2]).lower()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a Host header names this machine's loopback, which no other site's name resolves to by right.
+
+    >>> [is_loopback(host) for host in ("localhost:9477", "127.0.0.1", "[::1]:9477", "evil.example", "")]
+    [True, True, True, False, False]
+    >>> [is_loopback(host) for host in ("[127.0.0.1]evil.example", "127.0.0.1:evil.example", "[localhost]")]
+    [False, False, False]
+    """
+    name = name_in(host)
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 class Certificate:
@@ -63,6 +116,7 @@ class Certificate:
             CannotListen: a file cannot be read, or does not hold what it should.
         """
         self._certificate, self._key = certificate, key
+        self.asks_clients = client_ca is not None
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
@@ -101,6 +155,8 @@ class _Server(ThreadingHTTPServer):
     ) -> None:
         self._tls = tls
         self.connections = Connections(time.monotonic)
+        # A connection that has to go frees its place at once, but its thread still runs, and threads must be few.
+        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
         super().__init__(address, handler)
 
     def server_bind(self) -> None:
@@ -114,10 +170,21 @@ class _Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 (as the base class has it)
         """Serve a connection in a thread of its own, if there is a place."""
-        if self.connections.admit(request):
-            super().process_request(request, client_address)
-        else:
+        if not (self.connections.admit(request) and self._places.acquire(timeout=LEAVE_SECONDS)):
             self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread could be started, so none will give the place back
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 (as the base class has it)
+        """Serve a connection and close it."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 (as the base class has it)
         """Close a connection."""
@@ -146,6 +213,7 @@ class MetricsServer:
         port: int,
         tls: Certificate | None = None,
         expected: str = "",
+        hosts: Collection[str] = (),
         pages: Pages = no_pages,
     ) -> None:
         """Bind at once, so that a wrong address is an error at start.
@@ -157,14 +225,16 @@ class MetricsServer:
             port: port, 0 for any free one.
             tls: for https; None: http.
             expected: ``user:password`` that everything but /healthz asks for; "": nothing is asked.
+            hosts: names of this machine under which it answers to those who need no password.
             pages: answers every other path.
 
         Raises:
             CannotListen: the address cannot be bound.
         """
         self._scheme = "http" if tls is None else "https"
+        audience = Audience(expected, tls is not None and tls.asks_clients, hosts)
         try:
-            self._server = _Server((listen, port), _handler(registry, readiness, expected, pages), tls)
+            self._server = _Server((listen, port), _handler(registry, readiness, audience, pages), tls)
         except OSError as error:
             raise CannotListen(
                 f"cannot listen on {listen}:{port}: {error.strerror}",
@@ -190,6 +260,30 @@ class MetricsServer:
         self._server.server_close()
 
 
+def read_head(connection: BufferedIOBase) -> bytes | None:
+    r"""Header lines of a request and its blank line; None if the connection ends before, or if they are too long.
+
+    >>> read_head(BytesIO(b"Host: localhost\r\n\r\n")), read_head(BytesIO(b"Host: localhost\r\n"))
+    (b'Host: localhost\r\n\r\n', None)
+    """
+    head = bytearray()
+    while line := connection.readline(MOST_HEAD_BYTES):
+        head += line
+        if line in BLANK:
+            return bytes(head)
+        if len(head) >= MOST_HEAD_BYTES:
+            break
+    return None
+
+
+def not_told(host: str) -> str:
+    """Why a request under this Host header is not answered, and what to do."""
+    return (
+        f"asked as {host[:80]!r}: without a password it answers to loopback and to this machine's own address; another "
+        "site may have sent this browser here\nAsk for http://127.0.0.1, or set metrics.basic_auth or metrics.hosts.\n"
+    )
+
+
 def encode_page(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]:
     """The metrics in the format that a client asks for, and its content type.
 
@@ -205,10 +299,10 @@ def encode_page(registry: CollectorRegistry, accepted: str) -> tuple[bytes, str]
 
 
 def _handler(
-    registry: CollectorRegistry, readiness: Readiness, expected: str, pages: Pages
+    registry: CollectorRegistry, readiness: Readiness, audience: Audience, pages: Pages
 ) -> type[BaseHTTPRequestHandler]:
     encoding = threading.Lock()  # one page at a time: it takes a core
-    wanted = f"Basic {b64encode(expected.encode()).decode()}".encode() if expected else b""
+    wanted = f"Basic {b64encode(audience.password.encode()).decode()}".encode() if audience.password else b""
 
     class Handler(BaseHTTPRequestHandler):
         """Answers GET, and nothing else."""
@@ -217,20 +311,33 @@ def _handler(
         sys_version = ""
         timeout = REQUEST_SECONDS
 
+        def parse_request(self) -> bool:
+            """Whether a whole request has come; the base class takes the end of a connection for its blank line."""
+            head = read_head(self.rfile)
+            if head is None or not self._connections.note_asked(self.connection):
+                self.close_connection = True
+                return False
+            connection, self.rfile = self.rfile, BytesIO(head)
+            try:
+                return super().parse_request()
+            finally:
+                self.rfile = connection
+
         def do_GET(self) -> None:
             """Route by path."""
-            assert isinstance(self.server, _Server)
-            self.server.connections.note_asked(self.connection)
             path = self.path.partition("?")[0]
-            # Health needs no password: orchestrators probe without one, and it tells nothing but that the process
-            # lives.
-            if path != "/healthz" and not self._may_ask():
+            # Health needs neither: orchestrators probe without a password, under any name, and it tells nothing but
+            # that the process lives.
+            refusal = None if path == "/healthz" else self._refusal()
+            if refusal is not None:
                 self.close_connection = True
-                self._send(Answer(HTTPStatus.UNAUTHORIZED, b"a user and a password are asked for\n"))
+                self._send(refusal)
                 return
             match path:
                 case "/metrics":
                     with encoding:
+                        if not self._connections.note_asked(self.connection):  # it had to go meanwhile
+                            return
                         page, content_type = encode_page(registry, self.headers.get("Accept", ""))
                     self._send(Answer(HTTPStatus.OK, page, content_type), may_pack=True)
                 case "/healthz":
@@ -242,19 +349,30 @@ def _handler(
                 case _:
                     self._send(self._page(), may_pack=True)
 
+        @property
+        def _connections(self) -> Connections:
+            assert isinstance(self.server, _Server)
+            return self.server.connections
+
         def _page(self) -> Answer:
             """What the pages answer; a fault of theirs is said in the log, and the server goes on."""
             try:
-                found = pages(self.path, self.headers.get("Host", ""))
+                found = pages(self.path)
             except Exception:
                 log.exception("page failed", path=self.path)
                 return Answer(HTTPStatus.INTERNAL_SERVER_ERROR, b"this page failed; the log says why\n")
             return found or Answer(HTTPStatus.NOT_FOUND, b"there is /, /api/v1/, /metrics, /healthz and /readyz\n")
 
-        def _may_ask(self) -> bool:
-            """Whether the request names the user and password, compared in a time that tells nothing of them."""
+        def _refusal(self) -> Answer | None:
+            """Why the request is not answered; None if it may be."""
             given = self.headers.get("Authorization", "").encode("utf-8", "replace")
-            return not wanted or hmac.compare_digest(given, wanted)
+            if wanted and not hmac.compare_digest(given, wanted):  # in a time that tells nothing of them
+                return Answer(HTTPStatus.UNAUTHORIZED, b"a user and a password are asked for\n")
+            hosts = self.headers.get_all("Host", [])
+            host = hosts[0] if len(hosts) == 1 else ""
+            if not audience.is_told(host, str(self.connection.getsockname()[0])):
+                return Answer(HTTPStatus.FORBIDDEN, not_told(host).encode())
+            return None
 
         def _send(self, answer: Answer, *, may_pack: bool = False) -> None:
             self.send_response(answer.status)

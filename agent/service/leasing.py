@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 
 from agent.ledger.errors import LedgerError
 from agent.ledger.leases import Leases
-from connectors.base import Connector, ConnectorError, EndsHolders, Lease
+from connectors.base import Connector, ConnectorError, EndsHolders, Lease, NamesStranger
 
 
 class Leasing:
@@ -40,6 +40,17 @@ class Leasing:
     def is_taken(self) -> bool:
         """Whether both were taken, by what is known here."""
         return self.of_engine is not None and self._leases.token(self._database) is not None
+
+    def find_stranger(self) -> str:
+        """Who has the engine's lock though it is no agent, and keeps nobody from acting; "" for nobody."""
+        with self._taking:
+            if self._stranger and self.of_engine is not None:
+                self.of_engine.is_held()  # asked again: it takes the lock once the stranger has let go
+            return self._stranger
+
+    @property
+    def _stranger(self) -> str:
+        return self.of_engine.stranger if isinstance(self.of_engine, NamesStranger) else ""
 
     def hold(self) -> None:
         """Hold both, taking what is not held.

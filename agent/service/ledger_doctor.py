@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent.config.ledger import LedgerConfig, LedgerServer
 from connectors.base import HotplaceError
-from connectors.findings import Finding
+from connectors.findings import Finding, Remedy
 from connectors.installing import install_command
 
 TIMEOUT_SECONDS = 5.0  # for a lock; doctor asks for none that is ever kept long
@@ -50,14 +50,14 @@ def ledger_finding(path: Path) -> Finding:
 
 def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterator[Finding]:
     """Version, privileges, and whether what the server has acknowledged survives its machine."""
-    from agent.ledger.server.checks import may_write, missing_privileges, unsafe_settings
     from agent.ledger.server.database import ServerDatabase
     from agent.ledger.server.opening import read_revision
+    from agent.ledger.server.roles import may_write, missing_privileges, unsafe_settings, version_of
 
     with closing(ServerDatabase(server, busy_seconds=TIMEOUT_SECONDS)) as database:
         revision = read_revision(database)
         with database.read() as reading:
-            version = str(reading.scalar("SHOW server_version"))
+            version = version_of(reading)
             missing = missing_privileges(reading, server, databases, made=bool(revision))
             unsafe = unsafe_settings(reading)
             writable = may_write(reading)
@@ -67,7 +67,8 @@ def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterat
         values=values,
     )  # fmt: skip
     for privilege, statement in missing:
-        yield Finding.error("ledger_privilege", f"the user {server.user} lacks {privilege} for the ledger", statement)
+        remedy = Remedy(statement, f"{privilege}, on the server of the ledger")
+        yield Finding.error("ledger_privilege", f"the user {server.user} lacks {privilege} for the ledger", remedy)
     if not writable:
         yield Finding.error(
             "ledger_read_only", f"the ledger {server.name} is on a standby, which cannot be written",

@@ -17,7 +17,8 @@ from agent.explanation.ranking import Standing
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import COUNTED, MoveState
 from agent.service.snapshot import Snapshot
-from policies.benefit.foreground_wait import HOUR
+from connectors.formatting import printable
+from policies.benefit.prices import HOUR
 from policies.benefit.roles import is_measured, waited_seconds
 
 OTHER = "other"
@@ -50,11 +51,24 @@ class AgentCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Every family once, with the rows of every database."""
+        """Every family once, with the rows of every database.
+
+        A name of an object may hold control characters, which the format passes on to whoever looks at a page; they
+        are shown as escapes.
+        """
+        for family in self._families():
+            family.samples = [
+                sample._replace(labels={name: printable(value) for name, value in sample.labels.items()})
+                for sample in family.samples
+            ]
+            yield family
+
+    def _families(self) -> Iterator[Metric]:
         every = list(self._snapshots())
         yield _standing_by(every)
         snapshots = [snapshot for snapshot in every if not snapshot.stands_by]  # the other agent tells of the rest
         yield from self._agent(snapshots)
+        yield _locks_taken(snapshots)
         yield from _spaces(snapshots)
         yield from _roles(snapshots)
         yield from _plans(snapshots)
@@ -104,6 +118,18 @@ def _standing_by(snapshots: list[Snapshot]) -> Metric:
     )
     for snapshot in snapshots:
         family.add_metric([snapshot.database], float(snapshot.stands_by))
+    return family
+
+
+def _locks_taken(snapshots: list[Snapshot]) -> Metric:
+    """Where a session that is no agent has the lock that keeps agents apart."""
+    family = GaugeMetricFamily(
+        "hotplace_lock_taken",
+        "1 while a session that is no agent has the lock of agents, else 0.",
+        labels=("database",),
+    )
+    for snapshot in snapshots:
+        family.add_metric([snapshot.database], float(bool(snapshot.lock_taken_by)))
     return family
 
 

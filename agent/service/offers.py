@@ -6,14 +6,14 @@ from contextlib import suppress
 from datetime import timedelta
 
 from agent.config import DatabaseConfig, Level
-from agent.explanation.advice import advice_document, advice_on
+from agent.explanation.advice import advice_on, store_advice
 from agent.explanation.decisions import store_decision
 from agent.explanation.explanation_archive import archive_explanation
 from agent.explanation.pins import pin_reports, reports_document
 from agent.explanation.ranking import Ordered
 from agent.explanation.splits import split_answer_on
 from agent.ledger import Ledger, ProposalRow, Refused
-from agent.ledger.state_names import ADVICE, PIN_REPORTS, RANKING, decision_of_proposal
+from agent.ledger.state_names import PIN_REPORTS, RANKING, decision_of_proposal
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
 from agent.planning.obsolete_proposals import requested_purposes
@@ -105,4 +105,4 @@ def store_for_commands(ledger: Ledger, database: str, planning: Planning, ordere
     store_decision(ledger, database, planning)
     record_fill(ledger, database, fill_of(planning.made_at, planning.situation))
     splits = split_answer_on(planning, ledger, database)
-    ledger.state.save_document(database, ADVICE, advice_document(advice_on(planning, splits)))
+    store_advice(ledger, database, advice_on(planning, splits))

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
+from agent.answers.kind import mapping_of
 from agent.config import Storage
 from agent.execution.leftovers import Leftover
 from agent.execution.progress import RunningMove
 from agent.explanation.ranking import Standing
-from agent.explanation.read_times import read_times_document
+from agent.explanation.read_times import tiers_shown
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import DIGEST_SHOWN
@@ -78,6 +79,7 @@ class Snapshot:
     error: str = ""
     moved_bytes: int = 0
     moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    lock_taken_by: str = ""  # who has the engine's lock of agents and is none of them; "": as far as is known nobody
     stands_by: bool = False  # another agent watches this database and acts on it
     ledger_error: str = ""  # why the ledger takes nothing now; "": it does
     spooled: int = 0  # intervals of this machine whose hours the ledger lacks
@@ -165,7 +167,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "server_seconds": snapshot.server_seconds,
         "cycle_seconds": snapshot.cycle_seconds,
         "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
-        "tiers": [] if snapshot.storage is None else read_times_document(snapshot.storage.tiers),
+        "tiers": [] if snapshot.storage is None else [mapping_of(each) for each in tiers_shown(snapshot.storage.tiers)],
     }
 
 

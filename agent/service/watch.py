@@ -49,6 +49,7 @@ from connectors.splitting import Border
 from policies.modes.dispatch import Mode
 
 log = EventLog(__name__)
+LET_GO = "It keeps no agent from acting; hotplace doctor names it and says how to end it."
 
 
 class Watch:
@@ -165,6 +166,7 @@ class Watch:
             snapshot.error = ""
             snapshot.cycle, snapshot.storage, snapshot.roles = cycle, self.sampler.storage(), self.sampler.roles()
             snapshot.cycles += 1
+            self._note_stranger()
             snapshot.server_seconds += cycle.server_seconds + self._read_statements()
             snapshot.cycle_seconds += cycle.seconds
             return cycle
@@ -357,7 +359,7 @@ class Watch:
             self._settling.store_work_before(proposal_id)
         try:
             done = self.executor.run_approved()
-            self.snapshot.untrusted = ""
+            self.snapshot.untrusted = "; ".join(self.executor.spoiled)
         except Untrusted as error:
             self.snapshot.untrusted = str(error)
             raise
@@ -403,6 +405,7 @@ class Watch:
             ConnectorError, LedgerError: engine or ledger did not answer.
         """
         self.leasing.hold()
+        self._note_stranger()
 
     def stop(self) -> None:
         """Cancel what runs and start nothing more."""
@@ -498,6 +501,13 @@ class Watch:
         return 0.0 if picture is None else float(picture.heat.observed_seconds.max(initial=0.0))
 
     # -- for the metrics ------------------------------------------------------------------------------------------
+
+    def _note_stranger(self) -> None:
+        """Say once who has taken the lock of agents without being one."""
+        before, found = self.snapshot.lock_taken_by, self.leasing.find_stranger()
+        self.snapshot.lock_taken_by = found
+        if found and found != before:
+            log.warning("lock taken by a stranger", database=self.database.name, session=found, advice=LET_GO)
 
     def _note_progress(self, running: RunningMove | None) -> None:
         """For the metrics, and for commands in other processes."""

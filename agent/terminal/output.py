@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,12 +21,16 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from agent.answers.errors import Failure, FailureAnswer
+from agent.answers.kind import is_answer, mapping_of
 from agent.terminal.columns import GAP, Column, choose_columns
+from connectors.formatting import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+_LATER_LINE = re.compile(r"\n(?=[^ ])")
 NARROWEST = 20  # cells into which prose is broken; a narrower terminal breaks it itself
 
 
@@ -86,10 +91,10 @@ class Output:
         """Where progress is shown: standard error, which is no part of the result."""
         return self._err
 
-    def document(self, document: Mapping[str, Any]) -> None:
-        """Print the one JSON document; nothing unless JSON was asked for."""
+    def document(self, answer: object) -> None:
+        """Print an answer as the one JSON document; nothing unless JSON was asked for."""
         if self.as_json:
-            plain = plain_value(document)
+            plain = plain_value(answer)
             if self._translate is not None:
                 plain = _translated(plain, self._translate)
             text = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
@@ -204,10 +209,10 @@ class Output:
                 was printed already.
         """
         if ends_with is not None and not self._documented:
-            self.document({"error": {"exit_code": ends_with, "sentence": what, "next": advice or None}})
-        self._err.print(_terminal().Text.assemble(("error: ", "bold red"), printable(what, keep="\n")), soft_wrap=True)
+            self.document(FailureAnswer(error=Failure(exit_code=ends_with, sentence=what, next=advice or None)))
+        self._err.print(_terminal().Text.assemble(("error: ", "bold red"), _below_each_other(what)), soft_wrap=True)
         if advice:
-            self._err.print(_terminal().Text.assemble(("next: ", "bold"), printable(advice, keep="\n")), soft_wrap=True)
+            self._err.print(_terminal().Text.assemble(("next: ", "bold"), _below_each_other(advice)), soft_wrap=True)
 
     def verbatim(self, text: str) -> None:
         """Text for another program, to the byte; on a terminal its control characters are still shown as escapes."""
@@ -229,6 +234,11 @@ class Output:
             detail.show()
 
 
+def _below_each_other(text: str) -> str:
+    """Its lines, none of which begins where a line of ours does."""
+    return _LATER_LINE.sub(rf"\n{GAP}", printable(text.rstrip("\n"), keep="\n"))
+
+
 def _translated(value: Any, translate: Callable[[str], str]) -> Any:  # noqa: ANN401  # JSON values
     if isinstance(value, str):
         return translate(value)
@@ -237,19 +247,8 @@ def _translated(value: Any, translate: Callable[[str], str]) -> Any:  # noqa: AN
     return [_translated(inner, translate) for inner in value] if isinstance(value, list) else value
 
 
-def printable(text: str, keep: str = "") -> str:
-    r"""The text with every control character but those to keep shown as an escape.
-
-    >>> printable("a" + chr(27) + "[31m")
-    'a\\x1b[31m'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
-
-
 def plain_value(value: Any) -> Any:  # noqa: ANN401 (whatever a document holds)
-    """The value as JSON knows it: what is not finite becomes null, times ISO 8601, arrays lists."""
+    """The value as JSON knows it: what is not finite becomes null, times ISO 8601, arrays lists, answers objects."""
     match value:
         case None | bool() | str() if not isinstance(value, Enum):
             return value
@@ -265,6 +264,8 @@ def plain_value(value: Any) -> Any:  # noqa: ANN401 (whatever a document holds)
             return value.isoformat()
         case Mapping():
             return {str(key): plain_value(inner) for key, inner in value.items()}
+        case _ if is_answer(value):
+            return {key: plain_value(inner) for key, inner in mapping_of(value).items()}
         case Iterable():
             return [plain_value(inner) for inner in value]
         case _:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any
 
 from rich.console import Console
 
 from agent.terminal.columns import Column, choose_columns
-from agent.terminal.output import Detail, Output, printable
+from agent.terminal.output import Detail, Output
 from agent.terminal.tables import build_table
+from connectors.formatting import printable
 
 
 class Transcript(Output):
@@ -28,7 +28,7 @@ class Transcript(Output):
         """No one can answer here."""
         return False
 
-    def document(self, document: Mapping[str, Any]) -> None:
+    def document(self, answer: object) -> None:
         """Nothing: people read this."""
 
     def text(self, text: str) -> None:

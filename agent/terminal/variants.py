@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from connectors.route import Step
 
-_TOKENS = re.compile(r'"(?:[^"]|"")*"|\[(?:[^\]]|\]\])*\]|[^\s"\[.]+|.', re.DOTALL)  # of any engine's statements
-_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.ASCII)  # around the last number
+_TOKENS = re.compile(r'"(?:[^"]|"")*"|\[(?:[^\]]|\]\])*(?:\]|\Z)|[^\s"\[.]+|.', re.DOTALL)  # of any engine's
+_NUMBERED = re.compile(r"(.*?)(?<!\d)(\d++)(\D*+)", re.ASCII)  # around the last number
 FEWEST = 3  # names that are written by their first and last
 
 
@@ -41,7 +41,7 @@ def other_names_of(step: Step) -> OtherNames:
     >>> other_names_of(step).statements, other_names_of(step).text
     (('DROP INDEX "b_c"',), '"b_c1" to "b_c3"')
     """
-    if any(len(sql.splitlines()) > 1 for sql in step.statements):
+    if not all(sql.isprintable() for sql in step.statements):
         return OtherNames(step.statements, ())  # a name over two lines could end the line that lists it
     own = _TOKENS.findall(step.sql)
     found = [(sql, _place_that_differs(own, _TOKENS.findall(sql))) for sql in step.variants]

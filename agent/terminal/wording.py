@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import asdict
-from typing import Any
+from datetime import datetime
+from typing import Protocol
 
+from agent.answers.kind import extend
+from agent.answers.outcomes import OutcomeShown, StatementCompared, StatementsCompared
+from agent.answers.plans import (
+    CleanUpShown,
+    CostOfMove,
+    IfInterrupted,
+    PlannedMove,
+    PlanShown,
+    RouteShown,
+    StatementShown,
+)
+from agent.model.outcomes import Outcome
 from agent.model.proposals import CLOSE, CONTAINER, DIGEST_SHOWN, ROLLING, SPLIT, Proposal, ProposedMove
 from agent.model.purposes import in_words
+from agent.model.statements import ComparedStatements
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
-from agent.terminal.throughput import forecast_document, forecast_facts
+from agent.terminal.throughput import forecast_facts, forecast_shown
 from agent.terminal.variants import OtherNames, other_names_of
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds, format_sessions, format_wait
 from connectors.move_effects import Locked
 from connectors.route import Route, Step
+from connectors.scripts import comment, commented, written
 from policies.model.moves import MoveReason, missed_wait_ratio
 
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
@@ -33,7 +48,18 @@ def count_of_moves(moves: Sized) -> str:
     return f"{count} move{'' if count == 1 else 's'}"
 
 
-def question(proposal: Proposal) -> str:
+class Proposed(Protocol):
+    """What lists say of a proposal, stored or in an answer."""
+
+    @property
+    def purpose(self) -> str: ...  # noqa: D102
+    @property
+    def asked_by(self) -> str | None: ...  # noqa: D102
+    @property
+    def expires_at(self) -> datetime: ...  # noqa: D102
+
+
+def question(proposal: Proposed) -> str:
     """What it is for and who wants it: ``drain old_ssd, asked by ann``."""
     words = in_words(proposal.purpose)
     return f"{words}, asked by {proposal.asked_by}" if proposal.asked_by else words
@@ -185,8 +211,13 @@ def print_statements(out: Output, moves: Sequence[ProposedMove], *, in_full: boo
     """The exact statements of the moves, those that only an interrupted attempt needs included (``move_sql``)."""
     out.heading("the exact statements")
     for move in moves:
-        for line in move_sql(move, in_full=in_full).splitlines():
-            out.line(line)
+        print_script(out, move_sql(move, in_full=in_full))
+
+
+def print_script(out: Output, script: str) -> None:
+    """The lines of a script as they are; there is no other line in it than those that its writer began."""
+    for line in script.rstrip("\n").split("\n"):
+        out.line(line)
 
 
 def _stall(move: ProposedMove) -> str:
@@ -201,25 +232,26 @@ def _stall(move: ProposedMove) -> str:
 def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
     """The statements of one move as a script: comments say what each is for, everything else is sent as it stands.
 
-    Statements that only an interrupted attempt needs are comments: who runs the script must not run them.
+    Statements that only an interrupted attempt needs are comments: who runs the script must not run them. So are those
+    with a name in them that would break a line or steer a terminal (``connectors.scripts``).
 
     Args:
         move: as it was proposed.
         in_full: write each of those out, even where only the name differs that the engine gives to what is left over.
     """
     route = move.route
-    lines = [f"-- move {move.ordinal}: {_comment(f'{move.what} from {move.from_space} to {move.to_space}')}"]
-    lines += [f"{_with_semicolon(setting)}" for setting in route.prologue]
+    lines = [comment(f"move {move.ordinal}: {move.what} from {move.from_space} to {move.to_space}")]
+    lines += [written(_with_semicolon(setting)) for setting in route.prologue]
     if route.patient_prologue:
-        lines.append("-- instead of these, where only background work that gives way is in the way:")
-        lines += [f"--   {_comment(_with_semicolon(setting))}" for setting in route.patient_prologue]
+        lines.append(comment("instead of these, where only background work that gives way is in the way:"))
+        lines += commented(map(_with_semicolon, route.patient_prologue))
     for step in route.steps:
-        lines += [f"-- {_comment(step.purpose)}", _with_semicolon(step.sql)]
+        lines += [comment(step.purpose), written(_with_semicolon(step.sql))]
     if move.goes_back:
-        lines.append("-- only if its group cannot be completed, to take it back:")
+        lines.append(comment("only if its group cannot be completed, to take it back:"))
         lines += [line for step in route.undo_steps for line in _as_comments(step.purpose, [step.sql])]
     if route.tidy_steps:
-        lines.append("-- only if an attempt is interrupted, and only those of them that it made necessary:")
+        lines.append(comment("only if an attempt is interrupted, and only those of them that it made necessary:"))
         lines += [line for step in route.tidy_steps for line in _tidying(step, in_full=in_full)]
     return "\n".join(lines) + "\n"
 
@@ -235,93 +267,99 @@ def _tidying(step: Step, *, in_full: bool) -> list[str]:
 
 def _as_comments(purpose: str, statements: Iterable[str]) -> list[str]:
     """Statements that who runs the script does not run, below what they are for."""
-    lines = (line for sql in statements for line in _with_semicolon(sql).splitlines())
-    return [f"-- {_comment(purpose)}", *(f"--   {line}" for line in lines)]
+    return [comment(purpose), *commented(map(_with_semicolon, statements))]
 
 
-def move_document(move: ProposedMove) -> dict[str, Any]:
-    """One move as JSON values."""
-    return {
-        "ordinal": move.ordinal,
-        "unit": move.key,
-        "units": list(move.route.bundle.unit_keys),
-        "as_a_whole": move.route.bundle.wide or None,
-        "bytes": move.size_bytes,
-        "expected_bytes": move.expected_bytes,
-        "largest_bytes": move.largest_bytes,
-        "from_space": move.from_space,
-        "to_space": move.to_space,
-        "from_tier": move.from_tier,
-        "to_tier": move.to_tier,
-        "reason": move.reason,
-        "group": move.group,
-        "goes_back_with_group": move.goes_back,
-        "why": move.sentence,
-        "wait_saved_per_hour_seconds": move.wait_saved_per_hour,
-        "copy_seconds": move.copy_seconds,
-        "payback_seconds": move.payback_seconds,
-        "stall_seconds": move.stall_seconds,
-        "cost_seconds": None if move.cost is None else {name: getattr(move.cost, name) for name in _COSTS},
-        **_route_document(move.route),
-    }
+def planned_move(move: ProposedMove) -> PlannedMove:
+    """One move as an answer has it."""
+    return extend(
+        PlannedMove,
+        route_shown(move.route),
+        ordinal=move.ordinal,
+        unit=move.key,
+        units=tuple(move.route.bundle.unit_keys),
+        as_a_whole=move.route.bundle.wide or None,
+        bytes=move.size_bytes,
+        expected_bytes=move.expected_bytes,
+        largest_bytes=move.largest_bytes,
+        from_space=move.from_space,
+        to_space=move.to_space,
+        from_tier=move.from_tier,
+        to_tier=move.to_tier,
+        reason=move.reason,
+        group=move.group,
+        goes_back_with_group=move.goes_back,
+        why=move.sentence,
+        wait_saved_per_hour_seconds=move.wait_saved_per_hour,
+        copy_seconds=move.copy_seconds,
+        payback_seconds=move.payback_seconds,
+        stall_seconds=move.stall_seconds,
+        cost_seconds=None if move.cost is None else CostOfMove(**{name: getattr(move.cost, name) for name in _COSTS}),
+    )
 
 
-def proposal_document(proposal: Proposal) -> dict[str, Any]:
-    """A plan's value and moves as JSON values."""
-    return {
-        "created_at": proposal.created_at,
-        "expires_at": proposal.expires_at,
-        "bytes": proposal.bytes_moved,
-        "wait_per_hour_seconds": proposal.wait_per_hour,
-        "wait_saved_per_hour_seconds": proposal.wait_saved_per_hour,
-        "wait_saved_low_per_hour_seconds": proposal.wait_saved_low_per_hour,
-        "wait_saved_high_per_hour_seconds": proposal.wait_saved_high_per_hour,
-        "saved_ratio_low": proposal.saved_ratio_low,
-        "saved_ratio_high": proposal.saved_ratio_high,
-        "relief_per_hour_seconds": proposal.relief_per_hour,
-        "bound_per_hour_seconds": proposal.bound_per_hour,
-        "gap_ratio": proposal.gap_ratio,
-        "ceiling_ratio": proposal.ceiling_ratio,
-        "forecast": forecast_document(proposal.forecast),
-        "moves": [move_document(move) for move in proposal.moves],
-    }
+def plan_shown(proposal: Proposal) -> PlanShown:
+    """A plan's value and moves as an answer has them."""
+    return PlanShown(
+        created_at=proposal.created_at,
+        expires_at=proposal.expires_at,
+        bytes=proposal.bytes_moved,
+        wait_per_hour_seconds=proposal.wait_per_hour,
+        wait_saved_per_hour_seconds=proposal.wait_saved_per_hour,
+        wait_saved_low_per_hour_seconds=proposal.wait_saved_low_per_hour,
+        wait_saved_high_per_hour_seconds=proposal.wait_saved_high_per_hour,
+        saved_ratio_low=proposal.saved_ratio_low,
+        saved_ratio_high=proposal.saved_ratio_high,
+        relief_per_hour_seconds=proposal.relief_per_hour,
+        bound_per_hour_seconds=proposal.bound_per_hour,
+        gap_ratio=proposal.gap_ratio,
+        ceiling_ratio=proposal.ceiling_ratio,
+        forecast=forecast_shown(proposal.forecast),
+        moves=tuple(planned_move(move) for move in proposal.moves),
+    )
 
 
-def expiry(proposal: Proposal) -> str:
+def expiry(proposal: Proposed) -> str:
     """When it can no longer be approved."""
     return f"expires {format_when(proposal.expires_at)}"
 
 
-def _route_document(route: Route) -> dict[str, Any]:
-    return {
-        "route": route.name,
-        "online": route.online,
-        "locks": route.locks,
-        "locked": route.locked,
-        "lock_seconds": route.lock_seconds,
-        "log_bytes": route.log_bytes,
-        "log_volume": route.log_volume,
-        "follow_up": [asdict(work) for work in route.follow_up],
-        "keeps": [asdict(kept) for kept in route.keeps],
-        "transient_bytes": route.transient_bytes,
-        "notes": list(route.notes),
-        "prologue": list(route.prologue),
-        "patient_prologue": list(route.patient_prologue),
-        "statements": [{"sql": step.sql, "purpose": step.purpose} for step in route.steps],
-        "undo": [{"sql": step.sql, "purpose": step.purpose} for step in route.undo_steps],
-        "if_interrupted": if_interrupted_document(route),
-    }
+def route_shown(route: Route) -> RouteShown:
+    """How a unit moves, as an answer has it."""
+    return RouteShown(
+        route=route.name,
+        online=route.online,
+        locks=route.locks,
+        locked=route.locked,
+        lock_seconds=route.lock_seconds,
+        log_bytes=route.log_bytes,
+        log_volume=route.log_volume,
+        follow_up=tuple(asdict(work) for work in route.follow_up),
+        keeps=tuple(asdict(kept) for kept in route.keeps),
+        transient_bytes=route.transient_bytes,
+        stays_bytes=route.stays_bytes,
+        notes=tuple(route.notes),
+        prologue=tuple(route.prologue),
+        patient_prologue=tuple(route.patient_prologue),
+        statements=_statements(route.steps),
+        undo=_statements(route.undo_steps),
+        if_interrupted=if_interrupted(route),
+    )
 
 
-def if_interrupted_document(route: Route) -> dict[str, Any]:
-    """What may follow an interrupted attempt, as JSON values; the statements are sent only where they are needed."""
-    return {
-        "statements": [
-            {"sql": step.sql, "variants": list(step.variants), "purpose": step.purpose} for step in route.tidy_steps
-        ],
-        "locks": route.tidy_locks or None,
-        "bytes": route.tidy_bytes,
-    }
+def _statements(steps: Iterable[Step]) -> tuple[StatementShown, ...]:
+    return tuple(StatementShown(sql=step.sql, purpose=step.purpose) for step in steps)
+
+
+def if_interrupted(route: Route) -> IfInterrupted:
+    """What may follow an interrupted attempt."""
+    return IfInterrupted(
+        statements=tuple(
+            CleanUpShown(sql=step.sql, variants=tuple(step.variants), purpose=step.purpose) for step in route.tidy_steps
+        ),
+        locks=route.tidy_locks or None,
+        bytes=route.tidy_bytes,
+    )
 
 
 def _move_cells(move: ProposedMove) -> tuple[str, ...]:
@@ -352,11 +390,20 @@ def _payback(move: ProposedMove) -> str:
     return format_seconds(move.payback_seconds)
 
 
-def _comment(text: str) -> str:
-    """The text on one line: a line feed in a name would end the comment and start a statement."""
-    return " ".join(text.splitlines())
-
-
 def _with_semicolon(sql: str) -> str:
     text = sql.rstrip()
     return text if text.endswith(";") else f"{text};"
+
+
+def outcome_shown(outcome: Outcome) -> OutcomeShown:
+    """What was measured and what was predicted of it."""
+    found = outcome.statements
+    return extend(OutcomeShown, outcome, statements=None if found is None else _statements_compared(found))
+
+
+def _statements_compared(found: ComparedStatements) -> StatementsCompared:
+    lists = {
+        name: tuple(extend(StatementCompared, each) for each in changes)
+        for name, changes in (("slower", found.slower), ("faster", found.faster))
+    }
+    return extend(StatementsCompared, found, **lists)

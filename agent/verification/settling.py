@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from agent.config import DatabaseConfig, Level
 from agent.ledger import Ledger, MoveRow
-from agent.ledger.measured.rates import rates_text
+from agent.ledger.measured.intervals import rates_text
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import CLOSE, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, Proposal

@@ -35,7 +35,7 @@ class Parameter(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """A document: the one that ``hotplace COMMAND --json`` prints."""
+    """A document: the one that ``hotplace COMMAND --json`` prints; pins: ``pin --list``, audit: ``history --audit``."""
 
     command: str
     what: str
@@ -57,9 +57,8 @@ LIMIT = Parameter("limit", "At most so many rows.", Kind.NUMBER, MOST)
 
 # No command that connects to a database, plans (as `explain` does once more) or checks the whole chain is among them.
 ENDPOINTS = (
-    Endpoint("status", "The daemon, open proposals, moves under way, room in each tier.", (DATABASE,)),
+    Endpoint("status", "The daemon, open proposals, moves under way, the trace, room in each tier.", (DATABASE,)),
     Endpoint("top", "What moves, how far it is, what waits, and the units that matter most.", (DATABASE, LIMIT)),
-    Endpoint("check", "The trace, moves with their progress, and what waits.", (DATABASE,)),
     Endpoint(
         "units",
         "Units ranked by the foreground wait that fast storage would save them.",
@@ -79,12 +78,12 @@ ENDPOINTS = (
     ),
     Endpoint("history", "The newest moves with their state, statements and outcome.", (DATABASE, LIMIT)),
     Endpoint("outcomes", "What was measured after moves, next to the prediction.", (DATABASE, LIMIT)),
-    Endpoint("pins", "Pins with their state when last planned.", (DATABASE,)),
+    Endpoint("pins", "Pins with their state when last planned.", (DATABASE,), title="pin-list"),
     Endpoint(
         "audit",
         "The newest links of the audit chain; it is not verified here.",
         (LIMIT, Parameter("event", "Only events that match; * and ? as in file names.")),
-        title="audit-list",
+        title="history-audit",
     ),
 )
 BY_NAME = {endpoint.command: endpoint for endpoint in ENDPOINTS}

@@ -2,62 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from functools import cache
 from math import isfinite
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from agent.answers.kind import mapping_of
+from agent.answers.watching import DatabaseStatus, DatabaseWatched, MoveWatched, RoomOfSpace, StatusShown, TopShown
+from agent.model.states import ProposalState
 from agent.model.units_of_measure import format_when
 from agent.service.snapshot import Snapshot
-from agent.terminal.output import printable
-from connectors.formatting import format_bytes, format_ratio, format_seconds, format_sessions, format_wait
-from policies.benefit.foreground_wait import HOUR
+from connectors.formatting import format_bytes, format_ratio, format_seconds, format_sessions, format_wait, printable
+from policies.benefit.prices import HOUR
 from policies.benefit.roles import is_measured, waited_seconds
 
 REFRESH_SECONDS = 5
 ROLES = {"log": "log", "temp": "temporary space", "undo": "undo space"}
 
 
-def render_page(
-    status: Mapping[str, Any], top: Mapping[str, Any], snapshots: Mapping[str, Snapshot], *, guarded: bool
-) -> str:
+def render_page(status: StatusShown, top: TopShown, snapshots: Mapping[str, Snapshot], *, guarded: bool) -> str:
     """The page of all databases; every text from a database is escaped.
 
     Args:
-        status: the document of ``hotplace status``, as plain values.
-        top: the document of ``hotplace top``, likewise.
+        status: the answer of ``hotplace status``.
+        top: the answer of ``hotplace top``.
         snapshots: what each watch knows, by database.
         guarded: whoever reads it has shown a password or a certificate, and may read who asked for what.
     """
-    tops = {database["database"]: database for database in top["databases"]}
+    tops = {each.database: each for each in top.databases}
     parts = [
-        _part(database, tops[database["database"]], snapshots.get(database["database"]), guarded=guarded)
-        for database in status["databases"]
+        _part(each, tops[each.database], snapshots.get(each.database), guarded=guarded) for each in status.databases
     ]
-    at = format_when(datetime.fromisoformat(status["at"]))
+    at = format_when(status.at)
     return _template().render(status=status, at=at, parts=parts, refresh=REFRESH_SECONDS, guarded=guarded)
 
 
-def _part(
-    status: Mapping[str, Any], top: Mapping[str, Any], snapshot: Snapshot | None, *, guarded: bool
-) -> dict[str, Any]:
+def _part(status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | None, *, guarded: bool) -> dict[str, Any]:
     """One database, as the template shows it."""
-    daemon = status["daemon"]["status"] or {}
+    daemon = status.daemon.status
+    troubles = () if daemon is None else (daemon.untrusted, daemon.error)
     return {
-        "name": status["database"],
-        "engine": status["engine"],
-        "daemon": top["daemon"],
-        "window": top["window"]["sentence"],
-        "problems": [*(daemon[key] for key in ("untrusted", "error") if daemon.get(key)), *status["groups_left_worse"]],
-        "spaces": [_space(space) for space in status["spaces"] or ()],
-        "read_times": {tier["name"]: tier["random_read_seconds"] for tier in status["tiers"] or ()},
+        "name": status.database,
+        "engine": status.engine,
+        "daemon": top.daemon,
+        "window": top.window.sentence,
+        "problems": [*(trouble for trouble in troubles if trouble), *status.groups_left_worse],
+        "spaces": [_space(space) for space in status.spaces or ()],
+        "read_times": {tier.name: tier.random_read_seconds for tier in status.tiers or ()},
         "waits": [] if snapshot is None else waits_of(snapshot),
-        "proposals": [proposal for proposal in status["proposals"] if proposal["state"] == "proposed"],
-        "moves": [_move(move, top, guarded=guarded) for move in top["moves"]],
-        "units": top["units"],
+        "proposals": [proposal for proposal in status.proposals if proposal.state is ProposalState.PROPOSED],
+        "moves": [_move(move, top, guarded=guarded) for move in top.moves],
+        "units": top.units,
     }
 
 
@@ -75,22 +72,22 @@ def waits_of(snapshot: Snapshot) -> list[tuple[str, float]]:
     return waits
 
 
-def _space(space: Mapping[str, Any]) -> dict[str, Any]:
-    """A space with its fill in percent; None where its free room is not known."""
-    used, free = space["used_bytes"], space["free_bytes"]
-    known = used is not None and free is not None and used + free > 0
-    return {**space, "fill": used / (used + free) if known else None}
+def _space(space: RoomOfSpace) -> dict[str, Any]:
+    """A space with its fill, 0 to 1; None where its free room is not known."""
+    used, free = space.used_bytes, space.free_bytes
+    fill = None if used is None or free is None or used + free <= 0 else used / (used + free)
+    return {**mapping_of(space), "fill": fill}
 
 
-def _move(move: Mapping[str, Any], top: Mapping[str, Any], *, guarded: bool) -> dict[str, Any]:
+def _move(move: MoveWatched, top: DatabaseWatched, *, guarded: bool) -> dict[str, Any]:
     """A move with its progress and what there is to say of it. Who asked for something is for those who may know."""
-    running = top["running"] if top["running"] and top["running"]["move"] == move["id"] else None
-    why: Sequence[str] = [each["why"] for each in top["waiting"] if each["move"] == move["id"]]
-    if running and running["sentence"]:
-        why = [running["sentence"]]
-    said = move["sentence"] if guarded else "; ".join(why)
-    return {**move, "ratio": running["done_ratio"] if running else None, "said": said,
-            "left_seconds": running["left_seconds"] if running else None}  # fmt: skip
+    running = top.running if top.running is not None and top.running.move == move.id else None
+    why = [each.why for each in top.waiting if each.move == move.id]
+    if running is not None and running.sentence:
+        why = [running.sentence]
+    said = move.sentence if guarded else "; ".join(why)
+    return {**mapping_of(move), "ratio": running.done_ratio if running else None, "said": said,
+            "left_seconds": running.left_seconds if running else None}  # fmt: skip
 
 
 @cache

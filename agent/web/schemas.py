@@ -1,18 +1,15 @@
-"""JSON Schema of each document that ``--json`` prints, kept in files, and the OpenAPI description of those served."""
+"""JSON Schema of each document that ``--json`` prints, made of its answer; the OpenAPI description of those served."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from agent.answers.catalog import ANSWERS, ERROR, TITLES
+from agent.answers.kind import DIALECT, schema_of
 from agent.web.endpoints import ENDPOINTS, PREFIX, VERSION, Endpoint, Kind, Parameter
 
-FOLDER = Path(__file__).parent / "documents"
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-ERROR = "error"
 _JSON = "application/json"
 _REFUSED = {
     "400": "The query asks for what there is not.",
@@ -27,14 +24,13 @@ _REFUSED = {
 @cache
 def schema_names() -> tuple[str, ...]:
     """Every schema that there is, sorted."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    return tuple(sorted(ANSWERS))
 
 
 @cache
 def read_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of that name, one of ``schema_names``."""
-    schema: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    return schema
+    return schema_of(ANSWERS[name], TITLES[name])
 
 
 def make_openapi(release: str) -> dict[str, Any]:

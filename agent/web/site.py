@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from importlib.metadata import version
-from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
+from agent.answers.errors import Failure, FailureAnswer
 from agent.logs import EventLog
 from agent.service.httpd import Answer
 from agent.service.snapshot import Snapshot
@@ -24,8 +24,11 @@ from agent.web.endpoints import BY_NAME, PREFIX, Endpoint, WrongRequest, parse_q
 from agent.web.schemas import make_openapi, read_schema, schema_names
 from connectors.base import HotplaceError
 
+if TYPE_CHECKING:
+    from agent.answers.watching import StatusShown, TopShown
+
 log = EventLog(__name__)
-Documents = Callable[[str, Mapping[str, str | int]], Mapping[str, Any]]
+Documents = Callable[[str, Mapping[str, str | int]], object]
 OPENAPI = f"{PREFIX}openapi.json"
 SCHEMAS = f"{PREFIX}schemas/"
 UNITS = 20  # of each database on the page
@@ -71,22 +74,15 @@ class Site:
         self._guarded = guarded
         self._cache: Cache[Answer | None] = Cache(monotonic)
 
-    def answer(self, target: str, host: str) -> Answer | None:
+    def answer(self, target: str) -> Answer | None:
         """The answer to a GET; None where there is nothing.
 
         Args:
             target: path and query.
-            host: name under which the server was asked.
         """
         path, _, query = target.partition("?")
         if path != "/" and not path.startswith(PREFIX):
             return None
-        if not self._guarded and not is_loopback(host):
-            return refusal(
-                HTTPStatus.FORBIDDEN,
-                f"asked as {host[:80]!r}, and without a password the page answers to names of loopback alone",
-                "Another site may have sent this browser here. Ask for http://127.0.0.1, or set metrics.basic_auth.",
-            )
         try:
             return self._cache.get((path, query), lambda: self._make(path, query))
         except HotplaceError as error:
@@ -117,34 +113,19 @@ class Site:
         from agent.web.page import render_page  # jinja2 with it: only once somebody looks
 
         page = render_page(
-            plain_value(self._documents("status", {})),
-            plain_value(self._documents("top", {"limit": UNITS})),
+            cast("StatusShown", self._documents("status", {})),
+            cast("TopShown", self._documents("top", {"limit": UNITS})),
             {snapshot.database: snapshot for snapshot in self._snapshots()},
             guarded=self._guarded,
         )
         return Answer(HTTPStatus.OK, page.encode(), HTML_TYPE, PAGE_HEADERS)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a Host header names this machine's loopback, which no other site's name resolves to by right.
-
-    >>> [is_loopback(host) for host in ("localhost:9477", "127.0.0.1", "[::1]:9477", "evil.example", "")]
-    [True, True, True, False, False]
-    """
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
-
-
 def refusal(status: HTTPStatus, what: str, advice: str, code: ExitCode = ExitCode.NOT_ALLOWED) -> Answer:
     """An error as ``--json`` prints it."""
-    return _json({"error": {"exit_code": code, "sentence": what, "next": advice or None}}, status)
+    return _json(FailureAnswer(error=Failure(exit_code=code, sentence=what, next=advice or None)), status)
 
 
-def _json(document: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Answer:
+def _json(document: object, status: HTTPStatus = HTTPStatus.OK) -> Answer:
     text = json.dumps(plain_value(document), ensure_ascii=False, allow_nan=False)
     return Answer(status, f"{text}\n".encode(), JSON_TYPE)

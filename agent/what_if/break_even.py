@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
+from agent.answers.sizing import BreakEven, BreakEvens, UnitOnWrongSide
 from agent.config import DatabaseConfig, Level, NothingToSize
 from agent.ledger import Ledger
 from agent.planning.situation import situation_of
@@ -39,39 +39,7 @@ class Prices:
     drive_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrongUnit:
-    """One unit that belongs on the other side."""
-
-    key: str
-    on: str  # level that it is on: a tier
-    to: str  # level that it belongs to
-    size_bytes: int
-    interval_seconds: float  # between two reads of one of its pages that reach storage, in the mean
-    spares: float  # by the prices, for as long as they are for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakEven:
-    """Two levels and the interval between them."""
-
-    above: str
-    below: str
-    seconds: float | None  # None: a price is missing
-    missing: str = ""  # which
-    wrong: tuple[WrongUnit, ...] = ()  # what spares most first
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakEvenAnswer:
-    """All intervals of one database."""
-
-    database: str
-    page_bytes: int
-    intervals: tuple[BreakEven, ...]
-
-
-def break_even_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, prices: Prices) -> BreakEvenAnswer:
+def break_even_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, prices: Prices) -> BreakEvens:
     """Work out RAM against the fastest tier, RAM against the slowest, and these two against each other.
 
     Raises:
@@ -95,13 +63,14 @@ def break_even_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, prices
     ram = LevelPrice(name=RAM, gib=prices.gib.get(RAM, settings.ram_gib_year))
     fast, slow = (level_price(situation, tier, prices) for tier in (0, -1))
     pairs = [(ram, fast), (ram, slow), (fast, slow)]
-    answer = BreakEvenAnswer(
+    answer = BreakEvens(
         database=database.name,
         page_bytes=settings.block_bytes,
         intervals=tuple(_interval(situation, *pair, settings.block_bytes) for pair in pairs),
     )
-    if all(each.seconds is None for each in answer.intervals):
-        raise NothingToSize("; ".join(dict.fromkeys(each.missing for each in answer.intervals)), advice=ADVICE)
+    missing = [each.missing for each in answer.intervals if each.missing is not None]
+    if len(missing) == len(pairs):
+        raise NothingToSize("; ".join(dict.fromkeys(missing)), advice=ADVICE)
     return answer
 
 
@@ -125,7 +94,7 @@ def _interval(situation: Situation, above: LevelPrice, below: LevelPrice, page_b
     try:
         seconds = break_even_seconds(page_bytes, above, below)
     except ValueError as error:
-        return BreakEven(above=above.name, below=below.name, seconds=None, missing=str(error))
+        return BreakEven(above=above.name, below=below.name, break_even_seconds=None, missing=str(error), wrong_side=())
     units = situation.units
     size = units.size_bytes.astype(np.int64)
     interval = page_intervals(situation.heat.rates, size, page_bytes)
@@ -138,49 +107,19 @@ def _interval(situation: Situation, above: LevelPrice, below: LevelPrice, page_b
         fallen = belong_below(interval, size, (tier == rows[above.name]) & watched, above, seconds)
         wrong += _named(situation, fallen, above.name, below.name)
     return BreakEven(
-        above=above.name, below=below.name, seconds=seconds,
-        wrong=tuple(sorted(wrong, key=lambda unit: (-unit.spares, unit.key))),
+        above=above.name, below=below.name, break_even_seconds=seconds, missing=None,
+        wrong_side=tuple(sorted(wrong, key=lambda each: (-each.spares, each.unit))),
     )  # fmt: skip
 
 
-def _named(situation: Situation, found: WrongSide, on: str, to: str) -> Sequence[WrongUnit]:
+def _named(situation: Situation, found: WrongSide, on: str, to: str) -> Sequence[UnitOnWrongSide]:
     units = situation.units
     return [
-        WrongUnit(
-            key=units.key[row], on=on, to=to, size_bytes=int(units.size_bytes[row]), interval_seconds=interval,
-            spares=spares,
+        UnitOnWrongSide(
+            unit=units.key[row], on=on, belongs_on=to, bytes=int(units.size_bytes[row]),
+            seconds_between_reads=interval, spares=spares,
         )
         for row, interval, spares in zip(
             found.rows.tolist(), found.interval.tolist(), found.spares.tolist(), strict=True
         )
     ]  # fmt: skip
-
-
-def break_even_document(answer: BreakEvenAnswer) -> dict[str, Any]:
-    """As JSON values; None where a price is missing, or where a unit is not read at all."""
-    return {
-        "database": answer.database,
-        "page_bytes": answer.page_bytes,
-        "intervals": [
-            {
-                "above": each.above,
-                "below": each.below,
-                "break_even_seconds": each.seconds,
-                "missing": each.missing or None,
-                "wrong_side": [
-                    {
-                        "unit": unit.key,
-                        "on": unit.on,
-                        "belongs_on": unit.to,
-                        "bytes": unit.size_bytes,
-                        "seconds_between_reads": None
-                        if unit.interval_seconds == float("inf")
-                        else unit.interval_seconds,
-                        "spares": unit.spares,
-                    }
-                    for unit in each.wrong
-                ],
-            }
-            for each in answer.intervals
-        ],
-    }

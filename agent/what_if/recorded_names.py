@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent.what_if.recorded_settings import NotRecordable
+from connectors.given_files import parse_json, read_given
 from connectors.recording.real_names import RealNames
 
+LARGEST_BYTES = 256 * 2**20
 SUFFIX = ".json"  # in place of that of the key
 
 
@@ -42,9 +44,9 @@ def load_names(path: Path) -> RealNames:
 
 
 def _read(path: Path) -> dict[str, str]:
-    advice = "hotplace record writes such a file next to its key."
+    advice = "hotplace lab record writes such a file next to its key."
     try:
-        found = json.loads(path.read_text(encoding="ascii"))
+        found = parse_json(read_given(path, LARGEST_BYTES).decode("ascii"))
     except (OSError, ValueError) as error:
         raise NotRecordable(f"{path} does not say what pseudonyms stand for: {error}", advice=advice) from error
     if not (isinstance(found, dict) and all(isinstance(name, str) for name in found.values())):

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-from agent.config import DatabaseConfig
+from agent.config import DatabaseConfig, read_config
 from agent.config.document import read_document
 from agent.config.tiers import KINDS
 from connectors.base import HotplaceError
@@ -70,7 +70,7 @@ def _new_private_file(path: Path) -> IO[str]:
 
 def written_entry(config_path: Path, name: str) -> dict[str, Any]:
     """The entry of a database as the configuration file has it."""
-    values = read_document(config_path.read_text(encoding="utf-8"), str(config_path)).values
+    values = read_document(read_config(config_path), str(config_path)).values
     found: dict[str, Any] = next(entry for entry in values["databases"] if entry["name"] == name)
     return found
 

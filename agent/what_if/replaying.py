@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent.config import DatabaseConfig, Level
+from agent.config.mistakes import GONE
 from agent.ledger import Ledger
 from agent.service.watch import Watch
 from agent.what_if.recording import LastPlan
@@ -95,5 +96,12 @@ def play_recording(
 
 
 def _database_of(head: Mapping[str, Any], policy: Mapping[str, Any]) -> DatabaseConfig:
-    entry = head["database"]
+    entry = {key: _without_gone_keys(value) for key, value in head["database"].items()}
     return DatabaseConfig.model_validate({**entry, "policy": {**entry.get("policy", {}), **policy}})
+
+
+def _without_gone_keys(part: Any) -> Any:  # noqa: ANN401  # whatever a recording holds
+    """A recorded part without what an earlier version let people configure: it can be played all the same."""
+    if isinstance(part, list):
+        return [_without_gone_keys(each) for each in part]
+    return {key: value for key, value in part.items() if key not in GONE} if isinstance(part, Mapping) else part

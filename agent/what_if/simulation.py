@@ -21,7 +21,8 @@ from agent.ledger import HistoryRow, Ledger, NotFound
 from agent.sampling.learned import Inventory, site_of
 from agent.sampling.sampler import HISTORY_SIGNALS
 from connectors.model import F64, I32, I64, SIGNALS, Demand, Space
-from policies.benefit.foreground_wait import cool_down_left, wait_weights
+from policies.benefit.move_cost import cool_down_left
+from policies.benefit.prices import Prices
 from policies.demand import heat, horizons, seasons
 from policies.demand.horizons import Site
 from policies.demand.variance import index_of
@@ -252,7 +253,7 @@ def play(
         situation=situation, settings=settings, limits=limits, safety=safety,
         space=situation.units.space.copy(), slots=slots,
     )  # fmt: skip
-    weights = wait_weights([tier.speed for tier in situation.tiers], settings)
+    prices = Prices.of(situation, settings)
     slowest = len(situation.tiers) - 1
     home = np.where(situation.tier_of_space >= 0, situation.tier_of_space, slowest)  # what is not managed never moves
     waits, seconds, count, plans = np.zeros(3), 0.0, 0, 0
@@ -262,7 +263,7 @@ def play(
         world.arrive(row.started_at)
         counts = world.learn(row)
         for at, tiers in enumerate((home[situation.units.space], home[world.space], np.zeros_like(world.space))):
-            waits[at] += float(np.einsum("sn,ns->", counts, weights[tiers]))
+            waits[at] += float(prices.by_tier(counts, tiers).sum())
         first, last = first or row.started_at, row.ended_at
         seconds, count = seconds + row.seconds, count + 1
         next_plan = next_plan or row.started_at + plan_every

@@ -7,11 +7,23 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from agent.answers.kind import extend, mapping_of
+from agent.answers.sizing import (
+    CurveFiles,
+    CurvePoint,
+    CurveShown,
+    DatabaseSized,
+    PriceShown,
+    SizeOffered,
+    UnitsKeptBack,
+    WithoutBuying,
+    WithSplits,
+)
 from agent.config import DatabaseConfig, Level, NothingToSize
-from agent.explanation.read_times import read_times_document
+from agent.explanation.read_times import tiers_shown
 from agent.explanation.splits import split_answer_on
 from agent.ledger import Ledger
 from agent.planning.planner import make_planning
@@ -195,117 +207,127 @@ def curve_of(answer: SizingAnswer) -> Curve:
     )
 
 
-def answer_document(answer: SizingAnswer) -> dict[str, Any]:
-    """The curve of one database as JSON values."""
+def curve_shown(answer: SizingAnswer) -> CurveShown:
+    """The curve without what its storage costs."""
     z = answer.sizing
+    return CurveShown(
+        fastest_tier=answer.tiers[0].name,
+        slowest_tier=answer.tiers[-1].name,
+        all_fast_wait_saved_per_hour_seconds=z.all_fast_per_hour,
+        present=_curve_point(z, z.present),
+        knee=_curve_point(z, z.knee) if z.knee_distance else None,
+        points=tuple(_curve_point(z, point) for point in z.points),
+    )
+
+
+def database_sized(answer: SizingAnswer, files: CurveFiles) -> DatabaseSized:
+    """The curve of one database, and the files that it was written to."""
+    z = answer.sizing
+    return extend(
+        DatabaseSized,
+        curve_shown(answer),
+        database=answer.database,
+        speeds_measured=answer.tiers[0].speed.measured and answer.tiers[-1].speed.measured,
+        tiers=tiers_shown(answer.tiers),
+        head_room_ratio=answer.head_room_ratio,
+        managed_bytes=z.managed_bytes,
+        managed_units=z.managed_units,
+        pinned_bytes=z.pinned_bytes,
+        wait_saved_now_per_hour_seconds=z.saved_now_per_hour,
+        without_buying=_without_buying(answer),
+        with_splits=None if answer.splits is None else _with_splits(answer.splits),
+        watched_seconds=answer.watched_seconds,
+        sessions_known=z.sessions_known,
+        savings_definition=QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
+        present_size_known=z.present_known,
+        present=_size_offered(answer, z.present),
+        knee_definition=KNEE_MEANS,
+        knee_distance_ratio=z.knee_distance,
+        knee=_size_offered(answer, z.knee) if z.knee_distance else None,
+        prices=_prices_shown(answer),
+        points=tuple(_size_offered(answer, point) for point in z.points),
+        files=files,
+    )
+
+
+def _prices_shown(answer: SizingAnswer) -> dict[str, PriceShown]:
+    """What the fastest and the slowest tier cost, by name."""
+    tiers = answer.tiers[0].name, answer.tiers[-1].name
     return {
-        "database": answer.database,
-        "fastest_tier": answer.tiers[0].name,
-        "slowest_tier": answer.tiers[-1].name,
-        "speeds_measured": answer.tiers[0].speed.measured and answer.tiers[-1].speed.measured,
-        "tiers": read_times_document(answer.tiers),
-        "head_room_ratio": answer.head_room_ratio,
-        "managed_bytes": z.managed_bytes,
-        "managed_units": z.managed_units,
-        "pinned_bytes": z.pinned_bytes,
-        "all_fast_wait_saved_per_hour_seconds": z.all_fast_per_hour,
-        "wait_saved_now_per_hour_seconds": z.saved_now_per_hour,
-        "without_buying": _without_buying(answer),
-        "with_splits": None if answer.splits is None else _with_splits(answer.splits),
-        "watched_seconds": answer.watched_seconds,
-        "sessions_known": z.sessions_known,
-        "savings_definition": QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
-        "present_size_known": z.present_known,
-        "present": point_document(answer, z.present),
-        "knee_definition": KNEE_MEANS,
-        "knee_distance_ratio": z.knee_distance,
-        "knee": point_document(answer, z.knee) if z.knee_distance else None,
-        "prices": {
-            tier.name: {
-                "per_gib_year": p.gib_year,
-                "per_io_year": p.io_year,
-                "drive_iops": p.drive_iops,
-                "raid": p.raid,
-                "endures_bytes_per_day": p.written_bytes_per_day,
-            }
-            for tier, p in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
-        },
-        "points": [point_document(answer, point) for point in z.points],
+        name: PriceShown(
+            per_gib_year=price.gib_year,
+            per_io_year=price.io_year,
+            drive_iops=price.drive_iops,
+            raid=price.raid,
+            endures_bytes_per_day=price.written_bytes_per_day,
+        )
+        for name, price in zip(tiers, answer.prices, strict=True)
     }
 
 
-def _with_splits(found: SplitSizing) -> dict[str, Any]:
-    """What the same size does with splits, as JSON values."""
-    return {
-        "units": found.units,
-        "bytes": found.size_bytes,
-        "wait_saved_per_hour_seconds": found.saved_per_hour,
-        "split_wait_saved_per_hour_seconds": found.split_saved_per_hour,
-        "alike_bytes": found.alike_bytes,
-    }
+def _with_splits(found: SplitSizing) -> WithSplits:
+    """What the same size does with splits."""
+    return WithSplits(
+        units=found.units,
+        bytes=found.size_bytes,
+        wait_saved_per_hour_seconds=found.saved_per_hour,
+        split_wait_saved_per_hour_seconds=found.split_saved_per_hour,
+        alike_bytes=found.alike_bytes,
+    )
 
 
-def _without_buying(answer: SizingAnswer) -> dict[str, Any]:
-    """What the present size could save, and what a plan saves of it, as JSON values; None where none was made."""
+def _without_buying(answer: SizingAnswer) -> WithoutBuying:
+    """What the present size could save, and what a plan saves of it."""
     found = answer.plannable
     kept = () if found is None else found.kept_back
-    return {
-        "could_save_per_hour_seconds": answer.idle_per_hour,
-        "plan_saves_per_hour_seconds": None if found is None else found.saves_per_hour,
-        "plan_moves": None if found is None else found.moves,
-        "kept_back": [
-            {"verdict": each.verdict.code, "units": each.units, "wait_saved_per_hour_seconds": each.saves_per_hour}
+    return WithoutBuying(
+        could_save_per_hour_seconds=answer.idle_per_hour,
+        plan_saves_per_hour_seconds=None if found is None else found.saves_per_hour,
+        plan_moves=None if found is None else found.moves,
+        kept_back=tuple(
+            UnitsKeptBack(verdict=each.verdict.code, units=each.units, wait_saved_per_hour_seconds=each.saves_per_hour)
             for each in kept
-        ],
-    }
+        ),
+    )
 
 
-def point_document(answer: SizingAnswer, point: Point) -> dict[str, Any]:
-    """One point as JSON values; None where no price is configured."""
+def _curve_point(curve: Sizing, point: Point) -> CurvePoint:
+    return CurvePoint(
+        bytes=point.size_bytes,
+        wait_saved_per_hour_seconds=point.saved_per_hour,
+        wait_saved_at_todays_latencies_per_hour_seconds=point.today_per_hour,
+        wait_saved_at_most_per_hour_seconds=point.most_per_hour,
+        bound_per_hour_seconds=point.bound_per_hour,
+        of_all_fast_ratio=curve.share(point),
+    )
+
+
+def _size_offered(answer: SizingAnswer, point: Point) -> SizeOffered:
+    """One point with what it costs; None where no price is configured."""
     z = answer.sizing
-    return {
-        "bytes": point.size_bytes,
-        "of_managed_bytes_ratio": ratio_of(point.size_bytes, z.managed_bytes),
-        "wait_saved_per_hour_seconds": point.saved_per_hour,
-        "wait_saved_at_todays_latencies_per_hour_seconds": point.today_per_hour,
-        "wait_saved_at_most_per_hour_seconds": point.most_per_hour,
-        "bound_per_hour_seconds": point.bound_per_hour,
-        "of_all_fast_ratio": z.share(point),
-        "next_gib_saves_per_hour_seconds": z.next_gib(point),
-        "units": point.units,
-        "units_ratio": ratio_of(point.units, z.managed_units),
-        "used_bytes": point.used_bytes,
-        "used_bytes_ratio": ratio_of(point.used_bytes, z.managed_bytes),
-        "cost_per_year": answer.cost(point),
-        "wear_ratio": answer.wear(point),
+    return extend(
+        SizeOffered,
+        _curve_point(z, point),
+        of_managed_bytes_ratio=ratio_of(point.size_bytes, z.managed_bytes),
+        next_gib_saves_per_hour_seconds=z.next_gib(point),
+        units=point.units,
+        units_ratio=ratio_of(point.units, z.managed_units),
+        used_bytes=point.used_bytes,
+        used_bytes_ratio=ratio_of(point.used_bytes, z.managed_bytes),
+        cost_per_year=answer.cost(point),
+        wear_ratio=answer.wear(point),
         **answer.drives(point),
-    }
+    )
 
 
-def csv_text(answer: SizingAnswer) -> str:
+def csv_text(points: Sequence[SizeOffered]) -> str:
     """The curve as CSV, one line a point, columns named as in JSON; what is not known is empty."""
-    rows = [point_document(answer, point) for point in answer.sizing.points]
+    rows = [mapping_of(point) for point in points]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-def fleet_document(answer: SizingAnswer) -> dict[str, Any]:
-    """One database's line in the ranking of all, as JSON values."""
-    z = answer.sizing
-    below = bool(z.knee_distance) and z.knee.size_bytes > z.present.size_bytes
-    return {
-        "database": answer.database,
-        "fastest_tier": answer.tiers[0].name,
-        "present_bytes": z.present.size_bytes,
-        "present_size_known": z.present_known,
-        "next_gib_saves_per_hour_seconds": z.next_gib(z.present),
-        "knee_bytes": z.knee.size_bytes if z.knee_distance else None,
-        "missing_bytes": z.knee.size_bytes - z.present.size_bytes if below else 0,
-        "missing_saves_per_hour_seconds": max(0.0, z.knee.saved_per_hour - z.present.saved_per_hour) if below else 0.0,
-    }
 
 
 def ratio_of(part: float, whole: float) -> float:

@@ -35,27 +35,25 @@ class Completes:
 COMMON = {"--database": Kind.DATABASES}
 COMMANDS: Mapping[str, Completes] = {
     "explain": Completes((Kind.UNITS,), options={"--proposal": Kind.PROPOSALS}),
-    "containers": Completes(options={"--space": Kind.SPACES}),
-    "balance": Completes(options={"--space": Kind.SPACES}),
+    "plan": Completes(options={"--space": Kind.SPACES}),
     "split": Completes((Kind.UNIT_KEYS,), options={"--to": Kind.SPACES}),
-    "prove": Completes(options={"--slow": Kind.SPACES, "--fast": Kind.SPACES}),
+    "lab": Completes(options={"--slow": Kind.SPACES, "--fast": Kind.SPACES}),
     "show": Completes((Kind.PROPOSALS,)),
-    "approve": Completes((Kind.UNDECIDED,)),
+    "approve": Completes((Kind.UNDECIDED,), repeated=True, options={"--canary": Kind.UNDECIDED}),
     "reject": Completes((Kind.UNDECIDED,)),
     "strike": Completes((Kind.OPEN,)),
     "undo": Completes((Kind.PLACED,), repeated=True, options={"--proposal": Kind.PROPOSALS}),
     "pause": Completes((Kind.TO_DO,), repeated=True),
     "resume": Completes((Kind.PAUSED,), repeated=True),
     "cancel": Completes((Kind.TO_DO,), repeated=True),
-    "pin": Completes((Kind.UNIT_KEYS,)),
-    "unpin": Completes((Kind.PINS,)),
+    "pin": Completes((Kind.UNIT_KEYS,), options={"--remove": Kind.PINS}),
     "close": Completes((Kind.SPACES,)),
     "reopen": Completes((Kind.SPACES,)),
 }
 # Options that take no value, of these commands and of all: what follows them is an argument.
 FLAGS = frozenset({
     "--json", "--debug", "--no-color", "--wide", "--version", "--help", "-h", "--sql", "--all", "--yes", "-y",
-    "--emulated", "--propose", "--dry-run", "--trace", "--close",
+    "--emulated", "--propose", "--dry-run", "--trace", "--close", "--list", "--plain-names",
 })  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.cli.completion.kinds import Kind
+from connectors.trusted_files import find_fault
 
 VARIABLE = "HOTPLACE_CONFIG"
 PLACES = (Path("hotplace.yaml"), Path("/etc/hotplace/hotplace.yaml"))
@@ -107,14 +108,14 @@ def _read_config(named: str) -> tuple[Path, Mapping[str, Any]]:
     """The configuration as plain values, unchecked.
 
     Raises:
-        OSError, ValueError: there is none, or it is no YAML.
+        OSError, ValueError: there is none, it could be somebody else's, or it is no YAML.
     """
     import yaml
 
     given = named or os.environ.get(VARIABLE, "")
     path = next((each for each in ([Path(given)] if given else PLACES) if each.is_file()), None)
-    if path is None:
-        raise OSError("no configuration")
+    if path is None or find_fault(path, named=bool(given) or path.is_absolute()):
+        raise OSError("no configuration that may be used")
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

@@ -9,6 +9,16 @@ from typing import Annotated
 
 import typer
 
+from agent.answers.deciding import (
+    ApprovalToSign,
+    MoveStruck,
+    ProposalApproved,
+    ProposalDecided,
+    ProposalRejected,
+    ProposalSigned,
+    StruckMove,
+)
+from agent.answers.kind import extend
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
@@ -16,7 +26,7 @@ from agent.cli.deciding.proposals import ProposalId, print_conflicts, print_prop
 from agent.cli.options import end_of, parse_option
 from agent.cli.session import Session, actor, interactive
 from agent.config import DatabaseConfig
-from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
+from agent.explanation.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.keys import NAMESPACE
 from agent.ledger import MoveRow, ProposalRow
 from agent.model.conditions import NONE, Conditions
@@ -29,8 +39,10 @@ from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Detail
 from agent.terminal.wording import count_of_moves, print_statements, short_digest
 from connectors.formatting import format_bytes
+from connectors.given_files import read_given
 from policies.model.plan import MoveReason
 
+LARGEST_SIGNATURE = 64 << 10  # bytes; ssh-keygen writes some hundred
 Reason = Annotated[str, typer.Option(help="Why, for the record.")]
 SignatureFile = Annotated[
     Path | None,
@@ -51,7 +63,9 @@ GainAtLeast = Annotated[
 @command(Group.DECIDE, "hotplace approve 3 --digest 1a2b3c4d5e6f")
 def approve(
     session: Session,
-    number: ProposalId,
+    numbers: Annotated[
+        list[int], typer.Argument(min=1, metavar="ID...", help="Numbers that `hotplace proposals` shows.")
+    ],
     digest: Annotated[
         str | None,
         typer.Option(help=f"Digest of what you looked at, {DIGEST_SHOWN} characters or more; asks nothing."),
@@ -62,15 +76,49 @@ def approve(
     not_after: NotAfter = None,
     gain_at_least: GainAtLeast = None,
     reason: Reason = "",
+    canary: Annotated[
+        list[int] | None,
+        typer.Option("--canary", metavar="ID", help="Goes first; the others begin if it did not hurt. Repeatable."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Of all databases of the ledger, those of other machines too.")
+    ] = False,
 ) -> None:
     """Approve a proposal, exactly as it is stored, so that its moves may run before it expires.
 
-    With approval: signed in the configuration it prints what is to be signed, or takes in a signature.
+    Several are approved together: all of them, or none. With approval: signed in the configuration it prints what is to
+    be signed, or takes in a signature.
     """
-    give_approval(
-        session, number, digest=digest, yes=yes, signature="" if signature is None else read_signature(signature),
-        conditions=conditions_of_options(session, at_most, not_after, gain_at_least), reason=reason,
-    )  # fmt: skip
+    conditions = conditions_of_options(session, at_most, not_after, gain_at_least)
+    if not everything:
+        _require_configured(session, numbers)
+    signed = "" if signature is None else read_signature(signature)
+    if len(numbers) > 1 or canary or everything:
+        from agent.cli.fleet.approve import Asked, approve_list
+
+        asked = Asked(numbers=tuple(numbers), canaries=tuple(canary or ()), conditions=conditions, reason=reason,
+                      everywhere=everything)  # fmt: skip
+        approve_list(session, asked, digest, signed, yes=yes)
+        return
+    give_approval(session, numbers[0], digest=digest, yes=yes, signature=signed, conditions=conditions, reason=reason)
+
+
+def _require_configured(session: Session, numbers: Sequence[int]) -> None:
+    """See that an agent with this configuration carries the proposals out.
+
+    Raises:
+        CommandError: one is for a database of another machine.
+        NotFound: there is no such proposal.
+    """
+    known = {each.name for each in session.config.databases}
+    for number in numbers:
+        name = session.ledger.proposals.row(number).proposal.database
+        if name not in known:
+            raise CommandError(
+                f"proposal {number} is for {name!r}, which is not configured here",
+                code=ExitCode.CONFIGURATION,
+                advice="Where an agent on another machine watches it, --all approves it from here.",
+            )
 
 
 def give_approval(
@@ -127,14 +175,15 @@ def give_approval(
         session.out.line(f"on condition: {conditions}")
     session.out.line(next_sentence)
     session.out.document(
-        {
-            **_decision(approved),
-            "who": approved.decided_by,
-            "conditions": conditions.facts,
-            "origin": who.origin,
-            "conflicts": conflicts_document(conflicts, number),
-            "next": next_sentence,
-        }
+        extend(
+            ProposalApproved,
+            _decided(approved),
+            who=approved.decided_by,
+            conditions=conditions.facts,
+            origin=who.origin,
+            conflicts=conflicts_with(conflicts, number),
+            next=next_sentence,
+        )
     )
 
 
@@ -147,7 +196,7 @@ def reject(
     row = session.ledger.proposals.reject(number, who=who.who, origin=who.origin, reason=reason)
     session.out.line(f"proposal {number} is rejected by {who.who}")
     session.out.note("the daemon does not propose the same statements again for policy.cool_down")
-    session.out.document({**_decision(row), "who": who.who, "origin": who.origin})
+    session.out.document(extend(ProposalRejected, _decided(row), who=who.who, origin=who.origin))
 
 
 @command(Group.DECIDE, "hotplace strike 3 2 --reason 'not this table'")
@@ -165,13 +214,14 @@ def strike(
     if others:
         session.out.line(_with_it(move, others))
     session.out.document(
-        {
-            **_decision(row),
-            "struck": _struck(move),
-            "struck_with_it": [_struck(other) for other in others],
-            "who": who.who,
-            "origin": who.origin,
-        }
+        extend(
+            MoveStruck,
+            _decided(row),
+            struck=_struck(move),
+            struck_with_it=tuple(_struck(other) for other in others),
+            who=who.who,
+            origin=who.origin,
+        )
     )
 
 
@@ -192,30 +242,29 @@ def _print_document(session: Session, number: int, conditions: Conditions) -> No
     """What to sign, alone on standard output, and how to go on."""
     document, given = session.ledger.proposals.document(number, conditions)
     needed = session.config.approvals
+    to_sign = ApprovalToSign(
+        proposal=number,
+        document=document.text,
+        namespace=NAMESPACE,
+        signed_by=tuple(each.who for each in given),
+        needed=needed,
+    )
     if not session.out.as_json:
-        session.out.verbatim(document.text)
+        session.out.verbatim(to_sign.document)
     session.out.note(f"look at it first: hotplace show {number}; then sign just this text, saved as FILE, as yourself:")
     session.out.note(f"ssh-keygen -Y sign -n {NAMESPACE} -f ~/.ssh/id_ed25519 FILE")
     session.out.note(f"hotplace approve {number} --signature FILE.sig")
-    if given:
-        session.out.note(f"signed by {', '.join(each.who for each in given)}; {needed} signatures are needed")
-    session.out.document(
-        {
-            "proposal": number,
-            "document": document.text,
-            "namespace": NAMESPACE,
-            "signed_by": [each.who for each in given],
-            "needed": needed,
-        }
-    )
+    if to_sign.signed_by:
+        session.out.note(f"signed by {', '.join(to_sign.signed_by)}; {needed} signatures are needed")
+    session.out.document(to_sign)
 
 
 def _say_who_is_missing(session: Session, row: ProposalRow, conditions: Conditions) -> None:
     _, given = session.ledger.proposals.document(row.id, conditions)
-    names, needed = [each.who for each in given], session.config.approvals
+    names, needed = tuple(each.who for each in given), session.config.approvals
     session.out.line(f"proposal {row.id} is signed by {', '.join(names)}: {len(names)} of {needed} signatures")
     session.out.line("next: another person signs the same document with a key of his own")
-    session.out.document({**_decision(row), "signed_by": names, "needed": needed})
+    session.out.document(extend(ProposalSigned, _decided(row), signed_by=names, needed=needed))
 
 
 def read_signature(path: Path) -> str:
@@ -225,7 +274,7 @@ def read_signature(path: Path) -> str:
         CommandError: it cannot be read.
     """
     try:
-        return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="ascii")
+        return sys.stdin.read() if str(path) == "-" else read_given(path, LARGEST_SIGNATURE).decode("ascii")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(
             f"the signature {path} cannot be read: {error}",
@@ -234,8 +283,8 @@ def read_signature(path: Path) -> str:
         ) from error
 
 
-def _struck(move: MoveRow) -> dict[str, object]:
-    return {"ordinal": move.move.ordinal, "unit": move.move.key, "state": move.state, "reason": move.reason}
+def _struck(move: MoveRow) -> StruckMove:
+    return StruckMove(ordinal=move.move.ordinal, unit=move.move.key, state=move.state, reason=move.reason)
 
 
 def _with_it(move: MoveRow, others: Sequence[MoveRow]) -> str:
@@ -292,18 +341,18 @@ def _what_happens_next(session: Session, database: DatabaseConfig) -> str:
             "(SIGHUP; systemctl reload hotplace) or start it: hotplace run"
         )
     daemon = daemon_of(session.ledger, database, session.clock.now())
-    if daemon.alive and daemon.status.get("error"):
-        return f"the daemon carries it out once the database can be asked again: {daemon.status['error']}"
+    if daemon.alive and daemon.status is not None and daemon.status.error:
+        return f"the daemon carries it out once the database can be asked again: {daemon.status.error}"
     if daemon.alive:
         return "the daemon carries it out within seconds, in its window; follow it with: hotplace top"
     return "no daemon watches this database; start it with `hotplace run`, or carry this out now: hotplace run --once"
 
 
-def _decision(row: ProposalRow) -> dict[str, object]:
-    return {
-        "proposal": row.id,
-        "database": row.proposal.database,
-        "digest": row.digest,
-        "state": row.state,
-        "expires_at": row.proposal.expires_at,
-    }
+def _decided(row: ProposalRow) -> ProposalDecided:
+    return ProposalDecided(
+        proposal=row.id,
+        database=row.proposal.database,
+        digest=row.digest,
+        state=row.state,
+        expires_at=row.proposal.expires_at,
+    )

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from agent.answers.kind import extend, narrow
+from agent.answers.plans import ValueOfPlan
+from agent.answers.proposals import (
+    ConflictFound,
+    MoveProposed,
+    ProposalHead,
+    ProposalListed,
+    ProposalShown,
+    ProposalsListed,
+    ProposalWatched,
+)
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.looking.under_way import under_way_document, under_way_of
-from agent.cli.options import Columns, parse_columns
+from agent.cli.looking.under_way import under_way_of, under_way_shown
+from agent.cli.options import AllDatabases, Columns, Engine, Limit, parse_columns, refuse, refuse_without_all
 from agent.cli.session import Session
-from agent.explanation.conflicts import Conflict, conflicts_document, conflicts_of, with_proposal
+from agent.explanation.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.ledger import MoveRow, ProposalRow
-from agent.model.states import OPEN_PROPOSALS, WITHDRAWN
+from agent.model.states import OPEN_PROPOSALS, WITHDRAWN, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
-from agent.terminal.throughput import forecast_document
+from agent.terminal.throughput import forecast_shown
 from agent.terminal.wording import (
     expiry,
-    move_document,
     move_sql,
+    plan_shown,
+    planned_move,
     print_moves,
     print_statements,
     print_value,
-    proposal_document,
     question,
     short_digest,
 )
@@ -39,37 +50,51 @@ COLUMNS = (
     Column("proposed", leaves=5), Column("expires", leaves=1), Column("why", leaves=3),
 )  # fmt: skip
 
+NO_PROPOSAL = {True: "no proposal", False: "no open proposal; --past shows the others"}
+
 ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
 
 
-@command(Group.DECIDE, "hotplace proposals --all")
+@command(Group.DECIDE, "hotplace proposals --past")
 def proposals(
     session: Session,
-    everything: Annotated[bool, typer.Option("--all", help="Also those that are decided and done.")] = False,
+    past: Annotated[bool, typer.Option("--past", help="Also those that are done, rejected or expired.")] = False,
+    states: Annotated[
+        list[ProposalState] | None, typer.Option("--state", help="Only those in this state; repeat for more.")
+    ] = None,
     columns: Columns = "",
+    everything: AllDatabases = False,
+    engine: Engine = "",
+    limit: Limit = None,
 ) -> None:
     """List what waits for a decision or is being carried out."""
+    wanted = states or (None if past else OPEN_PROPOSALS)
+    if everything:
+        from agent.cli.fleet.proposals import show_proposals
+
+        refuse({"--columns": columns}, "it takes no --all")
+        show_proposals(session, engine, wanted, limit)
+        return
+    refuse_without_all({"--engine": engine, "--limit": limit})
     titles = parse_columns(columns, COLUMNS)
-    cells, documents = [], []
-    for row in session.ledger.proposals.each(
-        database=session.database.name, states=None if everything else OPEN_PROPOSALS
-    ):
+    cells, listed = [], []
+    for row in session.ledger.proposals.each(database=session.database.name, states=wanted):
         cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
-        documents.append(_head(row))
+        listed.append(_listed(row))
     if cells:
         with session.out.through_pager():
             session.out.table(COLUMNS, cells, titles)
             session.out.line("saves: sessions that no longer wait, on average")
     else:
-        session.out.line("no proposal" if everything else "no open proposal; --all shows the others")
+        session.out.line("no such proposal" if states else NO_PROPOSAL[past])
     conflicts = conflicts_of(session.ledger, session.database.name, session.clock.now())
     print_conflicts(session.out, conflicts)
     session.out.document(
-        {
-            "database": session.database.name,
-            "proposals": documents,
-            "conflicts": [{"proposals": each.numbers, "why": each.why} for each in conflicts],
-        }
+        ProposalsListed(
+            database=session.database.name,
+            proposals=tuple(listed),
+            conflicts=tuple(ConflictFound(proposals=tuple(each.numbers), why=each.why) for each in conflicts),
+        )
     )
 
 
@@ -99,9 +124,8 @@ def show(
             if under_way is not None and (said := under_way.now(move)):
                 session.out.line(f"move {move.move.ordinal} (number {move.id}): {said}")
         print_statements(session.out, [move.move for move in moves], in_full=everything)
-    now = {} if under_way is None else under_way_document(under_way)
-    stands_in_its_way = {"conflicts": conflicts_document(conflicts, number)}
-    session.out.document({**_document(row, moves), **stands_in_its_way, **now})
+    shown = _shown(row, moves, conflicts)
+    session.out.document(shown if under_way is None else extend(ProposalWatched, shown, under_way_shown(under_way)))
 
 
 def print_conflicts(out: Output, conflicts: Iterable[Conflict]) -> None:
@@ -152,33 +176,42 @@ def _cells(row: ProposalRow) -> tuple[str, ...]:
     )
 
 
-def _head(row: ProposalRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "digest": row.digest,
-        "state": row.state,
-        "reason": row.reason or None,
-        "purpose": row.proposal.purpose,
-        "asked_by": row.proposal.asked_by or None,
-        "decided_at": row.decided_at,
-        "decided_by": row.decided_by or None,
-        "decided_from": row.decided_from or None,
-        "moves": len(row.proposal.moves),
-        "bytes": row.proposal.bytes_moved,
-        "wait_saved_per_hour_seconds": row.proposal.wait_saved_per_hour,
-        "forecast": forecast_document(row.proposal.forecast),
-        "created_at": row.proposal.created_at,
-        "expires_at": row.proposal.expires_at,
-    }
+def _head(row: ProposalRow) -> ProposalHead:
+    return ProposalHead(
+        id=row.id,
+        digest=row.digest,
+        state=row.state,
+        reason=row.reason or None,
+        purpose=row.proposal.purpose,
+        asked_by=row.proposal.asked_by or None,
+        decided_at=row.decided_at,
+        decided_by=row.decided_by or None,
+        decided_from=row.decided_from or None,
+        created_at=row.proposal.created_at,
+        expires_at=row.proposal.expires_at,
+    )
 
 
-def _document(row: ProposalRow, moves: Sequence[MoveRow]) -> dict[str, Any]:
-    return {
-        "database": row.proposal.database,
-        **_head(row),
-        **proposal_document(row.proposal),
-        "moves": [
-            {"id": move.id, "state": move.state, "state_reason": move.reason, **move_document(move.move)}
+def _listed(row: ProposalRow) -> ProposalListed:
+    return extend(
+        ProposalListed,
+        _head(row),
+        moves=len(row.proposal.moves),
+        bytes=row.proposal.bytes_moved,
+        wait_saved_per_hour_seconds=row.proposal.wait_saved_per_hour,
+        forecast=forecast_shown(row.proposal.forecast),
+    )
+
+
+def _shown(row: ProposalRow, moves: Sequence[MoveRow], conflicts: Iterable[Conflict]) -> ProposalShown:
+    return extend(
+        ProposalShown,
+        _head(row),
+        narrow(ValueOfPlan, plan_shown(row.proposal)),
+        database=row.proposal.database,
+        moves=tuple(
+            extend(MoveProposed, planned_move(move.move), id=move.id, state=move.state, state_reason=move.reason)
             for move in moves
-        ],
-    }
+        ),
+        conflicts=conflicts_with(conflicts, row.id),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +9,10 @@ import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.options import AllDatabases, Engine, Limit, begin_of, refuse, refuse_without_all
 from agent.cli.session import Session
-from agent.model.units_of_measure import format_when, parse_seconds
-from agent.report import Report, html_page, markdown_page, report_document, report_of
+from agent.model.units_of_measure import format_when
+from agent.report import Report, database_reported, html_page, markdown_page, report_of
 from agent.report.content import ProposalRecord, counted
 from agent.terminal.columns import Column
 from agent.terminal.exit_codes import ExitCode
@@ -39,25 +39,31 @@ def report(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Also write it as Markdown.")
     ] = None,
+    everything: AllDatabases = False,
+    engine: Engine = "",
+    limit: Limit = None,
 ) -> ExitCode:
     """One page of what was proposed, approved by whom, moved and measured; asks the ledger alone."""
-    try:
-        seconds = parse_seconds(since)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--since") from error
-    now = session.clock.now()
-    found = report_of(session.ledger, session.database.name, now - timedelta(seconds=seconds), now)
+    begin = begin_of(since, session.clock)
+    if everything:
+        from agent.cli.fleet.report import show_report
+
+        refuse({"--html": html, "--markdown": markdown}, "it takes no --all")
+        show_report(session, engine, begin, limit)
+        return ExitCode.OK
+    refuse_without_all({"--engine": engine, "--limit": limit})
+    found = report_of(session.ledger, session.database.name, begin, session.clock.now())
     figures = _figures(session, found) if html is not None or session.out.as_json else None
     if html is not None and figures is not None:
         write_file(html, html_page(found, figures))
     if markdown is not None:
         write_file(markdown, markdown_page(found))
     _print(session.out, found)
-    written = {kind: path for kind, path in (("html", html), ("markdown", markdown)) if path is not None}
-    for path in written.values():
-        session.out.line(f"written: {path}")
+    for path in (html, markdown):
+        if path is not None:
+            session.out.line(f"written: {path}")
     if figures is not None and session.out.as_json:  # as long as all the rest where moves are many
-        session.out.document({**report_document(found, figures), "files": written})
+        session.out.document(database_reported(found, figures, html=html, markdown=markdown))
     return ExitCode.OK if found.audit.ok else ExitCode.LEDGER_UNUSABLE
 
 
@@ -75,7 +81,7 @@ def _print(out: Output, found: Report) -> None:
     out.line(f"{found.database}, {format_when(found.since)} to {format_when(found.until)}", style="bold")
     out.facts(
         [
-            ("proposals", counted(totals["proposals_by_state"])),
+            ("proposals", counted(totals.proposals_by_state)),
             ("moves", counted(found.states)),
             ("moved", found.moved),
             ("outcomes", found.outcomes),
@@ -87,7 +93,7 @@ def _print(out: Output, found: Report) -> None:
     if found.advice:
         out.heading("advice other than moves, from the last plan")
     for each in found.advice:
-        out.line(f"{each['code']}: {each['sentence']}")
+        out.line(f"{each.code}: {each.sentence}")
 
 
 def _print_proposal(out: Output, proposal: ProposalRecord) -> None:

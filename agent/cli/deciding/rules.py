@@ -1,19 +1,33 @@
-"""What may be done without asking me each time? ``rules propose|roll|open|close|list|show``: the standing rules."""
+"""What may be done without asking me each time? ``rules propose|open|close|list|show``: the standing rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.answers.kind import extend
+from agent.answers.rules import (
+    ProposalUncovered,
+    RuleExplained,
+    RuleLimits,
+    RuleShown,
+    RuleSigned,
+    RulesListed,
+    RuleToSign,
+    TemplateBound,
+    TemplateShown,
+    TemplateText,
+)
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.deciding.approve import Reason, SignatureFile, read_signature
-from agent.cli.options import end_of, parse_option
+from agent.cli.options import end_of, parse_option, refuse
 from agent.cli.session import Session, actor
 from agent.keys import RULE_NAMESPACE
 from agent.ledger import Refused, RuleRow, RuleState
+from agent.model.proposals import BALANCE
 from agent.model.purposes import purpose_of_template
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ProposalState
@@ -56,7 +70,8 @@ def list_rules(session: Session) -> None:
         session.out.line("no standing rule; hotplace rules propose makes one")
     if not session.config.automatic:
         session.out.note(f"the level is {session.config.level}: rules approve nothing before it is auto")
-    session.out.document({"level": session.config.level, "rules": [_document(row) for row in rows]})
+    shown = tuple(rule_shown(row) for row in rows)
+    session.out.document(RulesListed(level=session.config.level, rules=shown))
 
 
 @command(Group.DECIDE, "hotplace rules show 1", of=rules)
@@ -75,8 +90,14 @@ def show(session: Session, number: RuleId) -> None:
     unserved = unserved_of(session.ledger, row)
     if unserved is not None:
         session.out.line(f"nothing comes under its template: {unserved.why} (seen {format_when(unserved.seen_at)})")
-    not_covered = [{"proposal": proposal, "why": why} for proposal, why in against.items()]
-    session.out.document({**_document(row), "waiting": not_covered, "unserved": unserved and unserved.why})
+    session.out.document(
+        extend(
+            RuleExplained,
+            rule_shown(row),
+            waiting=tuple(ProposalUncovered(proposal=proposal, why=why) for proposal, why in against.items()),
+            unserved=None if unserved is None else unserved.why,
+        )
+    )
 
 
 @command(
@@ -87,82 +108,114 @@ def show(session: Session, number: RuleId) -> None:
 )
 def propose(
     session: Session,
-    units: Annotated[list[str], typer.Option(metavar="PATTERN", help="Units it is for; repeat for more; * and ?.")],
     at_most: Annotated[str, typer.Option(metavar="SIZE", help="What one proposal may move.")],
-    locks: Annotated[LockClass, typer.Option(help="What moves may lock: none, brief (a moment), any.")],
     stall: Annotated[str, typer.Option(metavar="DURATION", help="How long one move may hold up others, as predicted.")],
-    gain_at_least: Annotated[
-        str, typer.Option(metavar="DURATION", help="Wait saved an hour, by the lower end of the prediction.")
-    ],
     a_day: Annotated[int, typer.Option(min=1, metavar="N", help="Proposals that it may approve in 24 hours.")],
     until: Annotated[str, typer.Option(metavar="TIME|DURATION", help="When it ends: 2030-01-31, or in 30d.")],
     window: Annotated[
         list[str] | None,
         typer.Option(metavar="WINDOW", help="When its moves may run: 'sat,sun 22:00-05:00'; default as configured."),
     ] = None,
-    mode: Annotated[str, typer.Option(help="What proposals it is for, as balance --type says.")] = "hsm",
+    units: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help="Units it is for; repeat for more; * and ?.")
+    ] = None,
+    locks: Annotated[
+        LockClass | None, typer.Option(help="With --units: what moves may lock: none, brief (a moment), any.")
+    ] = None,
+    gain_at_least: Annotated[
+        str,
+        typer.Option(metavar="DURATION", help="With --units: wait saved an hour, by the prediction's lower end."),
+    ] = "",
+    mode: Annotated[
+        str, typer.Option(metavar="MODE", help="With --units: what proposals it is for, as plan --mode; default hsm.")
+    ] = "",
+    table: Annotated[
+        str, typer.Option(metavar="TABLE", help="In place of --units: a table that is partitioned by dates or times.")
+    ] = "",
+    to: Annotated[
+        str, typer.Option(metavar="SPACE", help="With --table: where next partitions are made, or aged ones go.")
+    ] = "",
+    ahead: Annotated[
+        str, typer.Option(metavar="DURATION", help="With --table: make partitions that begin within this time.")
+    ] = "",
+    aged: Annotated[
+        str, typer.Option(metavar="DURATION", help="With --table: move those whose last row is this old.")
+    ] = "",
+    close: Annotated[
+        str, typer.Option(metavar="DURATION", help="With --table: end the open part of a split table this often.")
+    ] = "",
 ) -> None:
-    """Propose a rule; it covers nothing until it is signed. Asks the database who it is, and changes nothing."""
+    """Propose a rule; it covers nothing until it is signed. Asks the database who it is, and changes nothing.
+
+    It is for proposals about units, or over a template: statements for the next partitions of a table, aged ones, or
+    ends of open ones.
+    """
+    limits = {
+        "most_bytes": parse_option(parse_bytes, at_most, "--at-most"),
+        "most_stall_seconds": parse_option(parse_seconds, stall, "--stall"),
+        "most_a_day": a_day, "expires_at": end_of(until, session.clock, "--until"), "windows": tuple(window or ()),
+    }  # fmt: skip
+    of_units = {"--units": units, "--locks": locks, "--gain-at-least": gain_at_least}
+    of_table = {"--to": to, "--ahead": ahead, "--aged": aged, "--close": close}
+    if table:
+        refuse({**of_units, "--mode": mode}, "a rule over a --table does not take it")
+        _require({"--to": to})
+        _propose(session, _over_a_template(session.out, table, to, of_table), limits)
+        return
+    refuse(of_table, "it is for a rule over a --table only")
+    _require(of_units)
     _propose(
         session,
         lambda watch: {"fingerprint": watch.identity.fingerprint},
-        {
-            "mode": mode, "units": tuple(units), "most_bytes": parse_option(parse_bytes, at_most, "--at-most"),
-            "locks": locks, "most_stall_seconds": parse_option(parse_seconds, stall, "--stall"),
+        limits | {
+            "mode": mode or BALANCE, "units": tuple(units or ()), "locks": locks,
             "least_gain_per_hour": parse_option(parse_seconds, gain_at_least, "--gain-at-least"),
-            "most_a_day": a_day, "expires_at": end_of(until, session.clock, "--until"), "windows": tuple(window or ()),
         },
     )  # fmt: skip
 
 
-@command(
-    Group.DECIDE,
-    "hotplace rules roll public.orders --aged 30d --to hdd_space --at-most 50GB --stall 1min --a-day 2 --until 365d",
-    of=rules,
-)
-def roll(
-    session: Session,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table that is partitioned by dates or times.")],
-    to: Annotated[str, typer.Option(metavar="SPACE", help="Where its next partitions are made, or aged ones go.")],
-    at_most: Annotated[str, typer.Option(metavar="SIZE", help="What one proposal may move.")],
-    stall: Annotated[str, typer.Option(metavar="DURATION", help="How long one move may hold up others, as predicted.")],
-    a_day: Annotated[int, typer.Option(min=1, metavar="N", help="Partitions that it may make or move in 24 hours.")],
-    until: Annotated[str, typer.Option(metavar="TIME|DURATION", help="When it ends: 2030-01-31, or in 365d.")],
-    ahead: Annotated[str, typer.Option(metavar="DURATION", help="Make partitions that begin within this time.")] = "",
-    aged: Annotated[str, typer.Option(metavar="DURATION", help="Move those whose last row is this old.")] = "",
-    close: Annotated[str, typer.Option(metavar="DURATION", help="End the open part of a split table this often.")] = "",
-    window: Annotated[
-        list[str] | None, typer.Option(metavar="WINDOW", help="When it may run; default as configured.")
-    ] = None,
-) -> None:
-    """Propose a rule over a template: the statements for next partitions, aged ones, or ends of open ones."""
-    asked = (
-        (TemplateKind.NEXT_PARTITION, "--ahead", ahead), (TemplateKind.AGED_PARTITION, "--aged", aged),
-        (TemplateKind.CLOSED_PART, "--close", close),
-    )  # fmt: skip
-    given = [each for each in asked if each[2]]
-    if len(given) != 1:
-        raise typer.BadParameter("give one of --ahead, --aged and --close")
-    ((kind, option, text),) = given
-    seconds = int(parse_option(parse_seconds, text, option))
+def _require(given: Mapping[str, object]) -> None:
+    """See that each of the options was given.
 
-    def with_template(watch: Watch) -> dict[str, Any]:
-        template = _template(session.out, watch, kind, table, to, seconds)
+    Raises:
+        BadParameter: one was not.
+    """
+    for option, value in given.items():
+        if not value:
+            raise typer.BadParameter("it is missing; a rule is for --units, or over a --table", param_hint=option)
+
+
+def _over_a_template(out: Output, table: str, to: str, given: Mapping[str, str]) -> Callable[[Watch], dict[str, Any]]:
+    """What a rule over a template is, asked of the database.
+
+    Args:
+        out: for statements that a person has to run.
+        table: whose partitions it is about.
+        to: the space of them.
+        given: --ahead, --aged and --close, of which one has a value.
+
+    Raises:
+        BadParameter: none of the three was given, several were, or it is no duration.
+    """
+    kinds = {
+        "--ahead": TemplateKind.NEXT_PARTITION, "--aged": TemplateKind.AGED_PARTITION,
+        "--close": TemplateKind.CLOSED_PART,
+    }  # fmt: skip
+    chosen = [option for option in kinds if given[option]]
+    if len(chosen) != 1:
+        raise typer.BadParameter("give one of --ahead, --aged and --close", param_hint="--table")
+    (option,) = chosen
+    seconds = int(parse_option(parse_seconds, given[option], option))
+
+    def asked(watch: Watch) -> dict[str, Any]:
+        template = _template(out, watch, kinds[option], table, to, seconds)
         return {
             "fingerprint": watch.identity.fingerprint, "template": template, "mode": purpose_of_template(template),
-        }  # fmt: skip
-
-    _propose(
-        session,
-        with_template,
-        {
             # The template names table, schema and spaces; the catalog says which partitions there are.
             "units": ("*",), "locks": LockClass.ANY, "least_gain_per_hour": 0.0,
-            "most_bytes": parse_option(parse_bytes, at_most, "--at-most"),
-            "most_stall_seconds": parse_option(parse_seconds, stall, "--stall"),
-            "most_a_day": a_day, "expires_at": end_of(until, session.clock, "--until"), "windows": tuple(window or ()),
-        },
-    )  # fmt: skip
+        }  # fmt: skip
+
+    return asked
 
 
 def _template(
@@ -181,7 +234,7 @@ def _template(
         raise Refused(f"for {watch.database.engine} hotplace closes no parts")
     answer = connector.template(kind, table, to_space, seconds)
     if isinstance(answer, ByHand):
-        from agent.cli.planning.plan import print_by_hand  # it brings arrays, which listing rules does not need
+        from agent.cli.planning.answer import print_by_hand  # it brings arrays, which listing rules does not need
 
         print_by_hand(out, f"{kind} of {table}, by hand", answer)
         raise Refused(answer.because)
@@ -209,7 +262,7 @@ def _propose(session: Session, asked: Callable[[Watch], dict[str, Any]], limits:
     session.out.line(f"standing rule {number} is proposed; it covers nothing before it is signed")
     session.out.facts(rule.limits.items())
     session.out.line(f"next: hotplace rules open {number} > rule.txt")
-    session.out.document(_document(session.ledger.rules.row(number)))
+    session.out.document(rule_shown(session.ledger.rules.row(number)))
 
 
 @command(Group.DECIDE, "hotplace rules open 1 --signature rule.txt.sig", name="open", of=rules)
@@ -227,7 +280,7 @@ def open_rule(session: Session, number: RuleId, signature: SignatureFile = None)
     else:
         session.out.line(f"standing rule {number} has {len(row.signed_by)} of {needed} signatures")
         session.out.line("next: another person signs the same document with a key of his own")
-    session.out.document({**_document(row), "needed": needed})
+    session.out.document(extend(RuleSigned, rule_shown(row), needed=needed))
 
 
 @command(Group.DECIDE, "hotplace rules close 1 --reason 'month end'", name="close", of=rules)
@@ -236,22 +289,21 @@ def close_rule(session: Session, number: RuleId, reason: Reason = "") -> None:
     who = actor()
     row = session.ledger.rules.close(number, who=who.who, origin=who.origin, reason=reason)
     session.out.line(f"standing rule {number} is closed by {who.who}; a group that was begun is completed")
-    session.out.document(_document(row))
+    session.out.document(rule_shown(row))
 
 
 def _print_document(session: Session, number: int) -> None:
     """What to sign, alone on standard output, and how to go on."""
     text, row = session.ledger.rules.document(number).text, session.ledger.rules.row(number)
+    to_sign = extend(
+        RuleToSign, rule_shown(row), document=text, namespace=RULE_NAMESPACE, needed=session.config.approvals
+    )
     if not session.out.as_json:
-        session.out.verbatim(text)
+        session.out.verbatim(to_sign.document)
     session.out.note("read it; then sign just this text, saved as FILE, as yourself:")
     session.out.note(f"ssh-keygen -Y sign -n {RULE_NAMESPACE} -f ~/.ssh/id_ed25519 FILE")
     session.out.note(f"hotplace rules open {number} --signature FILE.sig")
-    session.out.document(
-        {
-            **_document(row), "document": text, "namespace": RULE_NAMESPACE, "needed": session.config.approvals,
-        }
-    )  # fmt: skip
+    session.out.document(to_sign)
 
 
 def _because(row: RuleRow) -> str:
@@ -266,15 +318,48 @@ def _cells(row: RuleRow) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _document(row: RuleRow) -> dict[str, Any]:
-    return {
-        "rule": row.number,
-        "state": row.state,
-        "reason": row.reason,
-        "limits": row.rule.facts,
-        "proposed_by": row.proposed_by,
-        "proposed_at": row.proposed_at,
-        "signed_by": list(row.signed_by),
-        "used_today": row.used_today,
-        "approved": list(row.approved),
-    }
+def rule_shown(row: RuleRow) -> RuleShown:
+    """A rule as an answer has it."""
+    return RuleShown(
+        rule=row.number,
+        state=row.state,
+        reason=row.reason,
+        limits=_limits(row.rule),
+        proposed_by=row.proposed_by,
+        proposed_at=row.proposed_at,
+        signed_by=tuple(row.signed_by),
+        used_today=row.used_today,
+        approved=tuple(row.approved),
+    )
+
+
+def _limits(rule: StandingRule) -> RuleLimits:
+    return RuleLimits(
+        database=rule.database,
+        fingerprint=rule.fingerprint,
+        mode=rule.mode,
+        most_bytes=rule.most_bytes,
+        most_stall_seconds=rule.most_stall_seconds,
+        least_gain_per_hour=rule.least_gain_per_hour,
+        most_a_day=rule.most_a_day,
+        time_zone=rule.time_zone,
+        units=tuple(rule.units),
+        windows=tuple(rule.windows),
+        locks=rule.locks,
+        expires_at=rule.expires_at,
+        template=None if rule.template is None else _template_shown(rule.template),
+    )
+
+
+def _template_shown(template: StatementTemplate) -> TemplateShown:
+    return TemplateShown(
+        kind=template.kind,
+        table=template.table,
+        space=template.space,
+        from_space=template.from_space,
+        texts=tuple(TemplateText(role=text.role, sql=text.sql) for text in template.texts),
+        parameters=tuple(
+            TemplateBound(name=each.name, kind=each.kind, least=each.least, most=each.most)
+            for each in template.parameters
+        ),
+    )

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from agent.answers.kind import extend
+from agent.answers.plans import UndoProposed
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.deciding.proposals import print_proposal
@@ -15,7 +17,7 @@ from agent.model.states import UNDOABLE
 from agent.planning.undo import propose_undo
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.wording import proposal_document, short_digest
+from agent.terminal.wording import plan_shown, short_digest
 from policies.model.plan import MoveReason
 
 MoveIds = Annotated[
@@ -60,8 +62,13 @@ def undo_moves(session: Session, rows: list[MoveRow]) -> None:
         )
     session.out.line(f"next: hotplace approve {number} --digest {short_digest(stored.digest)}")
     session.out.document(
-        {"proposal": number, "digest": stored.digest, "undoes": [row.id for row in rows]}
-        | proposal_document(stored.proposal)
+        extend(
+            UndoProposed,
+            plan_shown(stored.proposal),
+            proposal=number,
+            digest=stored.digest,
+            undoes=tuple(row.id for row in rows),
+        )
     )
 
 

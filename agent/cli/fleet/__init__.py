@@ -1,1 +1,1 @@
-"""Commands about all databases of one ledger: ``hotplace fleet``."""
+"""What commands print of all databases of one ledger, with ``--all``."""

@@ -1,14 +1,13 @@
-"""``fleet approve`` and ``fleet stop``: several proposals with one decision, in waves."""
+"""Several proposals with one decision, in waves: ``approve ID ID ...``, ``cancel --digest``."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from agent.cli.deciding.approve import read_signature
-from agent.cli.fleet.proposals import head_document
+from agent.answers.fleet import ListApproved, ListedProposal, ListStopped, ListToSign, MoveOfList, ProposalList
+from agent.answers.kind import extend
+from agent.cli.fleet.proposals import proposal_of_database
 from agent.cli.session import Session, actor, interactive
 from agent.fleet.worth import ProposalHead
 from agent.keys import NAMESPACE, ApprovalList
@@ -35,32 +34,33 @@ class Asked:
     canaries: tuple[int, ...]  # of them, those that go first
     conditions: Conditions
     reason: str
+    everywhere: bool  # of databases of other machines too
 
     @property
     def command(self) -> str:
         """The command line that says so."""
         canaries = "".join(f" --canary {number}" for number in self.canaries)
-        return f"hotplace fleet approve {' '.join(map(str, self.numbers))}{canaries}"
+        everywhere = " --all" if self.everywhere else ""
+        return f"hotplace approve{everywhere} {' '.join(map(str, self.numbers))}{canaries}"
 
 
-def approve_list(session: Session, asked: Asked, digest: str | None, signature: Path | None, *, yes: bool) -> None:
-    """Approve all of them, or print what is to be signed.
+def approve_list(session: Session, asked: Asked, digest: str | None, signature: str, *, yes: bool) -> None:
+    """Approve all of them, or print what is to be signed; ``signature``: over that, "" for none.
 
     Raises:
         LedgerError: one of them cannot be approved, or the list is not what was looked at.
         CommandError: the question was not answered by yes.
     """
     listed, signed_by = session.ledger.lists.document(asked.numbers, asked.canaries, asked.conditions)
-    if session.config.signers is not None and signature is None:
+    if session.config.signers is not None and not signature:
         _print_document(session, asked, listed, signed_by)
         return
-    if signature is None and digest is None and not yes:
+    if not signature and digest is None and not yes:
         _confirm(session, asked, listed)
     who = actor()
     decision = session.ledger.lists.approve(
         asked.numbers, asked.canaries, who=who.who, origin=who.origin, digest=digest or listed.digest,
-        reason=asked.reason, signature="" if signature is None else read_signature(signature),
-        conditions=asked.conditions,
+        reason=asked.reason, signature=signature, conditions=asked.conditions,
     )  # fmt: skip
     _say(session, listed, decision)
 
@@ -74,18 +74,18 @@ def stop_list(session: Session, digest: str, reason: str) -> None:
     if stopped.going_on:
         session.out.line(f"{len(stopped.going_on)} moves of groups that have begun go on; hotplace cancel ends one")
     session.out.document(
-        {
-            "list": stopped.digest,
-            "cancelled": [_move_document(row) for row in stopped.cancelled],
-            "going_on": [_move_document(row) for row in stopped.going_on],
-            "who": who.who,
-            "origin": who.origin,
-        }
+        ListStopped(
+            list=stopped.digest,
+            cancelled=tuple(map(_move_of_list, stopped.cancelled)),
+            going_on=tuple(map(_move_of_list, stopped.going_on)),
+            who=who.who,
+            origin=who.origin,
+        )
     )
 
 
-def _move_document(row: MoveRow) -> dict[str, Any]:
-    return {"move": row.id, "proposal": row.proposal_id, "database": row.database, "unit": row.move.key}
+def _move_of_list(row: MoveRow) -> MoveOfList:
+    return MoveOfList(move=row.id, proposal=row.proposal_id, database=row.database, unit=row.move.key)
 
 
 def _heads(session: Session, listed: ApprovalList) -> list[tuple[int, ProposalHead]]:
@@ -104,21 +104,24 @@ def _print_document(session: Session, asked: Asked, listed: ApprovalList, signed
     if signed_by:
         session.out.note(f"signed by {', '.join(signed_by)}; {session.config.approvals} signatures are needed")
     session.out.document(
-        {
-            **_list_document(session, listed),
-            "document": listed.text,
-            "namespace": NAMESPACE,
-            "signed_by": signed_by,
-            "needed": session.config.approvals,
-        }
+        extend(
+            ListToSign,
+            _list_shown(session, listed),
+            document=listed.text,
+            namespace=NAMESPACE,
+            signed_by=tuple(signed_by),
+        )
     )
 
 
-def _list_document(session: Session, listed: ApprovalList) -> dict[str, Any]:
-    return {
-        "list": listed.digest,
-        "proposals": [{"wave": wave, **head_document(head)} for wave, head in _heads(session, listed)],
-    }
+def _list_shown(session: Session, listed: ApprovalList) -> ProposalList:
+    return ProposalList(
+        list=listed.digest,
+        proposals=tuple(
+            extend(ListedProposal, proposal_of_database(head), wave=wave) for wave, head in _heads(session, listed)
+        ),
+        needed=session.config.approvals,
+    )
 
 
 def _confirm(session: Session, asked: Asked, listed: ApprovalList) -> None:
@@ -161,13 +164,13 @@ def _say(session: Session, listed: ApprovalList, decision: ListDecision) -> None
         session.out.line(f"list {name}: {len(decision.rows)} proposals are approved by {decision.who}")
         if any(member.wave > 1 for member in listed.members):
             session.out.line(LATER)
-        session.out.line(f"to stop what has not begun: hotplace fleet stop {name} --reason TEXT")
+        session.out.line(f"to stop what has not begun: hotplace cancel --digest {name} --reason TEXT")
     session.out.document(
-        {
-            **_list_document(session, listed),
-            "state": decision.rows[0].state,
-            "who": decision.who,
-            "missing": decision.missing,
-            "needed": needed,
-        }
+        extend(
+            ListApproved,
+            _list_shown(session, listed),
+            state=decision.rows[0].state,
+            who=decision.who,
+            missing=decision.missing,
+        )
     )

@@ -1,11 +1,12 @@
-"""``fleet outcomes``: what was measured after moves anywhere, what hurt first."""
+"""``outcomes --all``: what was measured after moves anywhere, what hurt first."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from agent.cli.fleet.pages import begin_of, document_rows, first_rows, say_rest, selection_of
+from agent.answers.outcomes import OutcomeAnywhere, OutcomesAnywhere
+from agent.cli.fleet.pages import document_rows, first_rows, say_rest, selection_of
+from agent.cli.options import begin_of
 from agent.cli.session import Session
 from agent.fleet.reading import read_outcomes
 from agent.fleet.worth import measured_saved_per_hour
@@ -22,35 +23,36 @@ COLUMNS = (
 
 def show_outcomes(session: Session, engine: str, since: str, limit: int | None) -> None:
     """Print the list, or the document."""
-    begin = begin_of(session, since)
+    begin = begin_of(since, session.clock)
     rows = read_outcomes(session.ledger, selection_of(session, engine), begin)
     if rows:
         here = first_rows(rows, limit)
-        session.out.table(COLUMNS, [_cells(row) for row in here])
+        session.out.table(COLUMNS, [_cells(_outcome_anywhere(row), row.outcome.judged) for row in here])
         say_rest(session, len(rows), len(here), "outcomes")
         session.out.line("predicted, measured: sessions that no longer wait, on average")
     else:
         session.out.line(f"nothing was measured in any such database since {format_when(begin)}")
-    session.out.document({"since": begin, "outcomes": [_document(row) for row in document_rows(rows, limit)]})
+    listed = tuple(_outcome_anywhere(row) for row in document_rows(rows, limit))
+    session.out.document(OutcomesAnywhere(since=begin, outcomes=listed))
 
 
-def _cells(row: OutcomeRow) -> tuple[str, ...]:
-    saved = measured_saved_per_hour(row)
+def _cells(outcome: OutcomeAnywhere, judged: str) -> tuple[str, ...]:
+    saved = outcome.measured_wait_saved_per_hour_seconds
     return (
-        str(row.proposal_id), row.database, row.outcome.judged,
-        format_sessions(row.outcome.predicted_wait_saved_per_hour),
-        "-" if math.isnan(saved) else format_sessions(saved), format_when(row.at),
+        str(outcome.proposal), outcome.database, judged,
+        format_sessions(outcome.predicted_wait_saved_per_hour_seconds),
+        "-" if math.isnan(saved) else format_sessions(saved), format_when(outcome.measured_at),
     )  # fmt: skip
 
 
-def _document(row: OutcomeRow) -> dict[str, Any]:
-    return {
-        "proposal": row.proposal_id,
-        "database": row.database,
-        "measured_at": row.at,
-        "verdict": row.outcome.verdict,
-        "undo": row.outcome.undo,
-        "predicted_wait_saved_per_hour_seconds": row.outcome.predicted_wait_saved_per_hour,
-        "measured_wait_saved_per_hour_seconds": measured_saved_per_hour(row),
-        "sentence": row.outcome.sentence,
-    }
+def _outcome_anywhere(row: OutcomeRow) -> OutcomeAnywhere:
+    return OutcomeAnywhere(
+        proposal=row.proposal_id,
+        database=row.database,
+        measured_at=row.at,
+        verdict=row.outcome.verdict,
+        undo=row.outcome.undo,
+        predicted_wait_saved_per_hour_seconds=row.outcome.predicted_wait_saved_per_hour,
+        measured_wait_saved_per_hour_seconds=measured_saved_per_hour(row),
+        sentence=row.outcome.sentence,
+    )

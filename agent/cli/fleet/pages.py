@@ -1,17 +1,14 @@
-"""What all lists of a fleet have in common: which databases are meant, how far back, and how many lines there are."""
+"""What all lists of a fleet have in common: which databases are meant, and how many lines there are."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import TypeVar
 
-from agent.cli.options import parse_option
 from agent.cli.session import Session
 from agent.fleet.reading import Selection
 from agent.ledger.fleet.overview import EVERY
-from agent.model.units_of_measure import parse_seconds
 
 _V = TypeVar("_V")
 AROUND = 8  # lines of a screen that are no rows of the table
@@ -21,15 +18,6 @@ FEWEST = 10  # rows, however low the terminal is
 def selection_of(session: Session, engine: str) -> Selection:
     """The databases that --database, which may be a pattern, and --engine name."""
     return Selection(pattern=session.options.database or EVERY, engine=engine)
-
-
-def begin_of(session: Session, since: str) -> datetime:
-    """The instant that --since means.
-
-    Raises:
-        BadParameter: it is no duration.
-    """
-    return session.clock.now() - timedelta(seconds=parse_option(parse_seconds, since, "--since"))
 
 
 def first_rows(rows: Sequence[_V], limit: int | None) -> Sequence[_V]:

@@ -1,16 +1,16 @@
-"""``fleet proposals``: what waits for a decision anywhere, what saves most first."""
+"""``proposals --all``: what waits for a decision anywhere, what saves most first."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any
 
+from agent.answers.fleet import ProposalOfDatabase, ProposalsOfFleet
 from agent.cli.fleet.pages import document_rows, first_rows, say_rest, selection_of
 from agent.cli.session import Session
 from agent.fleet.reading import read_proposals
 from agent.fleet.worth import ProposalHead
-from agent.model.states import OPEN_PROPOSALS, ProposalState
+from agent.model.states import ProposalState
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.wording import short_digest
@@ -23,51 +23,50 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def show_proposals(
-    session: Session, engine: str, states: Collection[ProposalState], *, everything: bool, limit: int | None
-) -> None:
-    """Print the list, or the document."""
-    wanted = states or (None if everything else OPEN_PROPOSALS)
+def show_proposals(session: Session, engine: str, wanted: Collection[ProposalState] | None, limit: int | None) -> None:
+    """Print the list of proposals in the wanted states, or the document."""
     heads = read_proposals(session.ledger, selection_of(session, engine), wanted)
-    undecided = [head for head in heads if head.state is ProposalState.PROPOSED]
-    saved = math.fsum(head.saved_per_hour for head in undecided)
-    if heads:
+    proposals = tuple(map(proposal_of_database, heads))
+    undecided = [each for each in proposals if each.state is ProposalState.PROPOSED]
+    saved = math.fsum(each.wait_saved_per_hour_seconds for each in undecided)
+    if proposals:
         session.out.line(f"{len(undecided)} proposals wait for a decision, worth {format_wait(saved)}", style="bold")
-        rows = first_rows(heads, limit)
-        session.out.table(COLUMNS, [_cells(head) for head in rows])
-        say_rest(session, len(heads), len(rows), "proposals")
-        session.out.line("saves: sessions that no longer wait, on average; hotplace fleet approve ID ID ... decides")
+        rows = first_rows(proposals, limit)
+        session.out.table(COLUMNS, [_cells(each) for each in rows])
+        say_rest(session, len(proposals), len(rows), "proposals")
+        session.out.line("saves: sessions that no longer wait, on average; hotplace approve --all ID ID ... decides")
     else:
         session.out.line("no such proposal in any database")
     session.out.document(
-        {
-            "undecided": len(undecided),
-            "undecided_wait_saved_per_hour_seconds": saved,
-            "proposals": [head_document(head) for head in document_rows(heads, limit)],
-        }
+        ProposalsOfFleet(
+            undecided=len(undecided),
+            undecided_wait_saved_per_hour_seconds=saved,
+            proposals=tuple(document_rows(proposals, limit)),
+        )
     )
 
 
-def _cells(head: ProposalHead) -> tuple[str, ...]:
+def _cells(each: ProposalOfDatabase) -> tuple[str, ...]:
     return (
-        str(head.id), head.database, format_sessions(head.saved_per_hour), str(head.moves), format_bytes(head.bytes),
-        head.state.value, head.purpose, short_digest(head.digest), format_when(head.expires_at),
+        str(each.id), each.database, format_sessions(each.wait_saved_per_hour_seconds), str(each.moves),
+        format_bytes(each.bytes), each.state.value, each.purpose, short_digest(each.digest),
+        format_when(each.expires_at),
     )  # fmt: skip
 
 
-def head_document(head: ProposalHead) -> dict[str, Any]:
-    """A proposal without its moves as JSON values."""
-    return {
-        "id": head.id,
-        "database": head.database,
-        "digest": head.digest,
-        "state": head.state,
-        "purpose": head.purpose,
-        "asked_by": head.asked_by or None,
-        "decided_by": head.decided_by or None,
-        "moves": head.moves,
-        "bytes": head.bytes,
-        "wait_saved_per_hour_seconds": head.saved_per_hour,
-        "created_at": head.created_at,
-        "expires_at": head.expires_at,
-    }
+def proposal_of_database(head: ProposalHead) -> ProposalOfDatabase:
+    """A proposal without its moves as an answer has it."""
+    return ProposalOfDatabase(
+        id=head.id,
+        database=head.database,
+        digest=head.digest,
+        state=head.state,
+        purpose=head.purpose,
+        asked_by=head.asked_by or None,
+        decided_by=head.decided_by or None,
+        moves=head.moves,
+        bytes=head.bytes,
+        wait_saved_per_hour_seconds=head.saved_per_hour,
+        created_at=head.created_at,
+        expires_at=head.expires_at,
+    )

@@ -1,10 +1,12 @@
-"""``fleet report``: one page about all databases since a day."""
+"""``report --all``: one page about all databases since a day."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
 
-from agent.cli.fleet.pages import begin_of, document_rows, first_rows, say_rest, selection_of
+from agent.answers.kind import extend
+from agent.answers.report import DatabaseInFleetReport, FleetReported, FleetReportTotals
+from agent.cli.fleet.pages import document_rows, first_rows, say_rest, selection_of
 from agent.cli.session import Session
 from agent.fleet.reading import read_summaries
 from agent.fleet.summary import DatabaseSummary, total_of
@@ -21,33 +23,33 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def show_report(session: Session, engine: str, since: str, limit: int | None) -> None:
+def show_report(session: Session, engine: str, begin: datetime, limit: int | None) -> None:
     """Print the page, or the document."""
-    begin = begin_of(session, since)
-    found = read_summaries(session.ledger, selection_of(session, engine), begin)
-    total = total_of(found)
+    summaries = read_summaries(session.ledger, selection_of(session, engine), begin)
+    found = [extend(DatabaseInFleetReport, _totals(each), database=each.database) for each in summaries]
+    total = _totals(total_of(summaries))
     _print(session, found, total, f"since {format_when(begin)}", limit)
     session.out.document(
-        {
-            "since": begin,
-            "until": session.clock.now(),
-            "total": _document(total),
-            "databases": [{"database": each.database, **_document(each)} for each in document_rows(found, limit)],
-        }
+        FleetReported(
+            since=begin,
+            until=session.clock.now(),
+            total=total,
+            databases=tuple(document_rows(found, limit)),
+        )
     )
 
 
 def _print(
-    session: Session, found: list[DatabaseSummary], total: DatabaseSummary, since: str, limit: int | None
+    session: Session, found: list[DatabaseInFleetReport], total: FleetReportTotals, since: str, limit: int | None
 ) -> None:
     session.out.line(f"{len(found)} databases {since}", style="bold")
     session.out.facts(
         [
-            ("proposals", f"{total.proposals.total()}, {_count_approved(total)} of them approved"),
+            ("proposals", f"{_count(total)}, {_count_approved(total)} of them approved"),
             ("approved bytes", format_bytes(total.approved_bytes)),
-            ("moves", f"{total.moved} carried out, {total.not_moved} not"),
+            ("moves", f"{total.moves_carried_out} carried out, {total.moves_not_carried_out} not"),
             ("outcomes", _verdicts(total) or "none yet"),
-            ("measured", f"{format_wait(total.saved_per_hour)} saved"),
+            ("measured", f"{format_wait(total.measured_wait_saved_per_hour_seconds)} saved"),
         ]
     )
     if found:
@@ -56,27 +58,31 @@ def _print(
         say_rest(session, len(found), len(rows), "databases")
 
 
-def _count_approved(summary: DatabaseSummary) -> int:
-    return sum(summary.proposals[state] for state in APPROVED_PROPOSALS)
+def _count(totals: FleetReportTotals) -> int:
+    return sum(totals.proposals_by_state.values())
 
 
-def _verdicts(summary: DatabaseSummary) -> str:
-    return ", ".join(f"{summary.verdicts[each]} {each}" for each in OutcomeVerdict if summary.verdicts[each])
+def _count_approved(totals: FleetReportTotals) -> int:
+    return sum(totals.proposals_by_state[state] for state in APPROVED_PROPOSALS)
 
 
-def _cells(each: DatabaseSummary) -> tuple[str, ...]:
+def _verdicts(totals: FleetReportTotals) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in totals.outcomes_by_verdict.items() if count)
+
+
+def _cells(each: DatabaseInFleetReport) -> tuple[str, ...]:
     return (
-        each.database, str(each.proposals.total()), str(_count_approved(each)), str(each.moved), str(each.not_moved),
-        _verdicts(each), format_sessions(each.saved_per_hour),
+        each.database, str(_count(each)), str(_count_approved(each)), str(each.moves_carried_out),
+        str(each.moves_not_carried_out), _verdicts(each), format_sessions(each.measured_wait_saved_per_hour_seconds),
     )  # fmt: skip
 
 
-def _document(summary: DatabaseSummary) -> dict[str, Any]:
-    return {
-        "proposals_by_state": {state.value: summary.proposals[state] for state in ProposalState},
-        "approved_bytes": summary.approved_bytes,
-        "moves_carried_out": summary.moved,
-        "moves_not_carried_out": summary.not_moved,
-        "outcomes_by_verdict": {verdict.value: summary.verdicts[verdict] for verdict in OutcomeVerdict},
-        "measured_wait_saved_per_hour_seconds": summary.saved_per_hour,
-    }
+def _totals(summary: DatabaseSummary) -> FleetReportTotals:
+    return FleetReportTotals(
+        proposals_by_state={state: summary.proposals[state] for state in ProposalState},
+        approved_bytes=summary.approved_bytes,
+        moves_carried_out=summary.moved,
+        moves_not_carried_out=summary.not_moved,
+        outcomes_by_verdict={verdict: summary.verdicts[verdict] for verdict in OutcomeVerdict},
+        measured_wait_saved_per_hour_seconds=summary.saved_per_hour,
+    )

@@ -1,13 +1,13 @@
-"""``fleet sizing``: how pools of fast storage are best shared, and where the next bytes bring most."""
+"""``sizing --all``: how pools of fast storage are best shared, and where the next bytes bring most."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import typer
 
+from agent.answers.sizing import PoolShared, PoolsShared, ShareOfPool
 from agent.cli.fleet.pages import document_rows, first_rows, say_rest
 from agent.cli.options import parse_option
 from agent.cli.session import Session
@@ -39,15 +39,15 @@ class _Pool:
 def show_sizing(session: Session, pool: str, more: str, limit: int | None) -> None:
     """Print each pool, or the document."""
     extra = parse_option(parse_bytes, more, "--more") if more else None
-    documents = []
+    shared = []
     for each in _pools(session, pool):
         if not each.members:
             session.out.line(f"{each.name}: no agent has planned for a database of it yet, so no curve is known")
             continue
-        found = _share(each, extra)
-        _print(session, each, found, limit)
-        documents.append(_document(each, found, limit))
-    session.out.document({"pools": documents})
+        found = _pool_shared(each, _share(each, extra))
+        _print(session, each.name, found, limit)
+        shared.append(replace(found, databases=tuple(document_rows(found.databases, limit))))
+    session.out.document(PoolsShared(pools=tuple(shared)))
 
 
 def _pools(session: Session, name: str) -> Iterator[_Pool]:
@@ -81,53 +81,55 @@ def _share(pool: _Pool, more: int | None) -> SharedPool:
         raise CommandError(
             f"pool {pool.name}: {error}",
             code=ExitCode.REFUSED,
-            advice="Raise its budget, or unpin what must be on the fastest tier: hotplace pins.",
+            advice="Raise its budget, or remove pins of what must be on the fastest tier: hotplace pin --list.",
         ) from error
 
 
-def _print(session: Session, pool: _Pool, found: SharedPool, limit: int | None) -> None:
-    out, plan = session.out, found.plan
-    out.line(f"{pool.name}: {format_bytes(found.budget_bytes)} for {len(pool.members)} databases", style="bold")
-    rows = first_rows([share for share in found.shares if share.bytes != share.member.present_bytes], limit)
+def _print(session: Session, name: str, pool: PoolShared, limit: int | None) -> None:
+    out, bound = session.out, pool.bound_per_hour_seconds
+    out.line(f"{name}: {format_bytes(pool.budget_bytes)} for {len(pool.databases)} databases", style="bold")
+    rows = first_rows([share for share in pool.databases if share.bytes != share.present_bytes], limit)
     out.table(COLUMNS, [_cells(share) for share in rows])
-    say_rest(session, len(found.shares), len(rows), "databases")
-    out.line(f"would save {format_wait(found.gained_per_hour)} more than the present sizes at their best")
-    out.line(f"another GiB saves {format_wait(found.next_gib_per_hour)} at most, wherever it goes")
-    if not plan.exact:
-        out.line(f"no other share saves more than {format_ratio((plan.bound - plan.saved) / plan.bound)} beyond that")
+    say_rest(session, len(pool.databases), len(rows), "databases")
+    out.line(f"would save {format_wait(pool.gained_per_hour_seconds)} more than the present sizes at their best")
+    out.line(f"another GiB saves {format_wait(pool.next_gib_saves_per_hour_seconds)} at most, wherever it goes")
+    if not pool.exact:
+        left = format_ratio((bound - pool.wait_saved_per_hour_seconds) / bound)
+        out.line(f"no other share saves more than {left} beyond that")
     out.line("bytes that objects may fill: head-room comes on top; saves: sessions that no longer wait, on average")
 
 
-def _cells(share: Share) -> tuple[str, ...]:
-    change = share.bytes - share.member.present_bytes
+def _cells(share: ShareOfPool) -> tuple[str, ...]:
+    change = share.bytes - share.present_bytes
     return (
-        share.member.curve.name, share.member.tier,
-        format_bytes(share.member.present_bytes) + ("" if share.member.present_known else " or more"),
+        share.database, share.tier,
+        format_bytes(share.present_bytes) + ("" if share.present_size_known else " or more"),
         format_bytes(share.bytes), f"{'+' if change > 0 else '-'}{format_bytes(abs(change))}",
-        format_sessions(share.saved_now_per_hour), format_sessions(share.saved_per_hour),
+        format_sessions(share.wait_saved_now_per_hour_seconds), format_sessions(share.wait_saved_per_hour_seconds),
     )  # fmt: skip
 
 
-def _document(pool: _Pool, found: SharedPool, limit: int | None) -> dict[str, Any]:
-    return {
-        "pool": pool.name if pool.budget is not None else None,
-        "budget_bytes": found.budget_bytes,
-        "used_bytes": found.plan.bytes,
-        "wait_saved_per_hour_seconds": found.plan.saved,
-        "bound_per_hour_seconds": found.plan.bound,
-        "exact": found.plan.exact,
-        "gained_per_hour_seconds": found.gained_per_hour,
-        "next_gib_saves_per_hour_seconds": found.next_gib_per_hour,
-        "databases": [
-            {
-                "database": share.member.curve.name,
-                "tier": share.member.tier,
-                "present_bytes": share.member.present_bytes,
-                "present_size_known": share.member.present_known,
-                "bytes": share.bytes,
-                "wait_saved_now_per_hour_seconds": share.saved_now_per_hour,
-                "wait_saved_per_hour_seconds": share.saved_per_hour,
-            }
-            for share in document_rows(found.shares, limit)
-        ],
-    }
+def _pool_shared(pool: _Pool, found: SharedPool) -> PoolShared:
+    return PoolShared(
+        pool=pool.name if pool.budget is not None else None,
+        budget_bytes=found.budget_bytes,
+        used_bytes=found.plan.bytes,
+        wait_saved_per_hour_seconds=found.plan.saved,
+        bound_per_hour_seconds=found.plan.bound,
+        exact=found.plan.exact,
+        gained_per_hour_seconds=found.gained_per_hour,
+        next_gib_saves_per_hour_seconds=found.next_gib_per_hour,
+        databases=tuple(map(_share_of_pool, found.shares)),
+    )
+
+
+def _share_of_pool(share: Share) -> ShareOfPool:
+    return ShareOfPool(
+        database=share.member.curve.name,
+        tier=share.member.tier,
+        present_bytes=share.member.present_bytes,
+        present_size_known=share.member.present_known,
+        bytes=share.bytes,
+        wait_saved_now_per_hour_seconds=share.saved_now_per_hour,
+        wait_saved_per_hour_seconds=share.saved_per_hour,
+    )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, chop_cells
 from rich.text import Text
 
+from agent.answers.watching import RoomOfSpace
 from agent.cli.live.picture import Picture
 from agent.cli.live.view import Choice, Kind, Listing, Page, View
 from agent.cli.looking.under_way import progress_text
@@ -19,10 +20,9 @@ from agent.ledger import MoveRow, ProposalRow
 from agent.model.states import UNFINISHED, MoveState, ProposalState
 from agent.terminal.columns import GAP, Column
 from agent.terminal.fitting import DOTS, SHORTEST_NAME, fit_columns, shorten_name, widths_of, wrap
-from agent.terminal.output import printable
 from agent.terminal.sparkline import sparkline
 from agent.terminal.wording import question, saving, short_digest, state_text
-from connectors.formatting import format_bytes, format_ratio, format_seconds, format_sessions, format_wait
+from connectors.formatting import format_bytes, format_ratio, format_seconds, format_sessions, format_wait, printable
 
 KEYS = "enter explain  a approve  p pause  u undo  s sort  / filter  ? help  q quit"
 PAGE_KEYS = "arrows, j, k and space scroll  esc back"
@@ -151,8 +151,9 @@ def _head(picture: Picture, width: int, others: int, *, blocks: bool) -> list[Li
     more = f", tab: {others} more" if others else ""
     title = f"{picture.database} ({picture.engine}{more}): {_daemon(picture)}"
     lines = [Line(_sides(title, clock, width), BOLD)]
-    if trouble := picture.daemon.status.get("untrusted") or picture.daemon.status.get("error"):
-        lines.append(Line(str(trouble), BAD))
+    status = picture.daemon.status
+    if status is not None and (trouble := status.untrusted or status.error):
+        lines.append(Line(trouble, BAD))
     lines += [Line(_waits(picture, blocks=blocks)), Line(_rooms(picture)), Line(_window(picture)), Line("")]
     return [line for line in lines if line.text or line is lines[-1]]
 
@@ -179,16 +180,17 @@ def _span(span: timedelta) -> str:
 
 def _rooms(picture: Picture) -> str:
     """How full each space is, fastest tier first."""
-    rooms = picture.daemon.status.get("spaces") or []
-    return "   ".join(_room(room) for room in rooms if room["tier"] is not None)
+    status = picture.daemon.status
+    rooms = () if status is None else status.spaces or ()
+    return "   ".join(_room(room) for room in rooms if room.tier is not None)
 
 
-def _room(room: dict[str, object]) -> str:
-    used, free, capacity = room["used_bytes"], room["free_bytes"], room["capacity_bytes"]
-    named = f"{room['tier']}" if room["tier"] == room["space"] else f"{room['tier']} {room['space']}"
-    if not isinstance(used, int):
+def _room(room: RoomOfSpace) -> str:
+    used, free, capacity = room.used_bytes, room.free_bytes, room.capacity_bytes
+    named = f"{room.tier}" if room.tier == room.space else f"{room.tier} {room.space}"
+    if used is None:
         return f"{named}: not known"
-    whole = capacity if isinstance(capacity, int) else used + free if isinstance(free, int) else 0
+    whole = capacity if capacity is not None else used + free if free is not None else 0
     return f"{named}: {format_bytes(used)}" + (
         f" of {format_bytes(whole)}, {format_ratio(used / whole)}" if whole else ""
     )

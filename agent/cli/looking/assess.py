@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agent.assess import Assessment, SpaceWaits, UnitWaits, assess, assessment_document
+from agent.answers.assessment import Assessment as AssessmentShown
+from agent.answers.assessment import Assessments, OfferAssessed, QueriesToExport, SpaceAssessed, UnitAssessed
+from agent.assess import Assessment, assess, assessment_shown
 from agent.assess.files import csv_rows, is_export, read_export, read_text
 from agent.assess.pairing import observe_exports
 from agent.cli.app import command
@@ -65,15 +68,16 @@ def assess_command(
     if kind not in FAST_KINDS:
         raise typer.BadParameter(f"{kind!r} is not one of {', '.join(FAST_KINDS)}", param_hint="--kind")
     offered = None if ssd is None else _quantity(ssd)
+    settings = PolicySettings()
     try:
         observations = _observations(files, engine, sizes, elapsed)
+        found = [assess(each, KINDS[kind], KINDS["hdd"], settings, offered=offered) for each in observations]
     except UnusableFile as error:
         raise CommandError(str(error), code=ExitCode.USAGE, advice=error.advice) from error
-    settings = PolicySettings()
-    found = [assess(each, KINDS[kind], KINDS["hdd"], settings, offered=offered) for each in observations]
-    for each in found:
-        _print(session.out, each, kind, offered)
-    session.out.document({"assessments": [assessment_document(each) for each in found]})
+    answers = [assessment_shown(each) for each in found]
+    for shown, each in zip(answers, found, strict=True):
+        _print(session.out, shown, each, kind, offered)
+    session.out.document(Assessments(assessments=tuple(answers)))
     return ExitCode.OK
 
 
@@ -111,7 +115,7 @@ def _print_queries(out: Output, name: str) -> ExitCode:
     queries = _by_hand(name).queries()
     for query, text in queries.items():
         out.text(f"-- save the result as {query}.csv, with a header line\n{text.rstrip().rstrip(';')};\n\n")
-    out.document({"engine": name, "queries": queries})
+    out.document(QueriesToExport(engine=name, queries=queries))
     return ExitCode.OK
 
 
@@ -153,38 +157,35 @@ def _report(path: Path, sizes: list[Row]) -> Observation:
 # -- printing --------------------------------------------------------------------------------------------------------
 
 
-def _print(out: Output, found: Assessment, kind: str, offered: int | None) -> None:
-    observation = found.observation
-    out.line(f"{observation.database}: {observation.source}", style="bold")
-    out.facts(_facts(found))
+def _print(out: Output, shown: AssessmentShown, found: Assessment, kind: str, offered: int | None) -> None:
+    out.line(f"{shown.database}: {shown.source}", style="bold")
+    out.facts([*_facts(shown), ("read times", read_times_text(found.tiers))])
     out.heading("spaces, by the sessions that wait for them on average")
-    out.table(SPACE_COLUMNS, [_space_cells(each) for each in found.spaces if each.wait_per_hour > 0])
-    out.heading(f"objects, the first {min(SHOWN, len(found.units))} of {len(found.units)}")
-    out.table(UNIT_COLUMNS, [_unit_cells(each) for each in found.units[:SHOWN]])
+    out.table(SPACE_COLUMNS, [_space_cells(each) for each in shown.spaces if each.wait_per_hour_seconds > 0])
+    out.heading(f"objects, the first {min(SHOWN, len(shown.units))} of {len(shown.units)}")
+    out.table(UNIT_COLUMNS, [_unit_cells(each) for each in shown.units[:SHOWN]])
     out.line("between: least and most that the files leave possible")
     if found.sizing is not None:
         _print_curve(out, found, found.sizing, kind)
     if offered is not None:
-        _print_offer(out, found, kind, offered)
-    if observation.notes:
+        _print_offer(out, shown.offer, kind, offered)
+    if shown.notes:
         out.heading("how sure this is")
-    for note in observation.notes:
+    for note in shown.notes:
         out.line(f"- {note}")
     out.line()
 
 
-def _facts(found: Assessment) -> list[tuple[str, str]]:
-    seconds = found.observation.demand.seconds
-    measured = found.measured_wait_per_hour
+def _facts(shown: AssessmentShown) -> list[tuple[str, str]]:
+    measured, ceiling = shown.measured_read_wait_per_hour_seconds, shown.read_wait_of_session_time_ratio
     facts = [
-        ("period", format_seconds(seconds)),
-        ("read wait", f"{format_wait(found.wait_per_hour)}, by reads and read times"),
+        ("period", format_seconds(shown.seconds)),
+        ("read wait", f"{format_wait(shown.read_wait_per_hour_seconds)}, by reads and read times"),
     ]
-    if measured == measured:
+    if not isnan(measured):
         facts.append(("measured", f"{format_wait(measured)}, as the engine timed them"))
-    if found.ceiling_ratio == found.ceiling_ratio:
-        facts.append(("share", f"{format_ratio(found.ceiling_ratio)} of the sessions' time: no storage saves more"))
-    facts.append(("read times", read_times_text(found.tiers)))
+    if not isnan(ceiling):
+        facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time: no storage saves more"))
     return facts
 
 
@@ -198,18 +199,19 @@ UNIT_COLUMNS = (
 )  # fmt: skip
 
 
-def _space_cells(each: SpaceWaits) -> list[str]:
+def _space_cells(each: SpaceAssessed) -> list[str]:
     return [
-        each.name, format_rate(each.random_reads), format_seconds(each.read_seconds),
-        format_sessions(each.wait_per_hour), format_sessions(each.saves_per_hour), _size(each.size_bytes),
+        each.space, format_rate(each.random_reads_per_second), format_seconds(each.read_seconds),
+        format_sessions(each.wait_per_hour_seconds), format_sessions(each.wait_saved_per_hour_seconds),
+        _size(each.bytes),
     ]  # fmt: skip
 
 
-def _unit_cells(each: UnitWaits) -> list[str]:
-    low, high = format_sessions(each.low_per_hour), format_sessions(each.high_per_hour)
+def _unit_cells(each: UnitAssessed) -> list[str]:
+    low, high = format_sessions(each.wait_low_per_hour_seconds), format_sessions(each.wait_high_per_hour_seconds)
     return [
-        each.key, format_sessions(each.wait_per_hour), low if low == high else f"{low} and {high}",
-        format_sessions(each.saves_per_hour), _size(each.size_bytes),
+        each.unit, format_sessions(each.wait_per_hour_seconds), low if low == high else f"{low} and {high}",
+        format_sessions(each.wait_saved_per_hour_seconds), _size(each.bytes),
     ]  # fmt: skip
 
 
@@ -261,13 +263,14 @@ def _curve(found: Assessment, z: Sizing, kind: str) -> Curve:
     )
 
 
-def _print_offer(out: Output, found: Assessment, kind: str, offered: int) -> None:
+def _print_offer(out: Output, offer: OfferAssessed | None, kind: str, offered: int) -> None:
     out.heading(f"{format_bytes(offered)} of {kind}")
-    if found.offer is None:
+    if offer is None:
         out.line("what it would bring is not known: the files have no sizes; see --sizes")
         return
-    plan = found.offer.plan
-    low, high = format_sessions(max(0.0, plan.wait_saved_low_per_hour)), format_sessions(plan.wait_saved_high_per_hour)
-    out.line(f"saves {format_wait(plan.wait_saved_per_hour)}, between {low} and {high}, at today's latencies")
-    for move in plan.moves[:SHOWN]:
-        out.line(f"  {move.key}: {format_bytes(move.size_bytes)}, saves {format_wait(move.wait_saved_per_hour)}")
+    low = format_sessions(max(0.0, offer.wait_saved_low_per_hour_seconds))
+    high = format_sessions(offer.wait_saved_high_per_hour_seconds)
+    saves = format_wait(offer.wait_saved_per_hour_seconds)
+    out.line(f"saves {saves}, between {low} and {high}, at today's latencies")
+    for unit in offer.units[:SHOWN]:
+        out.line(f"  {unit.unit}: {format_bytes(unit.bytes)}, saves {format_wait(unit.wait_saved_per_hour_seconds)}")

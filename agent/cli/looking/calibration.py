@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
+from agent.answers.outcomes import Calibration, ErrorLearnt, PredictionChecked
 from agent.budget.prediction_errors import PastPrediction, past_predictions
 from agent.cli.session import Session
 from agent.terminal.columns import Column
@@ -33,14 +33,14 @@ def show_calibration(session: Session) -> None:
         session.out.line("no outcome of a predicted proposal was measured for the same work yet")
     held, known = _count_held(past)
     session.out.document(
-        {
-            "database": session.database.name,
-            "engine": session.database.engine,
-            "points": [_point(each) for each in past],
-            "errors": [_error(error) for error in errors],
-            "intervals_known": known,
-            "intervals_held": held,
-        }
+        Calibration(
+            database=session.database.name,
+            engine=session.database.engine,
+            points=tuple(_checked(each) for each in past),
+            errors=tuple(_learnt(error) for error in errors),
+            intervals_known=known,
+            intervals_held=held,
+        )
     )
 
 
@@ -64,31 +64,27 @@ def _cells(error: PredictionError) -> tuple[str, ...]:
     return (*kind, f"{error.count:.1f}".removesuffix(".0"), format_ratio(_root_mean_square(error)))
 
 
-def _error(error: PredictionError) -> dict[str, Any]:
-    return {
-        "unit_kind": error.unit_kind or None,
-        "from_tier": error.from_tier or None,
-        "to_tier": error.to_tier or None,
-        "outcomes": error.count,
-        "error_ratio": _root_mean_square(error),
-    }
+def _learnt(error: PredictionError) -> ErrorLearnt:
+    return ErrorLearnt(
+        unit_kind=error.unit_kind or None,
+        from_tier=error.from_tier or None,
+        to_tier=error.to_tier or None,
+        outcomes=error.count,
+        error_ratio=_root_mean_square(error),
+    )
 
 
-def _point(past: PastPrediction) -> dict[str, Any]:
+def _checked(past: PastPrediction) -> PredictionChecked:
     outcome = past.outcome
-
-    def finite(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "proposal": past.proposal_id,
-        "measured_at": past.measured_at,
-        "predicted_saved_ratio": outcome.predicted_saved_ratio,
-        "predicted_low": finite(outcome.predicted_saved_ratio_low),
-        "predicted_high": finite(outcome.predicted_saved_ratio_high),
-        "measured_saved_ratio": outcome.saved_ratio,
-        "measured_low": -outcome.change_high,
-        "measured_high": -outcome.change_low,
-        "as_predicted": outcome.as_predicted,
-        "verdict": outcome.verdict,
-    }
+    return PredictionChecked(
+        proposal=past.proposal_id,
+        measured_at=past.measured_at,
+        predicted_saved_ratio=outcome.predicted_saved_ratio,
+        predicted_low=outcome.predicted_saved_ratio_low,
+        predicted_high=outcome.predicted_saved_ratio_high,
+        measured_saved_ratio=outcome.saved_ratio,
+        measured_low=-outcome.change_high,
+        measured_high=-outcome.change_low,
+        as_predicted=outcome.as_predicted,
+        verdict=outcome.verdict,
+    )

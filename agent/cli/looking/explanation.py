@@ -6,8 +6,8 @@ import difflib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
 
+from agent.answers.units import FiguresShown, VerdictExplained
 from agent.cli.session import Session
 from agent.explanation.decisions import replay_decision
 from agent.explanation.explanation_archive import ArchivedExplanation, load_archived_explanation
@@ -44,22 +44,21 @@ def explain_stored(session: Session, unit: str, proposal: int) -> None:
         key, at = archived.keys[row], archived.at
         numbers, sentence = archived.figures[row], archived.sentences[row]
         how = f"as stored with proposal {proposal}; only its main units are still kept"
-    session.out.line(key, style="bold")
-    session.out.line(f"{numbers.verdict.code}: {sentence}")
-    session.out.line(f"{how}, {format_when(at)}")
+    explained = VerdictExplained(
+        database=session.database.name,
+        proposal=proposal,
+        decided_at=at,
+        unit=key,
+        verdict=numbers.verdict.code,
+        why=sentence,
+        numbers=figures_shown(numbers),
+    )
+    session.out.line(explained.unit, style="bold")
+    session.out.line(f"{explained.verdict}: {explained.why}")
+    session.out.line(f"{how}, {format_when(explained.decided_at)}")
     session.out.line()
     session.out.facts(number_lines(numbers))
-    session.out.document(
-        {
-            "database": session.database.name,
-            "proposal": proposal,
-            "decided_at": at,
-            "unit": key,
-            "verdict": numbers.verdict.code,
-            "why": sentence,
-            "numbers": numbers_document(numbers),
-        }
-    )
+    session.out.document(explained)
 
 
 def _archived_explanation(session: Session, proposal: int) -> ArchivedExplanation:
@@ -68,7 +67,7 @@ def _archived_explanation(session: Session, proposal: int) -> ArchivedExplanatio
         raise CommandError(
             f"the inputs of proposal {proposal} are not stored",
             code=ExitCode.NOT_FOUND,
-            advice="Only plans are explained later, not an undo or a container's move; see hotplace proposals --all.",
+            advice="Only plans are explained later, not an undo or a container's move; see hotplace proposals --past.",
         )
     return found
 
@@ -107,11 +106,9 @@ def _of_route(numbers: Figures) -> list[tuple[str, str]]:
     return [("of that", f"{listed} (estimated)")] if listed else []
 
 
-def numbers_document(numbers: Figures) -> dict[str, Any]:
-    """The numbers as JSON values; what is not known or endless is None."""
-    plain = asdict(numbers)
-    del plain["verdict"]
-    return {name: value if math.isfinite(value) else None for name, value in plain.items()}
+def figures_shown(numbers: Figures) -> FiguresShown:
+    """The numbers as answers have them."""
+    return FiguresShown(**{name: value for name, value in asdict(numbers).items() if name != "verdict"})
 
 
 def _duration(seconds: float) -> str:

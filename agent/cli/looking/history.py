@@ -1,36 +1,48 @@
-"""What was done, did it help, and who decided it? ``history``, ``outcomes``, ``audit``."""
+"""What was done, did it help, and who decided it? ``history``, ``outcomes``, ``audit verify``."""
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from agent.answers.audit import AuditLink, AuditLinks, AuditVerified
+from agent.answers.kind import extend
+from agent.answers.outcomes import (
+    History,
+    LeftBehind,
+    MoveDone,
+    OutcomeAwaited,
+    OutcomeOfProposal,
+    OutcomesListed,
+    StatementSent,
+)
 from agent.budget.stalls import stalled_seconds
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.looking.calibration import show_calibration
-from agent.cli.options import Columns, parse_columns
+from agent.cli.options import AllDatabases, Columns, Engine, parse_columns, refuse, refuse_without_all
 from agent.cli.session import Session
-from agent.execution.leftovers import leftover_document, leftovers_of
+from agent.execution.leftovers import leftovers_of
 from agent.ledger import AuditReport, AuditRow, Ledger, MoveRow, OutcomeRow, StepRow
 from agent.ledger.chain.anchors import find_anchors
-from agent.model.outcomes import outcome_json
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import AWAITING_OUTCOME, IN_PLACE
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
-from agent.terminal.wording import short_digest, state_text
+from agent.terminal.wording import outcome_shown, short_digest, state_text
 from agent.verification.statement_texts import statement_lines, texts_of
 from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
+from connectors.given_files import open_given
 
 SHOWN = 50
 NOTE_THE_HEAD = "note the head elsewhere; audit verify --head HASH tells later whether all of it still stands"
@@ -52,20 +64,36 @@ AUDIT_COLUMNS = (
     Column("facts", leaves=2),
 )  # fmt: skip
 
-Limit = Annotated[int, typer.Option(min=1, help="Show this many, the newest first.")]
+Newest = Annotated[int, typer.Option("--limit", min=1, help="Show this many, the newest first.")]
 
 audit = typer.Typer(no_args_is_help=True, epilog="Example: hotplace audit verify")
 app.add_typer(
     audit,
     name="audit",
-    help="Check and list the chain of who decided and did what, when, from where.",
+    help="Check the chain of who decided and did what, when, from where; `hotplace history --audit` lists it.",
     rich_help_panel=Group.LOOK_BACK,
 )
 
 
 @command(Group.LOOK_BACK, "hotplace history --limit 20")
-def history(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> None:
-    """List moves with their state, its time and reason, and what came of them."""
+def history(
+    session: Session,
+    limit: Newest = SHOWN,
+    columns: Columns = "",
+    audit_chain: Annotated[
+        bool, typer.Option("--audit", help="The links of the audit chain; --json holds every fact and hash of them.")
+    ] = False,
+    event: Annotated[
+        str,
+        typer.Option(help="With --audit: events that match; * and ? as in file names: proposal.*, move.asked.*"),
+    ] = "",
+) -> None:
+    """List moves with their state, its time and reason, and what came of them; or the links of the audit chain."""
+    if audit_chain:
+        refuse({"--columns": columns}, "it takes no --audit")
+        list_audit(session, limit, event or "*")
+        return
+    refuse({"--event": event}, "it is for --audit only")
     titles = parse_columns(columns, HISTORY_COLUMNS)
     rows = session.ledger.moves.latest(session.database.name, limit)
     numbers = [row.id for row in rows]
@@ -84,11 +112,11 @@ def history(session: Session, limit: Limit = SHOWN, columns: Columns = "") -> No
                 f"move {each.move} ({each.unit}), since {format_when(each.since)}: {each.sentence}", style="bold"
             )
     session.out.document(
-        {
-            "database": session.database.name,
-            "moves": [_move_document(row, measured.get(row.id), steps[row.id]) for row in rows],
-            "left_behind": [leftover_document(each) for each in left],
-        }
+        History(
+            database=session.database.name,
+            moves=tuple(_move_done(row, measured.get(row.id), steps[row.id]) for row in rows),
+            left_behind=tuple(LeftBehind(**asdict(each)) for each in left),
+        )
     )
 
 
@@ -104,33 +132,52 @@ def _stall_line(row: MoveRow, steps: Sequence[StepRow]) -> str:
 @command(Group.LOOK_BACK, "hotplace outcomes --limit 10")
 def outcomes(
     session: Session,
-    limit: Limit = SHOWN,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, help=f"Show so many, the newest first; default {SHOWN}, with --all a screen."),
+    ] = None,
     columns: Columns = "",
     calibration: Annotated[
         bool, typer.Option("--calibration", help="Plot predicted against measured, and the error by kind of move.")
     ] = False,
+    everything: AllDatabases = False,
+    engine: Engine = "",
+    since: Annotated[
+        str, typer.Option("--since", metavar="DURATION", help="With --all: how far back; default 30d.")
+    ] = "",
 ) -> None:
     """Compare what was measured after the moves with the prediction."""
+    if everything:
+        from agent.cli.fleet.outcomes import show_outcomes
+
+        refuse({"--columns": columns, "--calibration": calibration}, "it takes no --all")
+        show_outcomes(session, engine, since or "30d", limit)
+        return
+    refuse_without_all({"--engine": engine, "--since": since})
     if calibration:
         show_calibration(session)
-        return
-    titles = parse_columns(columns, OUTCOME_COLUMNS)
+    else:
+        _show_outcomes(session, limit or SHOWN, parse_columns(columns, OUTCOME_COLUMNS))
+
+
+def _show_outcomes(session: Session, limit: int, titles: tuple[str, ...]) -> None:
+    """The newest outcomes of one database, and what is still to be measured."""
     rows = session.ledger.moves.outcomes(database=session.database.name, limit=limit)
     if rows:
         session.out.table(OUTCOME_COLUMNS, [_outcome_cells(row) for row in rows], titles)
     else:
         session.out.line("nothing was measured yet; a move is measured once its settle time is over")
-    awaited = _list_awaited(session)
+    awaited = _outcomes_awaited(session)
     texts = texts_of(session.ledger, session.database.name)
     for line in (*_outcome_lines(rows, texts), *map(_awaited_line, awaited)):
         session.out.line(line)
     session.out.document(
-        {
-            "database": session.database.name,
-            "outcomes": [_outcome_document(row) for row in rows],
-            "awaited": awaited,
-            "statement_texts": dict(texts),
-        }
+        OutcomesListed(
+            database=session.database.name,
+            outcomes=tuple(_outcome_of(row) for row in rows),
+            awaited=awaited,
+            statement_texts=texts,
+        )
     )
 
 
@@ -151,22 +198,21 @@ def verify(
     count = None
     if anchors is not None:
         report, count = _hold_against_anchors(ledger, report, anchors)
-    session.out.line(report.sentence, style="" if report.ok else "bold red")
-    if count is not None and report.ok:
-        session.out.line(f"all {count} anchors of this ledger in {anchors} fit")
-    session.out.line(f"head of the chain: {report.head}")
-    session.out.line(f"next: {NOTE_THE_HEAD if report.ok else BROKEN_ADVICE}")
-    session.out.document(
-        {
-            "ok": report.ok,
-            "rows": report.rows,
-            "head": report.head,
-            "broken_id": report.broken_id,
-            "sentence": report.sentence,
-            "anchors": count,
-        }
+    verified = AuditVerified(
+        ok=report.ok,
+        rows=report.rows,
+        head=report.head,
+        broken_id=report.broken_id,
+        sentence=report.sentence,
+        anchors=count,
     )
-    return ExitCode.OK if report.ok else ExitCode.LEDGER_UNUSABLE
+    session.out.line(verified.sentence, style="" if verified.ok else "bold red")
+    if verified.ok and verified.anchors is not None:
+        session.out.line(f"all {verified.anchors} anchors of this ledger in {anchors} fit")
+    session.out.line(f"head of the chain: {verified.head}")
+    session.out.line(f"next: {NOTE_THE_HEAD if verified.ok else BROKEN_ADVICE}")
+    session.out.document(verified)
+    return ExitCode.OK if verified.ok else ExitCode.LEDGER_UNUSABLE
 
 
 def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditReport:
@@ -177,6 +223,10 @@ def _holding(ledger: Ledger, report: AuditReport, head: str | None) -> AuditRepo
     return replace(report, ok=False, sentence=sentence)
 
 
+def _lines_of(log: Path) -> io.TextIOWrapper:
+    return io.TextIOWrapper(open_given(log), encoding="utf-8", errors="replace")
+
+
 def _hold_against_anchors(ledger: Ledger, report: AuditReport, source: str) -> tuple[AuditReport, int]:
     """The report, or what is wrong with a chain that does not fit its anchors; and how many of these are its own.
 
@@ -184,7 +234,7 @@ def _hold_against_anchors(ledger: Ledger, report: AuditReport, source: str) -> t
         CommandError: the log cannot be read, or holds no anchor of this ledger.
     """
     try:
-        with sys.stdin if source == "-" else Path(source).open(encoding="utf-8", errors="replace") as lines:
+        with sys.stdin if source == "-" else _lines_of(Path(source)) as lines:
             count, faults = ledger.audit.anchor_faults(find_anchors(lines), source)
     except OSError as error:
         raise CommandError(
@@ -199,25 +249,24 @@ def _hold_against_anchors(ledger: Ledger, report: AuditReport, source: str) -> t
     return (replace(report, ok=False, sentence=faults[0]) if report.ok and faults else report), count
 
 
-@command(Group.LOOK_BACK, "hotplace audit list --event proposal.approved", name="list", of=audit)
-def list_(
-    session: Session,
-    limit: Limit = SHOWN,
-    event: Annotated[
-        str, typer.Option(help="Only events that match; * and ? as in file names: proposal.*, move.asked.*")
-    ] = "*",
-) -> None:
-    """List the newest links of the audit chain; --json holds every fact and hash of them."""
+def list_audit(session: Session, limit: int = SHOWN, event: str = "*") -> None:
+    """List the newest links of the audit chain; the document holds every fact and hash of them.
+
+    Args:
+        session: prints them.
+        limit: so many.
+        event: only events that match; * and ? as in file names.
+    """
     chain = session.existing_ledger.audit
-    rows, events = chain.rows(limit, event=event), chain.events()
-    if rows:
+    links, events = tuple(_link(row) for row in chain.rows(limit, event=event)), chain.events()
+    if links:
         with session.out.through_pager():
-            session.out.table(AUDIT_COLUMNS, [_audit_cells(row) for row in rows])
+            session.out.table(AUDIT_COLUMNS, [_audit_cells(link) for link in links])
     elif not events:
         session.out.line("the audit chain has no row yet")
     else:
         session.out.line(f"no row of the audit chain has an event like {event!r}; it has {', '.join(events)}")
-    session.out.document({"audit": [_audit_document(row) for row in rows], "events": events})
+    session.out.document(AuditLinks(audit=links, events=tuple(events)))
 
 
 def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
@@ -235,37 +284,37 @@ def _move_cells(row: MoveRow, measured: OutcomeRow | None) -> tuple[str, ...]:
     )
 
 
-def _move_document(row: MoveRow, measured: OutcomeRow | None, steps: Sequence[StepRow]) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "proposal": row.proposal_id,
-        "ordinal": row.move.ordinal,
-        "unit": row.move.key,
-        "from_space": row.move.from_space,
-        "to_space": row.move.to_space,
-        "bytes": row.move.size_bytes,
-        "state": row.state,
-        "placed": row.state in IN_PLACE,
-        "reason": row.reason,
-        "at": row.updated_at,
-        "attempts": row.attempts,
-        "approved": row.approved,
-        "wait_saved_per_hour_seconds": row.move.wait_saved_per_hour,
-        "stall_seconds": row.move.stall_seconds,
-        "stalled_seconds": stalled_seconds(row.move, steps),
-        "statements": [
-            {
-                "ordinal": step.ordinal,
-                "sql": step.sql,
-                "state": step.state,
-                "detail": step.detail or None,
-                "intended_at": step.intended_at,
-                "ended_at": step.ended_at,
-            }
+def _move_done(row: MoveRow, measured: OutcomeRow | None, steps: Sequence[StepRow]) -> MoveDone:
+    return MoveDone(
+        id=row.id,
+        proposal=row.proposal_id,
+        ordinal=row.move.ordinal,
+        unit=row.move.key,
+        from_space=row.move.from_space,
+        to_space=row.move.to_space,
+        bytes=row.move.size_bytes,
+        state=row.state,
+        placed=row.state in IN_PLACE,
+        reason=row.reason,
+        at=row.updated_at,
+        attempts=row.attempts,
+        approved=row.approved,
+        wait_saved_per_hour_seconds=row.move.wait_saved_per_hour,
+        stall_seconds=row.move.stall_seconds,
+        stalled_seconds=stalled_seconds(row.move, steps),
+        statements=tuple(
+            StatementSent(
+                ordinal=step.ordinal,
+                sql=step.sql,
+                state=step.state,
+                detail=step.detail or None,
+                intended_at=step.intended_at,
+                ended_at=step.ended_at,
+            )
             for step in steps
-        ],
-        "outcome": outcome_json(measured.outcome) if measured else None,
-    }
+        ),
+        outcome=None if measured is None else outcome_shown(measured.outcome),
+    )
 
 
 def _outcome_cells(row: OutcomeRow) -> tuple[str, ...]:
@@ -296,22 +345,22 @@ def _outcome_lines(rows: Sequence[OutcomeRow], texts: Mapping[str, str]) -> Iter
             yield f"proposal {row.proposal_id}: {said}"
 
 
-def _awaited_line(each: Mapping[str, Any]) -> str:
-    settled, measured = format_when(each["settled_at"]), format_when(each["measured_at"])
-    return f"proposal {each['proposal']}: its moves settle until {settled} and are first judged at {measured}"
+def _awaited_line(each: OutcomeAwaited) -> str:
+    settled, measured = format_when(each.settled_at), format_when(each.measured_at)
+    return f"proposal {each.proposal}: its moves settle until {settled} and are first judged at {measured}"
 
 
-def _list_awaited(session: Session) -> list[dict[str, Any]]:
+def _outcomes_awaited(session: Session) -> tuple[OutcomeAwaited, ...]:
     """Proposals whose moves have arrived and are not measured yet, and when they will be at the earliest."""
     settle = timedelta(seconds=session.database.settle_seconds)
     rows = session.ledger.moves.rows(database=session.database.name, states=AWAITING_OUTCOME)
     arrived: dict[int, datetime] = {}
     for row in rows:
         arrived[row.proposal_id] = max(row.updated_at, arrived.get(row.proposal_id, row.updated_at))
-    return [
-        {"proposal": number, "settled_at": at + settle, "measured_at": at + 2 * settle}
+    return tuple(
+        OutcomeAwaited(proposal=number, settled_at=at + settle, measured_at=at + 2 * settle)
         for number, at in arrived.items()
-    ]
+    )
 
 
 def _rate(rate: float) -> str:
@@ -325,19 +374,20 @@ def _change(ratio: float) -> str:
     return f"{'+' if ratio > 0 else ''}{format_ratio(ratio or 0.0)}"
 
 
-def _outcome_document(row: OutcomeRow) -> dict[str, Any]:
-    return {
-        "proposal": row.proposal_id,
-        "measured_at": row.at,
-        **outcome_json(row.outcome),
-        "as_predicted": row.outcome.as_predicted,
-        "plain_saved_ratio": None if math.isnan(row.outcome.plain_saved_ratio) else row.outcome.plain_saved_ratio,
-        "throughput_as_predicted": row.outcome.throughput_as_predicted,
-    }
+def _outcome_of(row: OutcomeRow) -> OutcomeOfProposal:
+    return extend(
+        OutcomeOfProposal,
+        outcome_shown(row.outcome),
+        proposal=row.proposal_id,
+        measured_at=row.at,
+        as_predicted=row.outcome.as_predicted,
+        plain_saved_ratio=row.outcome.plain_saved_ratio,
+        throughput_as_predicted=row.outcome.throughput_as_predicted,
+    )
 
 
-def _audit_cells(row: AuditRow) -> tuple[str, ...]:
-    return (str(row.id), format_when(row.at), row.actor, row.event, row.subject, facts_text(row.facts))
+def _audit_cells(link: AuditLink) -> tuple[str, ...]:
+    return (str(link.id), format_when(link.at), link.actor, link.event, link.subject, facts_text(link.facts))
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:
@@ -361,14 +411,14 @@ def _fact(name: str, value: Any) -> str:  # noqa: ANN401  # JSON values
     return short_digest(str(value)) if name == "digest" else str(value)
 
 
-def _audit_document(row: AuditRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "at": row.at,
-        "actor": row.actor,
-        "event": row.event,
-        "subject": row.subject,
-        "facts": dict(row.facts),
-        "previous": row.previous,
-        "hash": row.hash,
-    }
+def _link(row: AuditRow) -> AuditLink:
+    return AuditLink(
+        id=row.id,
+        at=row.at,
+        actor=row.actor,
+        event=row.event,
+        subject=row.subject,
+        facts=row.facts,
+        previous=row.previous,
+        hash=row.hash,
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
+from agent.answers.plans import SpaceChange, SpaceLoad
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from connectors.formatting import format_bytes, format_ratio, format_seconds
@@ -24,21 +24,21 @@ def print_spaces(out: Output, spaces: SpacesAfter) -> None:
     out.table(COLUMNS, [_cells(spaces, row) for row in range(len(spaces))])
 
 
-def spaces_document(spaces: SpacesAfter) -> list[dict[str, Any]]:
+def space_changes(spaces: SpacesAfter) -> tuple[SpaceChange, ...]:
     """The same with exact numbers."""
-    return [
-        {
-            "space": spaces.space[row],
-            "tier": spaces.tier[row],
-            "before": _figures(spaces.before, row),
-            "after": _figures(spaces.after, row),
-        }
+    return tuple(
+        SpaceChange(
+            space=spaces.space[row],
+            tier=spaces.tier[row],
+            before=_load(spaces.before, row),
+            after=_load(spaces.after, row),
+        )
         for row in range(len(spaces))
-    ]
+    )
 
 
-def _figures(carried: Carried, row: int) -> dict[str, Any]:
-    return {column.name: getattr(carried, column.name)[row] for column in fields(carried)}
+def _load(carried: Carried, row: int) -> SpaceLoad:
+    return SpaceLoad(**{column.name: getattr(carried, column.name)[row] for column in fields(carried)})
 
 
 def _cells(spaces: SpacesAfter, row: int) -> tuple[str, ...]:

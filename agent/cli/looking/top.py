@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from agent.answers.kind import extend
+from agent.answers.units import UnitShown
+from agent.answers.watching import DaemonInWords, DatabaseWatched, MoveWatched, TopShown
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
-from agent.cli.looking.under_way import under_way_document, under_way_of
+from agent.cli.looking.under_way import move_head, under_way_of, under_way_shown
 from agent.cli.session import Session
 from agent.config import DatabaseConfig
-from agent.explanation.ranking import Ranking, ranking_from_arrays
+from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger.state_names import RANKING
 from agent.model.states import UNDER_WAY
 from agent.model.units_of_measure import parse_seconds
@@ -39,10 +42,10 @@ def top(
     """Show live what waits, what is proposed and what moves, and act on it by keys; q or Ctrl-C ends the display."""
     seconds = _seconds(every)
     if session.out.as_json or once or not session.out.terminal:
-        documents = [_document(session, database, limit) for database in session.databases]
-        for document in documents:
-            _print(session, document)
-        session.out.document({"at": session.clock.now(), "databases": documents})
+        databases = tuple(_watched(session, database, limit) for database in session.databases)
+        for each in databases:
+            _print(session, each)
+        session.out.document(TopShown(at=session.clock.now(), databases=databases))
         return
     from agent.cli.live.show import show  # draws, and is not needed for what is printed once
 
@@ -64,50 +67,44 @@ def _seconds(every: str) -> float:
     return seconds
 
 
-def _document(session: Session, database: DatabaseConfig, limit: int) -> dict[str, Any]:
+def _watched(session: Session, database: DatabaseConfig, limit: int) -> DatabaseWatched:
     """Everything that is shown of one database; asks the ledger alone."""
     now = session.clock.now()
     daemon = daemon_of(session.ledger, database, now, within=session.within_daemon)
     under_way = under_way_of(session.ledger, database, now)
     rows = session.ledger.moves.rows(database=database.name, states=UNDER_WAY)
     stored = session.ledger.state.load_arrays(database.name, RANKING)
-    ranking = None if stored is None else ranking_from_arrays(stored[1])
-    return {
-        "database": database.name,
-        "daemon": {"state": daemon.word, "sentence": daemon.sentence, "last_cycle": daemon.status.get("last_cycle")},
-        **under_way_document(under_way),
-        "moves": [
-            {
-                "id": row.id, "unit": row.move.key, "to_space": row.move.to_space, "bytes": row.move.size_bytes,
-                "state": row.state, "sentence": under_way.sentence(row), "line": under_way.line(row),
-            }
+    last_cycle = None if daemon.status is None else daemon.status.last_cycle
+    return extend(
+        DatabaseWatched,
+        under_way_shown(under_way),
+        database=database.name,
+        daemon=DaemonInWords(state=daemon.word, sentence=daemon.sentence, last_cycle=last_cycle),
+        moves=tuple(
+            extend(MoveWatched, move_head(row), sentence=under_way.sentence(row), line=under_way.line(row))
             for row in rows
-        ],
-        "units": [] if ranking is None else [ranking.document(row) for row in range(min(limit, len(ranking)))],
-        "lines": [] if ranking is None else _lines(ranking, limit),
-    }  # fmt: skip
+        ),
+        units=() if stored is None else ranking_from_arrays(stored[1]).units(limit),
+    )
 
 
-def _lines(ranking: Ranking, limit: int) -> list[tuple[str, ...]]:
-    return [
-        (
-            ranking.key[row],
-            ranking.tier_names[int(ranking.tier[row])] if ranking.tier[row] >= 0 else "not managed",
-            format_bytes(int(ranking.size_bytes[row])),
-            f"{ranking.sync_reads[row]:,.1f}",
-            format_sessions(float(ranking.benefit_per_hour[row])),
-            ranking.verdict_code(row),
-        )
-        for row in range(min(limit, len(ranking)))
-    ]
-
-
-def _print(session: Session, document: dict[str, Any]) -> None:
+def _print(session: Session, found: DatabaseWatched) -> None:
     out = session.out
-    out.line(f"{document['database']}: {document['daemon']['sentence']}", style="bold")
-    out.line(document["window"]["sentence"])
-    for move in document["moves"]:
-        out.line(move["line"])
-    if not document["moves"]:
+    out.line(f"{found.database}: {found.daemon.sentence}", style="bold")
+    out.line(found.window.sentence)
+    for move in found.moves:
+        out.line(move.line)
+    if not found.moves:
         out.line("nothing moves")
-    out.table(COLUMNS, document.pop("lines"))
+    out.table(COLUMNS, [_cells(unit) for unit in found.units])
+
+
+def _cells(unit: UnitShown) -> tuple[str, ...]:
+    return (
+        unit.unit,
+        unit.tier or "not managed",
+        format_bytes(unit.bytes),
+        f"{unit.sync_reads_per_second:,.1f}",
+        format_sessions(unit.benefit_seconds_per_hour),
+        unit.verdict,
+    )

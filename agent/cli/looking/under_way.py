@@ -1,12 +1,21 @@
-"""What the ledger tells of moves under way: progress, why something waits, what was asked, windows, closed spaces."""
+"""What the ledger says of what is under way: moves, why they wait, requests, windows, closed spaces, the trace."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from agent.answers.watching import (
+    MoveHead,
+    MoveProgress,
+    MovesUnderWay,
+    MoveWaiting,
+    RequestInForce,
+    SpaceWithoutArrivals,
+    TraceShown,
+    WindowShown,
+)
 from agent.config import DatabaseConfig
 from agent.execution.operator_requests import reason_of
 from agent.execution.progress import RunningMove, progress_from_document
@@ -14,6 +23,7 @@ from agent.ledger import ClosedSpaceRow, Ledger, MoveRow, OperatorRequestRow
 from agent.ledger.state_names import PROGRESS, WAITING_MOVES
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
+from agent.sampling.trace_marks import TraceFigures, TraceMark
 from connectors.formatting import format_bytes, format_ratio, format_seconds
 
 BAR = 20  # characters
@@ -48,17 +58,24 @@ class UnderWay:
 
     def line(self, row: MoveRow) -> str:
         """The move, its state and what happens to it now, in one line."""
-        return move_line(row, self.sentence(row))
+        return move_line(move_head(row), self.sentence(row))
 
 
-def move_line(row: MoveRow, said: str) -> str:
+def move_head(row: MoveRow) -> MoveHead:
+    """A move and its state as an answer has it."""
+    return MoveHead(
+        id=row.id, unit=row.move.key, to_space=row.move.to_space, bytes=row.move.size_bytes, state=row.state
+    )
+
+
+def move_line(move: MoveHead, said: str) -> str:
     """A move and its state in one line.
 
     Args:
-        row: the move.
+        move: the move.
         said: what there is to say about it; "" for nothing.
     """
-    return f"move {row.id}: {row.move.key} to {row.move.to_space}, {row.state}{': ' if said else ''}{said}"
+    return f"move {move.id}: {move.unit} to {move.to_space}, {move.state}{': ' if said else ''}{said}"
 
 
 def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> UnderWay:
@@ -75,34 +92,38 @@ def under_way_of(ledger: Ledger, database: DatabaseConfig, now: datetime) -> Und
     )
 
 
-def under_way_document(under_way: UnderWay) -> dict[str, Any]:
-    """The same for programs."""
-    running = under_way.running
-    return {
-        "window": {"open": under_way.open_now, "sentence": under_way.window},
-        "running": None
-        if running is None
-        else {
-            "move": running.move,
-            "unit": running.unit,
-            "to_space": running.to_space,
-            "done_bytes": running.done_bytes,
-            "total_bytes": running.total_bytes,
-            "done_ratio": running.ratio,
-            "left_seconds": running.left_seconds,
-            "sentence": running.sentence or None,
-            "at": running.at,
-        },
-        "waiting": [{"move": int(number), "why": why} for number, why in under_way.waiting.items()],
-        "asks": [
-            {"move": request.move_id, "kind": request.kind, "who": request.who, "reason": request.reason or None,
-             "at": request.at, "answer": request.answer or None}
+def under_way_shown(under_way: UnderWay) -> MovesUnderWay:
+    """The same as answers have it."""
+    return MovesUnderWay(
+        window=WindowShown(open=under_way.open_now, sentence=under_way.window),
+        running=None if under_way.running is None else _progress(under_way.running),
+        waiting=tuple(MoveWaiting(move=int(number), why=why) for number, why in under_way.waiting.items()),
+        asks=tuple(
+            RequestInForce(
+                move=request.move_id, kind=request.kind, who=request.who, reason=request.reason or None,
+                at=request.at, answer=request.answer or None,
+            )
             for request in under_way.requests.values()
-        ],
-        "closed_spaces": [
-            {"space": row.space, "who": row.who, "reason": row.reason or None, "at": row.at} for row in under_way.closed
-        ],
-    }  # fmt: skip
+        ),
+        closed_spaces=tuple(
+            SpaceWithoutArrivals(space=row.space, who=row.who, reason=row.reason or None, at=row.at)
+            for row in under_way.closed
+        ),
+    )  # fmt: skip
+
+
+def _progress(running: RunningMove) -> MoveProgress:
+    return MoveProgress(
+        move=running.move,
+        unit=running.unit,
+        to_space=running.to_space,
+        done_bytes=running.done_bytes,
+        total_bytes=running.total_bytes,
+        done_ratio=running.ratio,
+        left_seconds=running.left_seconds,
+        sentence=running.sentence or None,
+        at=running.at,
+    )
 
 
 def progress_text(running: RunningMove) -> str:
@@ -128,4 +149,34 @@ def _window(database: DatabaseConfig, now: datetime) -> str:
     opens = calendar.opens_at(now)
     return (
         "no window opens within a year" if opens is None else f"moves may run from {format_when(opens, calendar.zone)}"
+    )
+
+
+def trace_sentence(mark: TraceMark, figures: TraceFigures, now: datetime, *, sampled: bool) -> str:
+    """Whether demand is collected, until when, and how much there is.
+
+    Args:
+        mark: what was asked for.
+        figures: what was collected.
+        now: the present time.
+        sampled: a daemon samples the database.
+    """
+    collected = f"{figures.intervals} intervals, {format_seconds(figures.seconds)} collected"
+    if not mark.on or (mark.until is not None and now >= mark.until):
+        return f"trace is off: {collected}"
+    end = "" if mark.until is None else f" until {format_when(mark.until)}"
+    by = "" if sampled else "; no daemon samples this database, start it with: hotplace run"
+    return f"trace is on{end}: {collected}{by}"
+
+
+def trace_shown(mark: TraceMark, figures: TraceFigures) -> TraceShown:
+    """The same as answers have it."""
+    return TraceShown(
+        on=mark.on,
+        since=mark.since,
+        until=mark.until,
+        who=mark.who or None,
+        intervals=figures.intervals,
+        seconds=figures.seconds,
+        last=figures.last,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -11,16 +11,18 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from agent.answers.kind import extend
+from agent.answers.units import AdviceExplained, AdviceShown, UnitExplained, UnitShown, UnitsRanked
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.looking.explanation import explain_stored, number_lines, numbers_document, row_of
+from agent.cli.looking.explanation import explain_stored, figures_shown, number_lines, row_of
 from agent.cli.looking.inside import show_inside
 from agent.cli.options import Columns, parse_columns
 from agent.cli.session import Session
 from agent.explanation.advice import stored_advice
 from agent.explanation.decisions import replay_decision, tiers_of_last_plan
 from agent.explanation.ranking import Ranking, ranking_from_arrays
-from agent.explanation.read_times import read_times_document, read_times_text
+from agent.explanation.read_times import read_times_text, tiers_shown
 from agent.ledger.state_names import RANKING
 from agent.model.states import UNDOABLE
 from agent.model.units_of_measure import format_when
@@ -32,6 +34,7 @@ from policies.explanation.figures import Figures, figures_of
 from policies.model.plan import Verdict
 
 SHOWN = 20
+NOT_MANAGED = "not managed"
 BETWEEN_SAMPLES = timedelta(hours=1)  # at most: a move that ended earlier is in the ranking
 COLUMNS = (
     Column("unit", name=True), Column("tier"), Column("size", number=True),
@@ -74,32 +77,31 @@ def units(
         matching.sort(key=lambda row: -float(figure(ranking)[row]))
     rows = matching if everything else matching[:limit]
     tiers = tiers_of_last_plan(session.ledger, session.database.name)
+    ranked = UnitsRanked(
+        database=session.database.name,
+        ranked_at=at,
+        tiers=tiers_shown(tiers),
+        units_ranked=len(ranking),
+        units_matching=len(matching),
+        units=tuple(ranking.unit(row) for row in rows),
+    )
     with session.out.through_pager():
-        _print_units(session, at, ranking, rows, titles)
+        _print_units(session, ranked, _moved_since(session, at, ranking), titles)
         if tiers:
             session.out.sentence(f"read times: {read_times_text(tiers)}")
-        if len(rows) < len(matching):
-            session.out.line(f"{len(matching) - len(rows)} more: --all or --limit shows them")
-    session.out.document(
-        {
-            "database": session.database.name,
-            "ranked_at": at,
-            "tiers": read_times_document(tiers),
-            "units_ranked": len(ranking),
-            "units_matching": len(matching),
-            "units": [ranking.document(row) for row in rows],
-        }
-    )
+        if more := ranked.units_matching - len(ranked.units):
+            session.out.line(f"{more} more: --all or --limit shows them")
+    session.out.document(ranked)
 
 
-def _print_units(session: Session, at: datetime, ranking: Ranking, rows: Sequence[int], titles: Sequence[str]) -> None:
-    session.out.line(f"{session.database.name}: {len(ranking)} units, ranked {format_when(at)}")
+def _print_units(session: Session, ranked: UnitsRanked, moved: int, titles: Sequence[str]) -> None:
+    session.out.line(f"{ranked.database}: {ranked.units_ranked} units, ranked {format_when(ranked.ranked_at)}")
     session.out.line("benefit and saved: sessions that wait, on average")
-    if moved := _moved_since(session, at, ranking):
+    if moved:
         session.out.line(
             f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
         )
-    session.out.table(COLUMNS, (_cells(ranking, row) for row in rows), titles)
+    session.out.table(COLUMNS, (_cells(unit) for unit in ranked.units), titles)
 
 
 @command(Group.LOOK, "hotplace explain 'public.orders'")
@@ -131,37 +133,40 @@ def explain_unit(session: Session, unit: str) -> None:
         _show_advice(session, unit, at, advice)
         return
     row = row_of(ranking.key, unit)
-    document = ranking.document(row)
-    session.out.line(ranking.key[row], style="bold")
-    session.out.sentence(f"{document['verdict']}: {document['why'] or 'not near the top; the numbers say why'}")
+    shown = ranking.unit(row)
+    session.out.line(shown.unit, style="bold")
+    session.out.sentence(f"{shown.verdict}: {shown.why or 'not near the top; the numbers say why'}")
     session.out.line()
-    numbers = _numbers(session, ranking.key[row])
-    session.out.facts([*_facts(ranking, row, at), *(number_lines(numbers) if numbers else [])])
-    advice = advice_about(session, ranking.key[row])
-    for each in advice:
-        session.out.line(f"{each['code']}: {each['sentence']}")
-    inside = show_inside(session, ranking.key[row], float(ranking.benefit_per_hour[row]))
+    numbers = _numbers(session, shown.unit)
+    rank = [("rank", f"{row + 1} of {len(ranking)}"), ("ranked", format_when(at))]
+    session.out.facts([*rank, *_facts(shown), *(number_lines(numbers) if numbers else [])])
+    advice = advice_about(session, shown.unit)
+    _print_advice(session, advice)
+    inside = show_inside(session, shown.unit, shown.benefit_seconds_per_hour)
     session.out.document(
-        {
-            "database": session.database.name,
-            "ranked_at": at,
-            "rank": row + 1,
-            **document,
-            "numbers": None if numbers is None else numbers_document(numbers),
-            "advice": advice,
-            "inside": inside,
-        }
+        extend(
+            UnitExplained,
+            shown,
+            database=session.database.name,
+            ranked_at=at,
+            rank=row + 1,
+            numbers=None if numbers is None else figures_shown(numbers),
+            advice=advice,
+            inside=inside,
+        )
     )
 
 
-def _show_advice(session: Session, subject: str, at: datetime, advice: Sequence[dict[str, Any]]) -> None:
+def _show_advice(session: Session, subject: str, at: datetime, advice: tuple[AdviceShown, ...]) -> None:
     """What is advised about a log, a temporary or an undo space, which are no units."""
     session.out.line(subject, style="bold")
+    _print_advice(session, advice)
+    session.out.document(AdviceExplained(database=session.database.name, ranked_at=at, subject=subject, advice=advice))
+
+
+def _print_advice(session: Session, advice: Iterable[AdviceShown]) -> None:
     for each in advice:
-        session.out.line(f"{each['code']}: {each['sentence']}")
-    session.out.document(
-        {"database": session.database.name, "ranked_at": at, "subject": subject, "advice": list(advice)}
-    )
+        session.out.line(f"{each.code}: {each.sentence}")
 
 
 def _numbers(session: Session, key: str) -> Figures | None:
@@ -173,9 +178,9 @@ def _numbers(session: Session, key: str) -> Figures | None:
     return figures_of(decision.situation, decision.plan, row, decision.settings)
 
 
-def advice_about(session: Session, key: str) -> list[dict[str, Any]]:
+def advice_about(session: Session, key: str) -> tuple[AdviceShown, ...]:
     """The advice of the last plan about a unit, other than moves."""
-    return [each for each in stored_advice(session.ledger, session.database.name) if each["subject"] == key]
+    return tuple(each for each in stored_advice(session.ledger, session.database.name) if each.subject == key)
 
 
 def stored_ranking(session: Session) -> tuple[datetime, Ranking]:
@@ -226,39 +231,32 @@ def _matching(ranking: Ranking, verdict: Verdict | None, like: str | None) -> It
             yield row
 
 
-def _cells(ranking: Ranking, row: int) -> tuple[str, ...]:
+def _cells(unit: UnitShown) -> tuple[str, ...]:
     return (
-        ranking.key[row],
-        _tier(ranking, row),
-        format_bytes(int(ranking.size_bytes[row])),
-        f"{ranking.sync_reads[row]:,.1f}",
-        f"{ranking.prefetched_reads[row]:,.1f}",
-        format_ratio(float(ranking.miss_ratio[row])),
-        format_sessions(float(ranking.benefit_per_hour[row])),
-        format_sessions(float(ranking.saved_if_moved[row])),
-        ranking.verdict_code(row),
+        unit.unit,
+        unit.tier or NOT_MANAGED,
+        format_bytes(unit.bytes),
+        f"{unit.sync_reads_per_second:,.1f}",
+        f"{unit.prefetched_reads_per_second:,.1f}",
+        format_ratio(unit.miss_ratio),
+        format_sessions(unit.benefit_seconds_per_hour),
+        format_sessions(unit.wait_saved_per_hour_seconds),
+        unit.verdict,
     )
 
 
-def _facts(ranking: Ranking, row: int, at: datetime) -> list[tuple[str, str]]:
+def _facts(unit: UnitShown) -> list[tuple[str, str]]:
     return [
-        ("rank", f"{row + 1} of {len(ranking)}"),
-        ("ranked", format_when(at)),
-        ("kind", ranking.kind_word(row).replace("_", " ")),
-        ("size", f"{format_bytes(int(ranking.size_bytes[row]))} ({exact_bytes(int(ranking.size_bytes[row]))})"),
-        ("space", f"{ranking.space_names[int(ranking.space[row])]} (tier {_tier(ranking, row)})"),
-        ("logical reads", f"{ranking.logical_reads[row]:,.1f} /s"),
-        ("sync reads", f"{ranking.sync_reads[row]:,.1f} /s, a session waits for each"),
-        ("prefetched reads", f"{ranking.prefetched_reads[row]:,.1f} /s, read ahead of the session"),
-        ("writes", f"{ranking.writes[row]:,.1f} /s"),
-        ("miss rate", format_ratio(float(ranking.miss_ratio[row]))),
-        ("benefit", f"{format_wait(float(ranking.benefit_per_hour[row]))} on the fastest tier, not the slowest"),
-        ("saved if moved", format_wait(float(ranking.saved_if_moved[row]))),
-        ("watched for", format_seconds(float(ranking.observed_seconds[row]))),
-        ("confidence", format_ratio(float(ranking.confidence[row]))),
+        ("kind", unit.kind.replace("_", " ")),
+        ("size", f"{format_bytes(unit.bytes)} ({exact_bytes(unit.bytes)})"),
+        ("space", f"{unit.space} (tier {unit.tier or NOT_MANAGED})"),
+        ("logical reads", f"{unit.logical_reads_per_second:,.1f} /s"),
+        ("sync reads", f"{unit.sync_reads_per_second:,.1f} /s, a session waits for each"),
+        ("prefetched reads", f"{unit.prefetched_reads_per_second:,.1f} /s, read ahead of the session"),
+        ("writes", f"{unit.writes_per_second:,.1f} /s"),
+        ("miss rate", format_ratio(unit.miss_ratio)),
+        ("benefit", f"{format_wait(unit.benefit_seconds_per_hour)} on the fastest tier, not the slowest"),
+        ("saved if moved", format_wait(unit.wait_saved_per_hour_seconds)),
+        ("watched for", format_seconds(unit.observed_seconds)),
+        ("confidence", format_ratio(unit.confidence)),
     ]
-
-
-def _tier(ranking: Ranking, row: int) -> str:
-    tier = int(ranking.tier[row])
-    return ranking.tier_names[tier] if tier >= 0 else "not managed"

@@ -6,14 +6,16 @@ the command waits for the answer, is killed or never reads it, makes no differen
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from agent.answers.steering import MoveAsked, MovesAsked
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
 from agent.cli.deciding.approve import Reason
+from agent.cli.options import refuse
 from agent.cli.session import Session, actor
 from agent.ledger import OperatorRequestRow, RequestKind, WrongState
 from agent.model.states import ACTIONABLE, MoveState
@@ -49,10 +51,24 @@ def resume(
 
 @command(Group.STEER, "hotplace cancel 12 --reason 'wrong week'")
 def cancel(
-    session: Session, moves: MoveIds = None, every: AllOption = False, reason: Reason = "", wait: WaitOption = WAIT
+    session: Session,
+    moves: MoveIds = None,
+    every: AllOption = False,
+    reason: Reason = "",
+    wait: WaitOption = WAIT,
+    digest: Annotated[
+        str,
+        typer.Option(metavar="DIGEST", help="Of proposals that were approved together: what of them has not begun."),
+    ] = "",
 ) -> None:
     """Give up an approved, running or held move; what it has copied is rolled back."""
-    steer(session, RequestKind.CANCEL, moves or [], every=every, reason=reason, wait=wait)
+    if not digest:
+        steer(session, RequestKind.CANCEL, moves or [], every=every, reason=reason, wait=wait)
+        return
+    from agent.cli.fleet.approve import stop_list
+
+    refuse({"MOVE": moves, "--all": every}, "it does not go with --digest")
+    stop_list(session, digest, reason)
 
 
 def steer(session: Session, kind: RequestKind, numbers: list[int], *, every: bool, reason: str, wait: str) -> None:
@@ -82,12 +98,12 @@ def steer(session: Session, kind: RequestKind, numbers: list[int], *, every: boo
         raise typer.BadParameter(str(error), param_hint="--wait") from error
     submitted = _submit_to_all(session, kind, reason) if every else _submit(session, kind, numbers, reason)
     answers = _wait_for_answers(session, submitted, seconds)
-    for row in answers:
-        state = session.ledger.moves.row(row.move_id).state
-        session.out.line(f"move {row.move_id} is asked to {kind}; {row.answer or _later(session)}; it is {state}")
-    if not answers:
+    asked = [_asked(session, row) for row in answers]
+    for each in asked:
+        session.out.line(f"move {each.move} is asked to {kind}; {each.answer or _later(session)}; it is {each.state}")
+    if not asked:
         session.out.line(f"no move of {session.database.name} can be asked to {kind}")
-    session.out.document({"database": session.database.name, "asked": [_document(session, row) for row in answers]})
+    session.out.document(MovesAsked(database=session.database.name, asked=tuple(asked)))
 
 
 def _submit(session: Session, kind: RequestKind, numbers: list[int], reason: str) -> list[OperatorRequestRow]:
@@ -145,9 +161,9 @@ def _later(session: Session) -> str:
     return "no daemon runs; hotplace run obeys when it starts"
 
 
-def _document(session: Session, row: OperatorRequestRow) -> dict[str, Any]:
+def _asked(session: Session, row: OperatorRequestRow) -> MoveAsked:
     move = session.ledger.moves.row(row.move_id)
-    return {
-        "move": row.move_id, "unit": move.move.key, "kind": row.kind, "who": row.who, "at": row.at,
-        "answer": row.answer or None, "state": move.state, "reason": move.reason,
-    }  # fmt: skip
+    return MoveAsked(
+        move=row.move_id, unit=move.move.key, kind=row.kind, who=row.who, at=row.at, answer=row.answer or None,
+        state=move.state, reason=move.reason,
+    )  # fmt: skip

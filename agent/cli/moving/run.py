@@ -6,14 +6,16 @@ import os
 import time
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.answers.watching import CycleOfDatabase, CyclesRun
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.daemon_state import daemon_status_of
 from agent.cli.garbage import collect_as_usual
-from agent.cli.looking.status import move_document, print_moves, print_proposals, proposal_document
+from agent.cli.looking.status import move_listed, open_proposal, print_moves, print_proposals
 from agent.cli.session import Session
 from agent.ledger.state_names import STATUS
 from agent.logs import set_up_logs
@@ -72,8 +74,7 @@ def run(
 
 def make_pages(daemon: Daemon, session: Session) -> Pages:
     """What a daemon serves besides metrics and health; made with the first request, since most never come."""
-    metrics = session.config.metrics
-    guarded = metrics.basic_auth is not None or (metrics.tls is not None and metrics.tls.client_ca is not None)
+    guarded = session.config.metrics.is_guarded
 
     @cache
     def site() -> Site:
@@ -83,7 +84,7 @@ def make_pages(daemon: Daemon, session: Session) -> Pages:
         documents = ServedDocuments(lambda: daemon.config, session.ledger, session.clock)
         return Site(documents, daemon.snapshots, guarded=guarded, monotonic=time.monotonic)
 
-    return lambda target, host: site().answer(target, host)
+    return lambda target: site().answer(target)
 
 
 def _run_once(session: Session) -> ExitCode:
@@ -100,25 +101,23 @@ def _run_once(session: Session) -> ExitCode:
         Daemon(config, session.config_path, session.ledger, session.clock).run_once()
     except HotplaceError as error:
         failure = error
-    documents = [_say_what_came(session, database.name, started) for database in session.databases]
+    databases = tuple(_say_what_came(session, database.name, started) for database in session.databases)
     moves = (session.ledger.moves.rows(database=database.name, since=started) for database in session.databases)
-    ended = [row for rows in moves for row in rows if row.approved]
+    ended = tuple(move_listed(row) for rows in moves for row in rows if row.approved)
     print_moves(session.out, ended)
     if failure is not None:
         raise failure
-    session.out.document({"databases": documents, "moves": [move_document(row) for row in ended]})
-    return ExitCode.MOVE_FAILED if any(row.state is MoveState.FAILED for row in ended) else ExitCode.OK
+    session.out.document(CyclesRun(databases=databases, moves=ended))
+    return ExitCode.MOVE_FAILED if any(move.state is MoveState.FAILED for move in ended) else ExitCode.OK
 
 
-def _say_what_came(session: Session, database: str, started: datetime) -> dict[str, Any]:
-    """What the cycle that began at ``started`` has brought one database, printed and as JSON values."""
+def _say_what_came(session: Session, database: str, started: datetime) -> CycleOfDatabase:
+    """What the cycle that began at ``started`` has brought one database, printed and as an answer."""
     stored = session.ledger.state.load_document(database, STATUS)
-    proposals = session.ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
-    if stored is not None and stored[0] >= started and stored[1]["pid"] == os.getpid():  # else it was refused
-        session.out.line(f"{database}: {stored[1]['last_cycle']}")
+    status = None if stored is None else daemon_status_of(stored[1])
+    rows = session.ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
+    proposals = tuple(map(open_proposal, rows))
+    if stored is not None and status is not None and stored[0] >= started and status.pid == os.getpid():
+        session.out.line(f"{database}: {status.last_cycle}")  # else it was refused
         print_proposals(session.out, proposals)
-    return {
-        "database": database,
-        "status": stored[1] if stored else None,
-        "proposals": [proposal_document(row) for row in proposals],
-    }
+    return CycleOfDatabase(database=database, status=status, proposals=proposals)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isinf
 
+from agent.answers.sizing import BreakEven, UnitOnWrongSide
 from agent.cli.planning.amounts import amounts_of, more_than_zero, number
 from agent.cli.session import Session
 from agent.config import DatabaseConfig
 from agent.model.units_of_measure import parse_bytes
 from agent.terminal.columns import Column
-from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
-from agent.what_if.break_even import RAM, BreakEven, Prices, WrongUnit, break_even_document, break_even_of
+from agent.what_if.break_even import RAM, Prices, break_even_of
 from connectors.formatting import format_bytes, format_seconds
 
 UNITS_SHOWN = 10  # of each interval; JSON has all of them
@@ -22,9 +22,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-def break_even(
-    session: Session, price: Sequence[str], drive_iops: Sequence[str], drive_size: Sequence[str]
-) -> ExitCode:
+def break_even(session: Session, price: Sequence[str], drive_iops: Sequence[str], drive_size: Sequence[str]) -> None:
     """Show the intervals, and what is on the wrong side of each."""
     names = levels_of(session.database)
     prices = Prices(
@@ -38,8 +36,7 @@ def break_even(
     for each in answer.intervals:
         _print(out, each)
     out.line("in the mean of all pages of a unit; spares: what the prices say, for as long as they are for")
-    out.document(break_even_document(answer))
-    return ExitCode.OK
+    out.document(answer)
 
 
 def levels_of(database: DatabaseConfig) -> list[str]:
@@ -49,19 +46,20 @@ def levels_of(database: DatabaseConfig) -> list[str]:
 
 def _print(out: Output, each: BreakEven) -> None:
     out.heading(f"{each.above} or {each.below}")
-    if each.seconds is None:
+    seconds = each.break_even_seconds
+    if seconds is None:
         out.line(f"not known: {each.missing}")
         return
-    interval = "however seldom" if isinf(each.seconds) else f"more often than every {format_seconds(each.seconds)}"
+    interval = "however seldom" if isinf(seconds) else f"more often than every {format_seconds(seconds)}"
     out.line(f"a page that is read {interval} costs less on {each.above} than its reads cost on {each.below}")
-    if not each.wrong:
+    if not each.wrong_side:
         out.line("every unit is on its side")
         return
-    out.table(COLUMNS, [_cells(unit) for unit in each.wrong[:UNITS_SHOWN]])
-    if len(each.wrong) > UNITS_SHOWN:
-        out.line(f"and {len(each.wrong) - UNITS_SHOWN} more; --json names them")
+    out.table(COLUMNS, [_cells(unit) for unit in each.wrong_side[:UNITS_SHOWN]])
+    if len(each.wrong_side) > UNITS_SHOWN:
+        out.line(f"and {len(each.wrong_side) - UNITS_SHOWN} more; --json names them")
 
 
-def _cells(unit: WrongUnit) -> tuple[str, ...]:
-    every = "never" if isinf(unit.interval_seconds) else format_seconds(unit.interval_seconds)
-    return unit.key, unit.on, unit.to, format_bytes(unit.size_bytes), every, f"{unit.spares:,.2f}"
+def _cells(each: UnitOnWrongSide) -> tuple[str, ...]:
+    every = "never" if isinf(each.seconds_between_reads) else format_seconds(each.seconds_between_reads)
+    return each.unit, each.on, each.belongs_on, format_bytes(each.bytes), every, f"{each.spares:,.2f}"

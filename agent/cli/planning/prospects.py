@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
+from agent.answers.kind import narrow
+from agent.answers.plans import ConditionMissing, PlanProspect
 from agent.cli.session import Session
 from agent.explanation.prospects import Condition, Prospect
 from agent.ledger.state_names import PLANNED, PLANNED_AFTER
 from agent.model.units_of_measure import format_when
 from agent.service.schedule import young_plans
 from agent.terminal.output import Output
-from agent.terminal.wording import print_moves, print_value, proposal_document
+from agent.terminal.wording import plan_shown, print_moves, print_value
 from connectors.formatting import format_seconds
 
 CONDITIONS_SHOWN = 5  # moves whose conditions are written one by one; JSON has all of them
+A_MOMENT = timedelta(seconds=10)
 
 
 def print_prospect(session: Session, prospect: Prospect) -> None:
@@ -75,34 +77,35 @@ def _young_plans_from(session: Session, at: datetime) -> Iterator[datetime]:
     (planned, watched), step = stored, database.sample_seconds
     for later in young_plans(watched, database.policy_settings().minimum_history_seconds, database.plan_seconds):
         samples = math.ceil((later - watched) / step)
-        if planned + timedelta(seconds=(samples + 1) * step) >= at:  # its sample falls a little before or after
+        # Its sample falls a little before or after, and this command took a moment to begin.
+        if planned + timedelta(seconds=(samples + 1) * step) >= at - A_MOMENT:
             yield max(at, planned + timedelta(seconds=samples * step))
 
 
-def prospect_document(session: Session, prospect: Prospect | None) -> dict[str, Any] | None:
-    """The same as JSON values; None where something is proposed or nothing would be."""
+def prospect_shown(session: Session, prospect: Prospect | None) -> PlanProspect | None:
+    """The same as an answer has it; None where something is proposed or nothing would be."""
     if prospect is None:
         return None
-    at = prospect.from_when
-    plain = proposal_document(prospect.proposal)
-    return {
-        **{name: value for name, value in plain.items() if name not in {"expires_at", "digest"}},
-        "conditions": [_condition_document(condition) for condition in prospect.conditions],
-        "proposed_from": at,
-        "proposed_in_seconds": prospect.seconds,
-        "daemon_plans_at": None if at is None else _daemon_plans_at(session, at),
-    }
+    at, plan = prospect.from_when, plan_shown(prospect.proposal)
+    return narrow(
+        PlanProspect,
+        plan,
+        conditions=tuple(_condition_missing(condition) for condition in prospect.conditions),
+        proposed_from=at,
+        proposed_in_seconds=prospect.seconds,
+        daemon_plans_at=None if at is None else _daemon_plans_at(session, at),
+    )
 
 
-def _condition_document(condition: Condition) -> dict[str, Any]:
-    return {
-        "unit": condition.unit,
-        "missing": list(condition.missing),
-        "watched_seconds": condition.watched_seconds,
-        "watched_seconds_needed": condition.watched_seconds_needed,
-        "waited_seconds": condition.waited_seconds,
-        "waited_seconds_needed": condition.waited_seconds_needed,
-        "wait_saved_per_hour_seconds": condition.saves_per_hour,
-        "surely_saved_per_hour_seconds": condition.saves_at_least_per_hour,
-        "surely_saved_per_hour_seconds_needed": condition.saves_at_least_per_hour_needed,
-    }
+def _condition_missing(condition: Condition) -> ConditionMissing:
+    return ConditionMissing(
+        unit=condition.unit,
+        missing=tuple(condition.missing),
+        watched_seconds=condition.watched_seconds,
+        watched_seconds_needed=condition.watched_seconds_needed,
+        waited_seconds=condition.waited_seconds,
+        waited_seconds_needed=condition.waited_seconds_needed,
+        wait_saved_per_hour_seconds=condition.saves_per_hour,
+        surely_saved_per_hour_seconds=condition.saves_at_least_per_hour,
+        surely_saved_per_hour_seconds_needed=condition.saves_at_least_per_hour_needed,
+    )

@@ -1,14 +1,14 @@
-"""A recording after it was played, as lines and as JSON: where it comes from, and the plan that comes of it."""
+"""A recording after it was played, for people and as the answer: where it comes from, and the plan that comes of it."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from agent.cli.planning.plan import plan_document, print_advice
-from agent.explanation.advice import advice_document, advice_on
+from agent.answers.kind import extend
+from agent.answers.simulation import HistorySimulated, RecordingShown, RecordingSimulated
+from agent.cli.planning.answer import plan_found, print_advice
+from agent.explanation.advice import advice_on, advice_shown
 from agent.model.units_of_measure import format_when
 from agent.terminal.output import Output
-from agent.terminal.wording import print_moves, print_value, proposal_document
+from agent.terminal.wording import plan_shown, print_moves, print_value
 from agent.what_if.replaying import Replayed
 
 
@@ -35,23 +35,24 @@ def print_recording(out: Output, again: Replayed) -> None:
         print_advice(out, advice_on(last.planning))
 
 
-def recording_document(again: Replayed) -> dict[str, Any]:
-    """The same as JSON values."""
+def recording_simulated(again: Replayed, history: HistorySimulated) -> RecordingSimulated:
+    """The same, with what came of its history under other settings."""
     last = again.last
-    return {
-        "database": again.database.name,
-        "recording": {
-            "engine": again.database.engine,
-            "version": again.version,
-            "names": again.names,
-            "since": again.since,
-            "until": again.clock.now(),
-            "samples": last.samples,
-            "failed_samples": last.failed,
-            "ended": again.ended or None,
-            "damage": again.damage or None,
-        },
-        "plan": None if last.planning is None else plan_document(last.planning, last.proposal),
-        "as_it_looks": None if last.prospect is None else proposal_document(last.prospect.proposal),
-        "advice": [] if last.planning is None else advice_document(advice_on(last.planning)),
-    }
+    return extend(
+        RecordingSimulated,
+        history,
+        recording=RecordingShown(
+            engine=again.database.engine,
+            version=again.version,
+            names=again.names,
+            since=again.since,
+            until=again.clock.now(),
+            samples=last.samples,
+            failed_samples=last.failed,
+            ended=again.ended or None,
+            damage=again.damage or None,
+        ),
+        plan=None if last.planning is None else plan_found(last.planning, last.proposal),
+        as_it_looks=None if last.prospect is None else plan_shown(last.prospect.proposal),
+        advice=() if last.planning is None else advice_shown(advice_on(last.planning)),
+    )

@@ -11,11 +11,12 @@ import typer
 import yaml
 from pydantic import ValidationError
 
+from agent.answers.simulation import HistorySimulated, MoveSimulated
 from agent.budget.allowance import Limits, limits_of
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.options import parse_option
-from agent.cli.planning.recordings import print_recording, recording_document
+from agent.cli.planning.recordings import print_recording, recording_simulated
 from agent.cli.session import Session
 from agent.config import DatabaseConfig
 from agent.config.policy import PolicyConfig
@@ -59,31 +60,30 @@ def simulate(
     ] = None,
     recording: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Play a file of `hotplace record`, its configuration included."),
+        typer.Option(metavar="FILE", help="Play a file of `hotplace lab record`, its configuration included."),
     ] = None,
     until_damage: Annotated[
         bool, typer.Option("--until-damage", help="Of a damaged recording play what comes before the damage.")
     ] = False,
     names: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Show real names: the file that `hotplace record` wrote next to its key."),
+        typer.Option(metavar="FILE", help="Show real names: the file that `hotplace lab record` wrote by its key."),
     ] = None,
 ) -> None:
     """Play the recorded history again under other settings; asks no database and changes nothing."""
     asked = _Asked(since, plan_every, capacity or [], random_read or [], window or [], policy or [])
     if recording is None:
-        played, every = asked.play(session.database, session.ledger, session.clock.now())
-        _print(session.out, played, every)
-        session.out.document({"database": session.database.name, "plan_every_seconds": every, **_document(played)})
+        found = asked.play(session.database, session.ledger, session.clock.now())
+        _print(session.out, found)
+        session.out.document(found)
         return
     out = session.out if names is None else session.out.translated(load_names(names).restore)
     with play_recording(recording, policy=asked.policy_values(), until_damage=until_damage) as again:
-        played, every = asked.play(again.database, again.ledger, again.clock.now())
+        found = asked.play(again.database, again.ledger, again.clock.now())
         print_recording(out, again)
         out.heading("the recorded history under these settings")
-        _print(out, played, every)
-        document = recording_document(again)
-        out.document({**document, "plan_every_seconds": every, **_document(played)})
+        _print(out, found)
+        out.document(recording_simulated(again, found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class _Asked:
     window: list[str]
     policy: list[str]
 
-    def play(self, database: DatabaseConfig, ledger: Ledger, now: datetime) -> tuple[Played, float]:
-        """What came of it, and the seconds between two plans."""
+    def play(self, database: DatabaseConfig, ledger: Ledger, now: datetime) -> HistorySimulated:
+        """What came of it."""
         lasts, every = parse_option(parse_seconds, self.since, "--since"), database.plan_seconds
         if self.plan_every is not None:
             every = parse_option(parse_seconds, self.plan_every, "--plan-every")
@@ -113,7 +113,7 @@ class _Asked:
             safety=database.copy_safety,
             plan_every=timedelta(seconds=every),
         )
-        return played, every
+        return _simulated(database.name, every, played)
 
     def policy_values(self) -> dict[str, Any]:
         """Values of the policy part by key, as YAML reads them."""
@@ -205,51 +205,48 @@ def _limits(database: DatabaseConfig, windows: list[str]) -> Limits:
     return replace(limits, calendar=replace(limits.calendar, windows=opened))
 
 
-def _print(out: Output, played: Played, every: float) -> None:
+def _simulated(database: str, every: float, played: Played) -> HistorySimulated:
+    return HistorySimulated(
+        database=database,
+        plan_every_seconds=every,
+        since=played.since,
+        until=played.until,
+        observed_seconds=played.observed_seconds,
+        intervals=played.intervals,
+        plans=played.plans,
+        wait_as_it_is_seconds=played.wait_as_it_is,
+        wait_simulated_seconds=played.wait_simulated,
+        wait_all_fast_seconds=played.wait_all_fast,
+        saved_ratio=played.saved_ratio,
+        bytes_moved=played.bytes_moved,
+        moved_more_than_once=played.moved_more_than_once,
+        moves=tuple(
+            MoveSimulated(
+                at=move.at, unit=move.key, from_space=move.from_space, to_space=move.to_space, bytes=move.size_bytes
+            )
+            for move in played.moves
+        ),
+    )
+
+
+def _print(out: Output, found: HistorySimulated) -> None:
+    simulated = f"{format_seconds(found.wait_simulated_seconds)}, {format_ratio(found.saved_ratio)} less"
+    moves = f"{len(found.moves)}, {format_bytes(found.bytes_moved)}; {found.moved_more_than_once} units twice"
     out.facts(
         [
-            ("played", f"{format_when(played.since)} to {format_when(played.until)}, {played.intervals} intervals"),
-            ("watched for", format_seconds(played.observed_seconds)),
-            ("read wait as it is", format_seconds(played.wait_as_it_is)),
-            (
-                "read wait simulated",
-                f"{format_seconds(played.wait_simulated)}, {format_ratio(played.saved_ratio)} less",
-            ),
-            ("all on the fastest", format_seconds(played.wait_all_fast)),
-            ("plans", f"{played.plans}, one every {format_seconds(every)}"),
-            (
-                "moves",
-                f"{len(played.moves)}, {format_bytes(played.bytes_moved)}; {played.moved_more_than_once} units twice",
-            ),
+            ("played", f"{format_when(found.since)} to {format_when(found.until)}, {found.intervals} intervals"),
+            ("watched for", format_seconds(found.observed_seconds)),
+            ("read wait as it is", format_seconds(found.wait_as_it_is_seconds)),
+            ("read wait simulated", simulated),
+            ("all on the fastest", format_seconds(found.wait_all_fast_seconds)),
+            ("plans", f"{found.plans}, one every {format_seconds(found.plan_every_seconds)}"),
+            ("moves", moves),
         ]
     )
-    if played.moves:
-        out.table(
-            COLUMNS,
-            [
-                (format_when(move.at), move.key, move.from_space, move.to_space, format_bytes(move.size_bytes))
-                for move in played.moves[:SHOWN]
-            ],
-        )
+    if found.moves:
+        rows = [
+            (format_when(move.at), move.unit, move.from_space, move.to_space, format_bytes(move.bytes))
+            for move in found.moves[:SHOWN]
+        ]
+        out.table(COLUMNS, rows)
     out.line("By the model, from the placement of the last plan; what copying costs sessions is not counted.")
-
-
-def _document(played: Played) -> dict[str, Any]:
-    return {
-        "since": played.since,
-        "until": played.until,
-        "observed_seconds": played.observed_seconds,
-        "intervals": played.intervals,
-        "plans": played.plans,
-        "wait_as_it_is_seconds": played.wait_as_it_is,
-        "wait_simulated_seconds": played.wait_simulated,
-        "wait_all_fast_seconds": played.wait_all_fast,
-        "saved_ratio": played.saved_ratio,
-        "bytes_moved": played.bytes_moved,
-        "moved_more_than_once": played.moved_more_than_once,
-        "moves": [
-            {"at": move.at, "unit": move.key, "from_space": move.from_space, "to_space": move.to_space,
-             "bytes": move.size_bytes}
-            for move in played.moves
-        ],
-    }  # fmt: skip

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from agent.answers.sizing import (
+    CurveFiles,
+    DatabaseSized,
+    PriceShown,
+    SizeOffered,
+    UnitsKeptBack,
+    WithoutBuying,
+    WithSplits,
+)
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.options import AllDatabases, Limit, refuse, refuse_without_all
 from agent.cli.planning.amounts import amounts_of, number
 from agent.cli.planning.break_even import break_even as break_even_command
 from agent.cli.session import Session
@@ -19,28 +29,11 @@ from agent.cli.watching import sentence_without_demand
 from agent.explanation.read_times import read_times_text
 from agent.terminal.charts import text_chart
 from agent.terminal.columns import Column
-from agent.terminal.errors import exit_code_of
-from agent.terminal.exit_codes import ExitCode
 from agent.terminal.files import write_file
 from agent.terminal.output import Output
-from agent.what_if.sizing import (
-    KNEE_MEANS,
-    QUEUES_MEAN,
-    QUEUES_UNKNOWN,
-    KeptBack,
-    SizingAnswer,
-    answer_document,
-    answer_of,
-    csv_text,
-    curve_of,
-    fleet_document,
-    ratio_of,
-)
-from connectors.base import HotplaceError
+from agent.what_if.sizing import SizingAnswer, answer_of, csv_text, curve_of, database_sized
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_sessions, format_wait
-from policies.benefit.foreground_wait import HOUR
-from policies.sizing.curve import Point, Sizing
-from policies.sizing.splits import SplitSizing
+from policies.benefit.prices import HOUR
 from policies.storage.purchase import WRITE_FACTORS, TierPrice, price_per
 
 NEARLY_ALL = 0.9  # of what could be saved: a plan that saves more needs no excuse
@@ -51,9 +44,6 @@ SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table, in addition to the
 @command(Group.LOOK, "hotplace sizing --price ssd=2.40 --price hdd=0.30 --svg curve.svg", name="sizing")
 def sizing_command(
     session: Session,
-    fleet: Annotated[
-        bool, typer.Option("--fleet", help="Rank all configured databases: where does the next GiB help most?")
-    ] = False,
     csv_file: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the curve as CSV.")] = None,
     svg_file: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Also draw it as SVG.")] = None,
     price: Annotated[
@@ -72,25 +62,33 @@ def sizing_command(
     drive_size: Annotated[
         list[str] | None, typer.Option(metavar="TIER=SIZE", help="What one drive holds, for --break-even; repeat it.")
     ] = None,
-) -> ExitCode:
+    everything: AllDatabases = False,
+    pool: Annotated[
+        str, typer.Option("--pool", metavar="NAME", help="With --all: only this pool of the configuration.")
+    ] = "",
+    more: Annotated[
+        str, typer.Option("--more", metavar="SIZE", help="With --all: keep what each has, and share so much on top.")
+    ] = "",
+    limit: Limit = None,
+) -> None:
     """Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves."""
     if raid not in {None, *WRITE_FACTORS}:
         raise typer.BadParameter(f"{raid} is not one of 1, 5, 6", param_hint="--raid")
-    prices, files = (price or (), drive_iops or ()), (csv_file, svg_file)
-    if fleet:
-        if any((*files, *prices, drive_size, break_even)):
-            raise typer.BadParameter("the ranking of databases takes no prices and no files", param_hint="--fleet")
-        return _fleet(session)
+    prices, files = (price or (), drive_iops or ()), {"--csv": csv_file, "--svg": svg_file, "--raid": raid}
+    if everything:
+        from agent.cli.fleet.sizing import show_sizing
+
+        given = {"--price": price, "--drive-iops": drive_iops, "--drive-size": drive_size, "--break-even": break_even}
+        refuse({**files, **given}, "it takes no --all")
+        show_sizing(session, pool, more, limit)
+        return
+    refuse_without_all({"--pool": pool, "--more": more, "--limit": limit})
     if break_even:
-        if any((*files, raid)):
-            raise typer.BadParameter("it takes prices and drives, and writes no files", param_hint="--break-even")
-        return break_even_command(session, *prices, drive_size or ())
-    if drive_size:
-        raise typer.BadParameter("it is for --break-even only", param_hint="--drive-size")
-    return _one(session, *prices, raid, csv_file=csv_file, svg_file=svg_file)
-
-
-# -- one database ----------------------------------------------------------------------------------------------------
+        refuse(files, "--break-even does not take it")
+        break_even_command(session, *prices, drive_size or ())
+        return
+    refuse({"--drive-size": drive_size}, "it is for --break-even only")
+    _one(session, *prices, raid, csv_file=csv_file, svg_file=svg_file)
 
 
 def _one(
@@ -101,19 +99,24 @@ def _one(
     *,
     csv_file: Path | None,
     svg_file: Path | None,
-) -> ExitCode:
+) -> None:
     """The curve on the terminal and in the files that were asked for."""
     answer = answer_of(session.database, session.ledger, session.clock, planned=True)
     answer = replace(answer, prices=_prices(answer, price, drive_iops, raid))
-    files = {"csv": (csv_file, csv_text), "svg": (svg_file, _svg_text)}
-    written = {kind: (path, text) for kind, (path, text) in files.items() if path is not None}
-    for path, text in written.values():
-        write_file(path, text(answer))
-    _print(session, answer)
-    for path, _ in written.values():
-        session.out.line(f"written: {path}")
-    session.out.document({**answer_document(answer), "files": {kind: path for kind, (path, _) in written.items()}})
-    return ExitCode.OK
+    found = database_sized(answer, CurveFiles(csv=_name(csv_file), svg=_name(svg_file)))
+    if csv_file is not None:
+        write_file(csv_file, csv_text(found.points))
+    if svg_file is not None:
+        write_file(svg_file, _svg_text(answer))
+    _print(session, answer, found)
+    for path in (csv_file, svg_file):
+        if path is not None:
+            session.out.line(f"written: {path}")
+    session.out.document(found)
+
+
+def _name(file: Path | None) -> str | None:
+    return None if file is None else str(file)
 
 
 def _svg_text(answer: SizingAnswer) -> str:
@@ -138,41 +141,45 @@ def _prices(
     return fast, slow
 
 
-def _print(session: Session, answer: SizingAnswer) -> None:
-    out = session.out
-    z, fast, slow = answer.sizing, answer.tiers[0].name, answer.tiers[-1].name
-    out.line(f"{answer.database}: what {fast} saves over {slow}", style="bold")
-    out.facts(_facts(answer))
-    if reasons := _why_no_curve(session, answer):
+def _print(session: Session, answer: SizingAnswer, found: DatabaseSized) -> None:
+    out, fast, slow = session.out, found.fastest_tier, found.slowest_tier
+    out.line(f"{found.database}: what {fast} saves over {slow}", style="bold")
+    out.facts(_facts(answer, found))
+    if reasons := _why_no_curve(session, found):
         for line in reasons:
             out.line(line)
         return
-    out.heading(f"share of {format_wait(z.all_fast_per_hour)} saved, by bytes on {fast}")
+    out.heading(f"share of {format_wait(found.all_fast_wait_saved_per_hour_seconds)} saved, by bytes on {fast}")
     for line in text_chart(curve_of(answer), shutil.get_terminal_size().columns):
         out.line(line)
-    knee = "K knee, " if z.knee_distance else ""
-    out.line(f"# whole objects, . upper bound, {knee}P present size")
+    out.line(f"# whole objects, . upper bound, {'K knee, ' if found.knee else ''}P present size")
     out.line()
-    out.table(_columns(answer), [_cells(answer, name, point) for name, point in _rows(z)])
+    out.table(_columns(found), [_cells(found, name, point) for name, point in _rows(found)])
     out.line("saves, next GiB saves: sessions that no longer wait, on average")
-    out.line(QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN)
-    _print_advice(out, answer)
-    if answer.cost(z.knee) is not None:
+    out.line(found.savings_definition)
+    _print_advice(out, found)
+    _print_cost(out, found)
+
+
+def _print_cost(out: Output, found: DatabaseSized) -> None:
+    """What the figures of money, wear and drives are."""
+    fast, slow = found.fastest_tier, found.slowest_tier
+    if found.present.cost_per_year is not None:
         out.line(f"cost: a year of {fast} at that size and of {slow} for the rest, head-room included; "
                  "per session: for each waiting session saved")  # fmt: skip
-    wear = answer.wear(z.knee)
+    wear = None if found.knee is None else found.knee.wear_ratio
     if wear is not None:
         worn = f", so it is bought {wear:.3g} times as often" if wear > 1 else ""
         out.line(f"wear: at its knee {fast} is written {format_ratio(wear)} of what it endures a day{worn}")
-    if any(price.drive_iops for price in answer.prices):
-        _print_drives(out, answer)
+    if any(price.drive_iops for price in found.prices.values()):
+        _print_drives(out, found.prices)
 
 
-def _why_no_curve(session: Session, answer: SizingAnswer) -> list[str]:
+def _why_no_curve(session: Session, found: DatabaseSized) -> list[str]:
     """What is missing for a curve, and what to do; empty where nothing is."""
-    if not answer.watched_seconds:
+    if not found.watched_seconds:
         return ["how much it would serve is not known", sentence_without_demand(session)]
-    if answer.sizing.all_fast_per_hour <= 0:
+    if found.all_fast_wait_saved_per_hour_seconds <= 0:
         return [
             "no demand is known that fast storage would serve quicker: there is nothing to buy it for",
             "next: let `hotplace run` watch for a while, or: hotplace plan --observe 60",
@@ -180,43 +187,40 @@ def _why_no_curve(session: Session, answer: SizingAnswer) -> list[str]:
     return []
 
 
-def _print_drives(out: Output, answer: SizingAnswer) -> None:
+def _print_drives(out: Output, prices: Mapping[str, PriceShown]) -> None:
     """By which rates drives were counted."""
-    rates = [
-        f"{tier.name} {price.drive_iops:,.0f}"
-        for tier, price in zip((answer.tiers[0], answer.tiers[-1]), answer.prices, strict=True)
-        if price.drive_iops
-    ]
-    raids = sorted({price.raid for price in answer.prices if price.drive_iops})
+    rates = [f"{tier} {price.drive_iops:,.0f}" for tier, price in prices.items() if price.drive_iops]
+    raids = sorted({price.raid for price in prices.values() if price.drive_iops})
     writes = ", ".join(f"RAID {raid} makes {WRITE_FACTORS[raid]} I/Os of a write" for raid in raids)
     out.line(f"drives by I/O rate, not by bytes: IOPS per drive {', '.join(rates)}; {writes}")
     out.line("a block that was read ahead counts as one I/O, so numbers of drives are upper bounds")
 
 
-def _facts(answer: SizingAnswer) -> list[tuple[str, str]]:
-    z = answer.sizing
-    known = "" if z.present_known else ", at least: the room of a space is unknown"
+def _facts(answer: SizingAnswer, found: DatabaseSized) -> list[tuple[str, str]]:
+    known = "" if found.present_size_known else ", at least: the room of a space is unknown"
+    size = f"{format_bytes(found.managed_bytes)} ({exact_bytes(found.managed_bytes)})"
     facts = [
-        ("managed", f"{z.managed_units} units, {format_bytes(z.managed_bytes)} ({exact_bytes(z.managed_bytes)})"),
-        ("all on it saves", format_wait(z.all_fast_per_hour)),
-        ("saved now", f"{format_wait(z.saved_now_per_hour)}, by where things are"),
-        ("present size", f"{format_bytes(z.present.size_bytes)} to fill{known}"),
+        ("managed", f"{found.managed_units} units, {size}"),
+        ("all on it saves", format_wait(found.all_fast_wait_saved_per_hour_seconds)),
+        ("saved now", f"{format_wait(found.wait_saved_now_per_hour_seconds)}, by where things are"),
+        ("present size", f"{format_bytes(found.present.bytes)} to fill{known}"),
         ("read times", read_times_text(answer.tiers)),
     ]
-    if z.pinned_bytes:
-        facts.append(("pinned", f"{format_bytes(z.pinned_bytes)} must be on it, and come first"))
-    if len(answer.tiers) > 2:
+    if found.pinned_bytes:
+        facts.append(("pinned", f"{format_bytes(found.pinned_bytes)} must be on it, and come first"))
+    if len(found.tiers) > 2:
         facts.append(("middle tiers", "left out: what is not on the fastest tier counts as on the slowest"))
     return facts
 
 
-def _rows(z: Sizing) -> list[tuple[str, Point]]:
+def _rows(found: DatabaseSized) -> list[tuple[str, SizeOffered]]:
     """Named points by size."""
-    named = [(f"{percent}%", z.at(percent)) for percent in SHOWN_PERCENT]
-    named.append(("present", z.present))
-    if z.knee_distance:
-        named.append(("knee", z.knee))
-    return sorted(named, key=lambda row: row[1].size_bytes)
+    by_size = {point.bytes: point for point in found.points}
+    named = [(f"{percent}%", by_size[found.managed_bytes * percent // 100]) for percent in SHOWN_PERCENT]
+    named.append(("present", found.present))
+    if found.knee is not None:
+        named.append(("knee", found.knee))
+    return sorted(named, key=lambda row: row[1].bytes)
 
 
 # Which columns leave a narrow terminal first; drives and money are what one who buys has asked for.
@@ -233,147 +237,102 @@ LEAVES = {
 }
 
 
-def _columns(answer: SizingAnswer) -> list[Column]:
+def _columns(found: DatabaseSized) -> list[Column]:
     titles = ["size", "saves", "between", "of all", "at best", "next GiB saves", "units", "of units", "of bytes"]
-    if answer.cost(answer.sizing.knee) is not None:
+    if found.present.cost_per_year is not None:
         titles += ["cost/year", "per session"]
-    titles += list(_drive_titles(answer).values())
+    titles += [title for title, _ in _drives(found, found.present)]
     return [Column("point"), *(Column(title, number=True, leaves=LEAVES.get(title, 1)) for title in titles)]
 
 
-def _drive_titles(answer: SizingAnswer) -> dict[str, str]:
-    known = answer.drives(answer.sizing.knee)
-    titles = {
-        "fast_drives": f"{answer.tiers[0].name} drives",
-        "slow_drives": f"{answer.tiers[-1].name} drives",
-        "drives_saved": f"{answer.tiers[-1].name} drives saved",
-    }
-    return {key: title for key, title in titles.items() if known[key] is not None}
+def _drives(found: DatabaseSized, point: SizeOffered) -> list[tuple[str, int]]:
+    """Numbers of drives with their titles, as far as they are known."""
+    drives = (
+        (f"{found.fastest_tier} drives", point.fast_drives),
+        (f"{found.slowest_tier} drives", point.slow_drives),
+        (f"{found.slowest_tier} drives saved", point.drives_saved),
+    )
+    return [(title, number) for title, number in drives if number is not None]
 
 
-def _cells(answer: SizingAnswer, name: str, point: Point) -> list[str]:
-    z = answer.sizing
+def _cells(found: DatabaseSized, name: str, point: SizeOffered) -> list[str]:
+    saved = point.wait_saved_per_hour_seconds
+    today = point.wait_saved_at_todays_latencies_per_hour_seconds
     cells = [
         name,
-        format_bytes(point.size_bytes),
-        format_sessions(point.saved_per_hour),
-        f"{format_sessions(point.today_per_hour)} and {format_sessions(point.most_per_hour)}",
-        format_ratio(z.share(point)),
-        format_sessions(point.bound_per_hour),
-        format_sessions(z.next_gib(point)),
+        format_bytes(point.bytes),
+        format_sessions(saved),
+        f"{format_sessions(today)} and {format_sessions(point.wait_saved_at_most_per_hour_seconds)}",
+        format_ratio(point.of_all_fast_ratio),
+        format_sessions(point.bound_per_hour_seconds),
+        format_sessions(point.next_gib_saves_per_hour_seconds),
         str(point.units),
-        format_ratio(ratio_of(point.units, z.managed_units)),
-        format_ratio(ratio_of(point.used_bytes, z.managed_bytes)),
+        format_ratio(point.units_ratio),
+        format_ratio(point.used_bytes_ratio),
     ]
-    cost = answer.cost(point)
+    cost = point.cost_per_year
     if cost is not None:
-        cells += [
-            f"{cost:,.2f}",
-            f"{price_per(cost, point.saved_per_hour / HOUR):,.3g}" if point.saved_per_hour else "-",
-        ]
-    drives = answer.drives(point)
-    return cells + [str(drives[key]) for key in _drive_titles(answer)]
+        cells += [f"{cost:,.2f}", f"{price_per(cost, saved / HOUR):,.3g}" if saved else "-"]
+    return cells + [str(drives) for _, drives in _drives(found, point)]
 
 
-def _print_advice(out: Output, answer: SizingAnswer) -> None:
+def _print_advice(out: Output, found: DatabaseSized) -> None:
     """What the curve says, in sentences."""
-    z, fast = answer.sizing, answer.tiers[0].name
+    present, knee, fast = found.present, found.knee, found.fastest_tier
     out.line()
-    if z.present.saved_per_hour - z.saved_now_per_hour > 0.01 * z.all_fast_per_hour:
-        for line in without_buying(answer):
+    idle = present.wait_saved_per_hour_seconds - found.wait_saved_now_per_hour_seconds
+    if idle > 0.01 * found.all_fast_wait_saved_per_hour_seconds:
+        for line in without_buying(found.without_buying):
             out.line(line)
-    if answer.splits is not None:
-        out.line(split_line(answer.splits, fast))
-    if not z.knee_distance:
+    if found.with_splits is not None:
+        out.line(split_line(found.with_splits, fast))
+    if knee is None:
         out.line("there is no knee: every GiB saves about as much as any other")
         return
-    out.line(f"knee: {KNEE_MEANS}")
-    gap = z.knee.size_bytes - z.present.size_bytes
+    out.line(f"knee: {found.knee_definition}")
+    gap = knee.bytes - present.bytes
     if gap > 0:
-        more = max(0.0, z.knee.saved_per_hour - z.present.saved_per_hour)
-        capacity = gap / (1 - answer.head_room_ratio)
+        more = max(0.0, knee.wait_saved_per_hour_seconds - present.wait_saved_per_hour_seconds)
+        capacity = gap / (1 - found.head_room_ratio)
         out.line(
             f"{fast} is below its knee: {format_bytes(capacity)} more, head-room included, "
             f"would save {format_wait(more)} more"
         )
     else:
-        out.line(f"{fast} is at its knee or beyond it: another GiB saves {format_wait(z.next_gib(z.present))}")
+        saves = format_wait(present.next_gib_saves_per_hour_seconds)
+        out.line(f"{fast} is at its knee or beyond it: another GiB saves {saves}")
 
 
-def split_line(found: SplitSizing, fast: str) -> str:
+def split_line(found: WithSplits, fast: str) -> str:
     """What the fast storage that there is would do if units were split."""
     what = "the hot part of 1 unit" if found.units == 1 else f"the hot parts of {found.units} units"
-    saves = f"{format_wait(found.split_saved_per_hour)} in place of {format_wait(found.saved_per_hour)}"
-    if found.alike_bytes <= found.size_bytes:
-        return f"with {what} split off, {format_bytes(found.size_bytes)} of {fast} would save {saves}"
+    saves = (
+        f"{format_wait(found.split_wait_saved_per_hour_seconds)} in place of "
+        f"{format_wait(found.wait_saved_per_hour_seconds)}"
+    )
+    size = format_bytes(found.bytes)
+    if found.alike_bytes <= found.bytes:
+        return f"with {what} split off, {size} of {fast} would save {saves}"
     return (
-        f"with {what} split off, {format_bytes(found.size_bytes)} of {fast} do what {format_bytes(found.alike_bytes)} "
+        f"with {what} split off, {size} of {fast} do what {format_bytes(found.alike_bytes)} "
         f"do without: they would save {saves}; hotplace plan says which"
     )
 
 
-def without_buying(answer: SizingAnswer) -> list[str]:
+def without_buying(found: WithoutBuying) -> list[str]:
     """What the room that there is could save, what a plan saves of it now, and why not more."""
-    idle, found = answer.idle_per_hour, answer.plannable
+    idle, saved, moves = found.could_save_per_hour_seconds, found.plan_saves_per_hour_seconds, found.plan_moves
     lines = [f"without buying: the present size could save {format_wait(idle)} more at today's latencies"]
-    if found is None:
+    if saved is None or moves is None:
         return lines
-    moves = f"{found.moves} move{'' if found.moves == 1 else 's'}"
-    saves = f"has {moves}, which save{'s' if found.moves == 1 else ''} {format_wait(found.saves_per_hour)}"
-    lines.append(f"hotplace plan {saves if found.moves else 'moves nothing of it now'}")
-    if found.saves_per_hour < NEARLY_ALL * idle:
-        kept = [f"{each.verdict.code} ({_units(each)})" for each in found.kept_back[:KEPT_BACK_SHOWN]]
+    saves = f"has {moves} move{'' if moves == 1 else 's'}, which save{'s' if moves == 1 else ''} {format_wait(saved)}"
+    lines.append(f"hotplace plan {saves if moves else 'moves nothing of it now'}")
+    if saved < NEARLY_ALL * idle:
+        kept = [f"{each.verdict} ({_units(each)})" for each in found.kept_back[:KEPT_BACK_SHOWN]]
         others = "what is there would have to give way, which does not pay for the moves"
         lines.append(f"why not more: {', '.join(kept) or others}; see hotplace units, hotplace explain UNIT")
     return lines
 
 
-def _units(each: KeptBack) -> str:
-    return f"{each.units} unit{'' if each.units == 1 else 's'}, {format_wait(each.saves_per_hour)}"
-
-
-# -- all databases ---------------------------------------------------------------------------------------------------
-
-
-def _fleet(session: Session) -> ExitCode:
-    """Every database by what its next GiB saves; one that cannot be read is named and does not stop the others."""
-    answers: list[SizingAnswer] = []
-    failed: list[tuple[str, HotplaceError]] = []
-    for database in session.databases:
-        try:
-            answers.append(answer_of(database, session.ledger, session.clock))
-        except HotplaceError as error:
-            failed.append((database.name, error))
-    answers.sort(key=lambda answer: (-answer.sizing.next_gib(answer.sizing.present), answer.database))
-    if answers:
-        session.out.line("where the next GiB of fast storage helps most", style="bold")
-        session.out.table(FLEET_COLUMNS, [_fleet_cells(answer) for answer in answers])
-    for name, problem in failed:
-        session.out.problem(f"{name}: {problem}", problem.advice)
-    session.out.document(
-        {
-            "fleet": [{"rank": rank, **fleet_document(answer)} for rank, answer in enumerate(answers, start=1)],
-            "failed": [{"database": name, "error": str(problem)} for name, problem in failed],
-        }
-    )
-    return exit_code_of(failed[0][1]) if failed else ExitCode.OK
-
-
-FLEET_COLUMNS = (
-    Column("database", name=True), Column("tier"), Column("present size", number=True, leaves=2),
-    Column("next GiB saves", number=True),
-    Column("knee", number=True), Column("missing", number=True, leaves=1), Column("would save", number=True),
-)  # fmt: skip
-
-
-def _fleet_cells(answer: SizingAnswer) -> tuple[str, ...]:
-    row = fleet_document(answer)
-    return (
-        answer.database,
-        answer.tiers[0].name,
-        format_bytes(answer.sizing.present.size_bytes) + ("" if answer.sizing.present_known else " or more"),
-        format_sessions(row["next_gib_saves_per_hour_seconds"]),
-        format_bytes(row["knee_bytes"]) if row["knee_bytes"] is not None else "none",
-        format_bytes(row["missing_bytes"]),
-        format_sessions(row["missing_saves_per_hour_seconds"]),
-    )
+def _units(each: UnitsKeptBack) -> str:
+    return f"{each.units} unit{'' if each.units == 1 else 's'}, {format_wait(each.wait_saved_per_hour_seconds)}"

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from agent.answers.kind import extend
+from agent.answers.plans import SplitByHand, SplitPlanned, TableSplit
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.planning.plan import ProposeOption, print_by_hand, print_next, stored_document
+from agent.cli.planning.answer import print_by_hand, print_next, proposal_stored, work_by_hand
+from agent.cli.planning.plan import ProposeOption
 from agent.cli.session import Session
-from agent.explanation.split_border import SeenBorder, border_document, seen_border
+from agent.explanation.split_border import SeenBorder, border_seen, seen_border
 from agent.ledger import ProposalRow
 from agent.planning.splitting import Splitting
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import print_moves, print_statements, proposal_document
+from agent.terminal.wording import plan_shown, print_moves, print_statements
 from connectors.containers import ByHand
 from connectors.formatting import format_seconds
 from connectors.model import NoRoute
@@ -67,7 +70,7 @@ def split(
     for sentence in () if seen is None else seen.sentences:
         session.out.line(sentence)
     _print(session.out, found, stored, propose=propose)
-    session.out.document(_document(session, found, seen, stored, propose=propose))
+    session.out.document(_answer(session, found, seen, stored, propose=propose))
 
 
 def _check_closing(column: str | None, border: str | None) -> None:
@@ -125,19 +128,18 @@ def _print(out: Output, found: Splitting, stored: ProposalRow | None, *, propose
         print_by_hand(out, f"{found.key} is split by hand", found.answer)
 
 
-def _document(
+def _answer(
     session: Session, found: Splitting, seen: SeenBorder | None, stored: ProposalRow | None, *, propose: bool
-) -> dict[str, Any]:
-    by_hand = found.answer if isinstance(found.answer, ByHand) else None
-    return {
-        "database": session.database.name,
-        "dry_run": not propose,
-        "unit": found.key,
-        "column": found.border.column,
-        "border": found.border.value,
-        "seen": None if seen is None else border_document(seen.found, seen.wander),
-        "space": found.to_space,
-        "proposal": stored_document(stored),
-        "by_hand": None if by_hand is None else {"statements": list(by_hand.statements), "because": by_hand.because},
-        **({"moves": []} if found.proposal is None else proposal_document(found.proposal)),
-    }
+) -> SplitPlanned | SplitByHand:
+    split = TableSplit(
+        database=session.database.name,
+        dry_run=not propose,
+        unit=found.key,
+        column=found.border.column,
+        border=found.border.value,
+        seen=None if seen is None else border_seen(seen.found, seen.wander),
+        space=found.to_space,
+    )
+    if found.proposal is None:
+        return extend(SplitByHand, split, by_hand=work_by_hand(found.answer))
+    return extend(SplitPlanned, split, plan_shown(found.proposal), proposal=proposal_stored(stored))

@@ -1,29 +1,27 @@
-"""Collect demand for a time of my choice, and look how far it is: ``trace on|off|clear``, ``check``."""
+"""Collect demand for a time of my choice: ``trace on|off|clear``; ``status`` says how far it is."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from agent.answers.watching import TraceOfDatabase
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.daemon_state import daemon_of
-from agent.cli.looking.under_way import under_way_document, under_way_of
+from agent.cli.looking.under_way import trace_sentence, trace_shown
 from agent.cli.session import Session, actor
-from agent.config import DatabaseConfig
-from agent.model.states import ACTIONABLE
-from agent.model.units_of_measure import format_when, parse_seconds
-from agent.sampling.trace import TraceFigures, TraceMark, read_figures, read_mark, write_mark
-from connectors.formatting import format_seconds
+from agent.model.units_of_measure import parse_seconds
+from agent.sampling.trace_marks import TraceMark, read_figures, read_mark, write_mark
 
 trace = typer.Typer(no_args_is_help=True, epilog="Example: hotplace trace on --for 2h")
 app.add_typer(
     trace,
     name="trace",
-    help="Collect demand for a time of your choice; `hotplace balance --trace` ranks by just that.",
+    help="Collect demand for a time of your choice; `hotplace plan --trace` ranks by just that.",
     rich_help_panel=Group.STEER,
 )
 
@@ -67,60 +65,10 @@ def clear(session: Session) -> None:
     _print(session, mark)
 
 
-@command(Group.LOOK, "hotplace check")
-def check(session: Session) -> None:
-    """Show what runs and how far it is: the trace, moves with their progress, and what waits."""
-    documents = []
-    for database in session.databases:
-        document = _check_document(session, database)
-        session.out.heading(database.name)
-        for line in document.pop("lines"):
-            session.out.line(line)
-        documents.append(document)
-    session.out.document({"at": session.clock.now(), "databases": documents})
-
-
-def _check_document(session: Session, database: DatabaseConfig) -> dict[str, Any]:
-    now, ledger = session.clock.now(), session.ledger
-    mark, figures = read_mark(ledger, database.name), read_figures(ledger, database.name)
-    under_way = under_way_of(ledger, database, now)
-    rows = ledger.moves.rows(database=database.name, states=ACTIONABLE)
-    lines = [_sentence(session, database, mark, figures), under_way.window, *map(under_way.line, rows)]
-    return {
-        "database": database.name,
-        "trace": _document(mark, figures),
-        **under_way_document(under_way),
-        "moves": [{"id": row.id, "unit": row.move.key, "state": row.state} for row in rows],
-        "lines": lines if rows else [*lines, "nothing moves and nothing is approved"],
-    }
-
-
 def _print(session: Session, mark: TraceMark) -> None:
     database = session.database
     figures = read_figures(session.ledger, database.name)
-    session.out.line(_sentence(session, database, mark, figures))
-    session.out.document({"database": database.name, "trace": _document(mark, figures)})
-
-
-def _sentence(session: Session, database: DatabaseConfig, mark: TraceMark, figures: TraceFigures) -> str:
     now = session.clock.now()
-    over = mark.until is not None and now >= mark.until
-    collected = f"{figures.intervals} intervals, {format_seconds(figures.seconds)} collected"
-    if over or not mark.on:
-        return f"trace is off: {collected}"
-    end = "" if mark.until is None else f" until {format_when(mark.until)}"
     alive = daemon_of(session.ledger, database, now, within=session.within_daemon).alive
-    by = "" if alive else "; no daemon samples this database, start it with: hotplace run"
-    return f"trace is on{end}: {collected}{by}"
-
-
-def _document(mark: TraceMark, figures: TraceFigures) -> dict[str, Any]:
-    return {
-        "on": mark.on,
-        "since": mark.since,
-        "until": mark.until,
-        "who": mark.who or None,
-        "intervals": figures.intervals,
-        "seconds": figures.seconds,
-        "last": figures.last,
-    }
+    session.out.line(trace_sentence(mark, figures, now, sampled=alive))
+    session.out.document(TraceOfDatabase(database=database.name, trace=trace_shown(mark, figures)))

@@ -1,25 +1,26 @@
-"""Does it work? ``demo``."""
+"""Does it work? ``demo``; for several databases ``demo --fleet``."""
 
 from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent.cli.app import command
 from agent.cli.commands import Group
+from agent.cli.options import refuse
 from agent.cli.session import Session, actor, interactive
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
 from connectors.formatting import format_seconds
 
-SlowDisk = Annotated[
-    bool, typer.Option("--slow-disk/--no-slow-disk", help="Give the hdd tablespace a real disk's service time.")
-]
+if TYPE_CHECKING:  # it brings arrays and drivers
+    from agent.demo.story import Ending
 
 
 @command(Group.SET_UP, "hotplace demo --yes --json")
@@ -27,14 +28,22 @@ def demo(
     session: Session,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve the moves without being asked.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the cluster and say how to go on.")] = False,
-    slow_disk: SlowDisk = True,
+    slow_disk: Annotated[
+        bool, typer.Option("--slow-disk/--no-slow-disk", help="Give the hdd tablespace a real disk's service time.")
+    ] = True,
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Three databases with agents, a standby, one ledger and two people.")
+    ] = False,
 ) -> ExitCode:
     """Run the main job on a private PostgreSQL, from an empty folder to a measured outcome."""
+    require_answer(yes=yes)
+    if fleet:
+        refuse({"--keep": keep}, "it takes no --fleet")
+        return _show_fleet(session, yes=yes, slow_disk=slow_disk)
     from agent.demo.stage import company, stage  # the driver and the embedded server come with an extra
     from agent.demo.story import Story, print_event
 
     out = session.out
-    require_answer(yes=yes)
     started = time.monotonic()
     out.note("starting a private PostgreSQL and building the schema")
     with stage(slow_disk=slow_disk) as built:
@@ -45,10 +54,31 @@ def demo(
         built.server.keep = keep
         if keep:
             _how_to_go_on(out, built.config_path, built.server.data, built.folder)
-    seconds = time.monotonic() - started
+    return _end(out, ending, time.monotonic() - started)
+
+
+def _show_fleet(session: Session, *, yes: bool, slow_disk: bool) -> ExitCode:
+    """A fleet on this machine, from empty folders to the report; ``yes`` signs as both people."""
+    from agent.demo.fleet.programs import require_ssh_keygen
+    from agent.demo.fleet.site import site
+    from agent.demo.fleet.story import fleet_story
+
+    require_ssh_keygen()
+    out, started = session.out, time.monotonic()
+    out.note("starting four private PostgreSQL servers and building the schemas")
+    with site(slow_disk=slow_disk) as built:
+        out.line(built.storage_sentence)
+        out.line(f"commands run in {built.folder}")
+        with fleet_story(built, out, lambda question: yes or out.ask(question)) as story:
+            ending = story.tell()
+    return _end(out, ending, time.monotonic() - started)
+
+
+def _end(out: Output, ending: Ending, seconds: float) -> ExitCode:
+    """Print how long it took and the document, and say by the exit code whether it went well."""
     out.line()
     out.line(f"the demo took {format_seconds(seconds)}")
-    out.document({**ending.document, "seconds": seconds})
+    out.document(replace(ending.found, seconds=seconds))
     if not ending.approved:
         return ExitCode.REFUSED
     return ExitCode.OK if ending.good else ExitCode.MOVE_FAILED

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from agent.answers.setup import FileShown, FilesShown, FilesWritten, FileWritten
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.session import Session
@@ -122,12 +123,14 @@ def _deliver(
     texts = {path.name: change(path.read_text(encoding="utf-8")) for path in chosen}
     if output is None:
         session.out.text("".join(_with_name(name, text, alone=len(texts) == 1) for name, text in texts.items()))
-        session.out.document({"files": [{"name": name, "text": text} for name, text in texts.items()]})
+        shown = (FileShown(name=name, text=text) for name, text in texts.items())
+        session.out.document(FilesShown(files=tuple(shown)))
         return
     written = _write(output, texts, force=force)
     for path in written:
         session.out.line(f"{path} written; what it needs stands at its head")
-    session.out.document({"files": [{"name": path.name, "path": str(path.absolute())} for path in written]})
+    files = (FileWritten(name=path.name, path=str(path.absolute())) for path in written)
+    session.out.document(FilesWritten(files=tuple(files)))
 
 
 def _with_name(name: str, text: str, *, alone: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.config import ConfigError, find_config
+from agent.config import ConfigError, ForeignConfig, find_config
 
 SCREEN = """\
 hotplace finds the tables, indexes and partitions whose reads make sessions
@@ -32,6 +32,8 @@ def first_screen() -> str:
     """What to begin with, and whether there is a configuration here; at most 80 cells wide."""
     try:
         here = f"configuration: {find_config(None)}; begin with: hotplace status"
+    except ForeignConfig as error:
+        here = f"{error.source} {error.problems[0].message}"
     except ConfigError:
         here = "no configuration here yet; begin with: hotplace demo, or hotplace init"
     return SCREEN.format(here=here)

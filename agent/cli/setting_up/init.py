@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from agent.answers.setup import Checkup, ConfigurationWritten, DatabaseChecked, FindingShown
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.session import Session
@@ -42,9 +43,10 @@ def init(
     """Write a commented configuration to start from, readable by you only."""
     text = sample(engine)
     _write_private(output, text, force=force)
-    session.out.line(f"{output} written for {engine}, mode 0600")
+    written = ConfigurationWritten(path=str(output.absolute()), engine=engine, mode="0600")
+    session.out.line(f"{output} written for {written.engine}, mode {written.mode}")
     session.out.line(f"next: say in it which spaces are fast and which slow, then: hotplace --config {output} doctor")
-    session.out.document({"path": str(output.absolute()), "engine": engine, "mode": "0600"})
+    session.out.document(written)
 
 
 def _write_private(path: Path, text: str, *, force: bool) -> None:
@@ -84,22 +86,21 @@ def doctor(
         began = time.monotonic()
         found[database.name] = examine(session.config, database, session.clock)
         seconds[database.name] = time.monotonic() - began
-    for name, findings in found.items():
-        session.out.heading(f"{name} ({session.config.database(name).engine}): {_summary(findings)}")
-        _print_findings(session.out, findings)
-    broken = any(finding.severity is Severity.ERROR for findings in found.values() for finding in findings)
+    checkup = Checkup(
+        ok=all(finding.severity is not Severity.ERROR for findings in found.values() for finding in findings),
+        databases=tuple(DatabaseChecked(database=name, findings=_shown(each)) for name, each in found.items()),
+        bundle=None if bundle is None else str(bundle.absolute()),
+    )
+    for checked in checkup.databases:
+        engine = session.config.database(checked.database).engine
+        session.out.heading(f"{checked.database} ({engine}): {_summary(checked.findings)}")
+        _print_findings(session.out, checked.findings)
     session.out.line()
-    session.out.line("something has to be mended first" if broken else "ready: hotplace run")
+    session.out.line("ready: hotplace run" if checkup.ok else "something has to be mended first")
     if bundle is not None:
         _write_bundle(session, bundle, found, seconds, log or [])
-    session.out.document(
-        {
-            "ok": not broken,
-            "databases": [{"database": name, "findings": _documents(f)} for name, f in found.items()],
-            "bundle": None if bundle is None else str(bundle.absolute()),
-        }
-    )
-    return ExitCode.NOT_ALLOWED if broken else ExitCode.OK
+    session.out.document(checkup)
+    return ExitCode.OK if checkup.ok else ExitCode.NOT_ALLOWED
 
 
 def _write_bundle(
@@ -132,31 +133,37 @@ def _write_bundle(
         session.out.line(f"without {name}: {why}")
 
 
-def _summary(findings: Sequence[Finding]) -> str:
+def _summary(findings: Sequence[FindingShown]) -> str:
     """How many findings of each severity, the worst first."""
     counts = Counter(finding.severity for finding in findings)
     return ", ".join(f"{counts[severity]} {MARKS[severity]}" for severity in WORST_FIRST if counts[severity])
 
 
-def _print_findings(out: Output, findings: Sequence[Finding]) -> None:
+def _print_findings(out: Output, findings: Sequence[FindingShown]) -> None:
     """What is wrong comes first; what mends it stands below."""
     findings = sorted(findings, key=lambda finding: WORST_FIRST.index(finding.severity))
     out.table(
         (Column(""), Column("check"), Column("finding")), [(MARKS[f.severity], f.code, f.sentence) for f in findings]
     )
-    remedies = dict.fromkeys((f.code, f.remedy) for f in findings if f.remedy and f.severity is not Severity.OK)
-    for code, remedy in remedies:
+    remedies = dict.fromkeys(
+        (f.code, f.remedy, f.gives_away) for f in findings if f.remedy and f.severity is not Severity.OK
+    )
+    for code, remedy, gives_away in remedies:
         out.line(f"{code}: {remedy}")
+        if gives_away:
+            out.line(f"  this gives away: {gives_away}")
 
 
-def _documents(findings: Sequence[Finding]) -> list[dict[str, object]]:
-    return [
-        {
-            "severity": finding.severity,
-            "code": finding.code,
-            "sentence": finding.sentence,
-            "remedy": finding.remedy or None,
-            "values": dict(finding.values),
-        }
+def _shown(findings: Sequence[Finding]) -> tuple[FindingShown, ...]:
+    return tuple(
+        FindingShown(
+            severity=finding.severity,
+            code=finding.code,
+            sentence=finding.sentence,
+            remedy=finding.remedy or None,
+            remedy_kind=finding.mends.kind if finding.remedy else None,
+            gives_away=finding.mends.gives or None,
+            values=finding.values,
+        )
         for finding in findings
-    ]
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.answers.setup import ChainMoved, Grants, LedgerMoved, TableMoved
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.session import Session
@@ -53,7 +54,8 @@ def grants(
     teams = _parse_teams(team or [])
     script = grants_script(server.schema_name, teams)
     session.out.text(script)
-    session.out.document({"schema": server.schema_name, "teams": teams, "script": script})
+    owned = {name: tuple(databases) for name, databases in teams.items()}
+    session.out.document(Grants(schema=server.schema_name, teams=owned, script=script))
 
 
 @command(Group.SET_UP, "hotplace ledger move --to /etc/hotplace/shared.yaml", of=ledger)
@@ -78,10 +80,14 @@ def move(
     session.out.line("samples stay on this machine, next to the anchors; the server has their hours")
     session.out.line(f"{session.config.ledger.path} can be read and no longer written")
     session.out.line(f"next: let each hotplace use {to}, then: hotplace --config {to} ledger grants > grants.sql")
-    session.out.document({
-        "from": str(session.config.ledger.path), "to": target.postgresql.name,
-        "audit": {"rows": moved.audit_rows, "head": moved.head}, "tables": [_table(each) for each in moved.tables],
-    })  # fmt: skip
+    session.out.document(
+        LedgerMoved(
+            from_=str(session.config.ledger.path),
+            to=target.postgresql.name,
+            audit=ChainMoved(rows=moved.audit_rows, head=moved.head),
+            tables=tuple(_moved(each) for each in moved.tables),
+        )
+    )
 
 
 def _move(session: Session, target: LedgerConfig) -> MovedLedger:
@@ -111,8 +117,8 @@ def _tell(session: Session, table: MovedTable) -> None:
     session.out.line(f"{table.name}: {table.rows} rows{there}")
 
 
-def _table(moved: MovedTable) -> dict[str, object]:
-    return {"name": moved.name, "rows": moved.rows, "written": moved.written, "sha256": moved.sha256}
+def _moved(table: MovedTable) -> TableMoved:
+    return TableMoved(name=table.name, rows=table.rows, written=table.written, sha256=table.sha256)
 
 
 def _parse_teams(given: Sequence[str]) -> dict[str, list[str]]:
@@ -123,5 +129,7 @@ def _parse_teams(given: Sequence[str]) -> dict[str, list[str]]:
         owned = [each.strip() for each in databases.split(",") if each.strip()]
         if not name.strip() or not owned:
             raise typer.BadParameter(f"{text!r} is not NAME=DATABASE,...", param_hint="--team")
+        if not text.isprintable() or "$" in name:  # the script is read line by line, and has parts within dollars
+            raise typer.BadParameter(f"{text!r}: printable characters, and no $ in a team", param_hint="--team")
         teams.setdefault(name.strip(), []).extend(owned)
     return teams

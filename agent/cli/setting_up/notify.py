@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agent.answers.setup import ChannelsTried, ChannelTried
 from agent.cli.app import app, command
 from agent.cli.commands import Group
 from agent.cli.session import Session
@@ -32,13 +33,11 @@ def send_trial(
 ) -> ExitCode:
     """Send one message over each channel of the configuration, and say which were taken."""
     notice = _trial(session)
-    results = [(each, _try(each, notice)) for each in _chosen(session, channel)]
-    for each, problem in results:
-        session.out.line(f"{each.name}: {problem or 'taken'}", style="bold red" if problem else "")
-    session.out.document(
-        {"channels": [{"channel": each.name, "problem": problem or None} for each, problem in results]}
-    )
-    return ExitCode.NOT_SENT if any(problem for _, problem in results) else ExitCode.OK
+    tried = [ChannelTried(channel=each.name, problem=_try(each, notice)) for each in _chosen(session, channel)]
+    for each in tried:
+        session.out.line(f"{each.channel}: {each.problem or 'taken'}", style="bold red" if each.problem else "")
+    session.out.document(ChannelsTried(channels=tuple(tried)))
+    return ExitCode.NOT_SENT if any(each.problem for each in tried) else ExitCode.OK
 
 
 def _chosen(session: Session, name: str) -> list[NoticeConfig]:
@@ -68,10 +67,10 @@ def _trial(session: Session) -> Notice:
     )  # fmt: skip
 
 
-def _try(channel: NoticeConfig, notice: Notice) -> str:
-    """What went wrong; "" where it was taken."""
+def _try(channel: NoticeConfig, notice: Notice) -> str | None:
+    """What went wrong; None where it was taken."""
     try:
         send(channel, [notice])
     except HotplaceError as error:
         return str(error)
-    return ""
+    return None

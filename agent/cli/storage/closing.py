@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent.answers.steering import SpaceClosed
 from agent.cli.app import command
 from agent.cli.commands import Group
 from agent.cli.deciding.approve import Reason
@@ -25,7 +26,7 @@ def close(session: Session, space: SpaceName, reason: Reason = "") -> None:
     database = session.database.name
     changed = session.ledger.arrivals.close(database, space, who=actor().who, reason=reason)
     session.out.line(f"{space} is closed to arrivals{'' if changed else ' already'}")
-    session.out.document({"database": database, "space": space, "closed": True, "changed": changed})
+    session.out.document(SpaceClosed(database=database, space=space, closed=True, changed=changed))
 
 
 @command(Group.STEER, "hotplace reopen old_ssd")
@@ -36,7 +37,7 @@ def reopen(session: Session, space: SpaceName, reason: Reason = "") -> None:
         closed = ", ".join(row.space for row in session.ledger.arrivals.rows(database)) or "none"
         raise CommandError(f"{space!r} is not closed", code=ExitCode.NOT_FOUND, advice=f"Closed to arrivals: {closed}.")
     session.out.line(f"{space} is open again; the next plan may use it")
-    session.out.document({"database": database, "space": space, "closed": False, "changed": True})
+    session.out.document(SpaceClosed(database=database, space=space, closed=False, changed=True))
 
 
 def _check_known(session: Session, space: str) -> None:

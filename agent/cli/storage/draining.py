@@ -1,19 +1,19 @@
-"""One container out of its space: ``balance --type drain --space S --container C``."""
+"""One container out of its space: ``plan --mode drain --space S --container C``."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from agent.cli.planning.plan import print_by_hand, print_next, stored_document
+from agent.answers.kind import extend
+from agent.answers.plans import ContainerByHand, ContainerDrained, ContainerPlanned
+from agent.cli.planning.answer import print_by_hand, print_next, proposal_stored, work_by_hand
 from agent.cli.session import Session
-from agent.cli.storage.containers import container_document
+from agent.cli.storage.containers import container_shown
 from agent.ledger import ProposalRow
 from agent.planning.containers import TakingOut
 from agent.service.watch import Watch
 from agent.terminal.errors import CommandError
 from agent.terminal.exit_codes import ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import print_moves, print_statements, proposal_document
+from agent.terminal.wording import plan_shown, print_moves, print_statements
 from connectors.containers import ByHand
 from connectors.formatting import format_bytes, format_seconds
 from connectors.model import NoRoute
@@ -33,12 +33,12 @@ def take_out(session: Session, watch: Watch, space: str, container: str, *, prop
         raise CommandError(
             f"{container} cannot be taken out of {space}: {found.answer.sentence}",
             code=ExitCode.REFUSED,
-            advice=f"hotplace balance --type drain --space {space} empties all of it.",
+            advice=f"hotplace plan --mode drain --space {space} empties all of it.",
         )
     number = watch.offers.store(found.proposal) if propose else None
     stored = None if number is None else session.ledger.proposals.row(number)
     _print(session.out, found, stored, propose=propose)
-    session.out.document(_document(session, found, stored, propose=propose))
+    session.out.document(_answer(session, found, stored, propose=propose))
     return True
 
 
@@ -56,15 +56,16 @@ def _print(out: Output, found: TakingOut, stored: ProposalRow | None, *, propose
         out.line(f"next: hotplace close {found.space.name} keeps plans from bringing anything to it meanwhile")
 
 
-def _document(session: Session, found: TakingOut, stored: ProposalRow | None, *, propose: bool) -> dict[str, Any]:
-    by_hand = found.answer if isinstance(found.answer, ByHand) else None
-    return {
-        "database": session.database.name,
-        "type": "drain",
-        "dry_run": not propose,
-        "space": found.space.name,
-        "container": container_document(found.container),
-        "proposal": stored_document(stored),
-        "by_hand": None if by_hand is None else {"statements": list(by_hand.statements), "because": by_hand.because},
-        **({"moves": []} if found.proposal is None else proposal_document(found.proposal)),
-    }
+def _answer(
+    session: Session, found: TakingOut, stored: ProposalRow | None, *, propose: bool
+) -> ContainerPlanned | ContainerByHand:
+    drained = ContainerDrained(
+        database=session.database.name,
+        mode="drain",
+        dry_run=not propose,
+        space=found.space.name,
+        container=container_shown(found.container),
+    )
+    if found.proposal is None:
+        return extend(ContainerByHand, drained, by_hand=work_by_hand(found.answer))
+    return extend(ContainerPlanned, drained, plan_shown(found.proposal), proposal=proposal_stored(stored))

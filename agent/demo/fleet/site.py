@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from agent.demo.schema import DemoSchema
 from agent.demo.server import PrivateServer, private_server
 from agent.demo.slow_disk import HDD
 from agent.demo.stage import LOAD_LIMIT_SECONDS, Ground, database_section, ground
+from connectors.trusted_files import ROOT
 
 AGENTS = {"agent1": ("north", "south"), "agent2": ("west",)}  # the first one is killed on the way
 STANDBY, PEOPLE = "standby", "people"  # configurations of all databases; the second one is of no agent
@@ -95,15 +97,23 @@ def _write_configurations(folder: Path, ledger: PrivateServer, shops: dict[str, 
         path.chmod(0o600)
 
 
+def may_sign() -> bool:
+    """Whether signatures prove something here: only root can make a file of signers that no agent may change."""
+    return os.geteuid() == ROOT
+
+
+def _approval() -> str:
+    signed = f"approval: signed\nallowed_signers: {ALLOWED_SIGNERS}\napprovals: {len(SIGNERS)}"
+    return signed if may_sign() else "approval: plain"
+
+
 def _configuration(who: str, ledger: PrivateServer, shops: Sequence[Shop]) -> str:
     databases = "".join(database_section(shop.name, shop.server, shop.schema, plan_every="1h") for shop in shops)
     return f"""\
 # {who} of the fleet's demo. Times are short so that two minutes show what otherwise takes a day.
 level: propose
 dry_run: false
-approval: signed
-allowed_signers: {ALLOWED_SIGNERS}
-approvals: {len(SIGNERS)}
+{_approval()}
 ledger:
   postgresql: {{host: {ledger.folder}, user: postgres, dbname: postgres, lease: {LEASE_SECONDS:g}s}}
   anchors: {who}.anchors

@@ -8,12 +8,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any
 
+from agent.answers.demo import DemoDatabase, DemoMove, FleetDemoRun, Takeover
 from agent.config import load
 from agent.demo.fleet.programs import ProgramFailed, Programs
-from agent.demo.fleet.site import AGENTS, ALLOWED_SIGNERS, DATABASES, LEASE_SECONDS, PEOPLE, SIGNERS, STANDBY, Site
+from agent.demo.fleet.site import (
+    AGENTS,
+    ALLOWED_SIGNERS,
+    DATABASES,
+    LEASE_SECONDS,
+    PEOPLE,
+    SIGNERS,
+    STANDBY,
+    Site,
+    may_sign,
+)
+from agent.demo.story import Ending
 from agent.keys import NAMESPACE
 from agent.ledger import Ledger, ProposalRow
 from agent.model.clock import SystemClock
@@ -37,27 +47,6 @@ class TooSlow(HotplaceError):
     """What the demo waited for did not come about."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Takeover:
-    """One agent's end, and how long its databases were without one."""
-
-    killed: str
-    process: int
-    statement: str  # that ran at this moment in the server; "": none
-    seconds: float
-    within_seconds: float  # what is promised
-    holders: dict[str, str]  # database and the process that acts on it now
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """What the story found."""
-
-    document: dict[str, Any]
-    approved: bool
-    good: bool  # every move is placed, every database was measured, and the standby came in time
-
-
 class FleetStory:
     """One run of the fleet's demo."""
 
@@ -78,6 +67,7 @@ class FleetStory:
         self._ledger = ledger
         self._out = out
         self._approve = approve
+        self._started = time.monotonic()
 
     def tell(self) -> Ending:
         """Run the whole story.
@@ -85,18 +75,20 @@ class FleetStory:
         Raises:
             HotplaceError: something did not work; the message says what.
         """
-        self._make_keys()
+        if may_sign():
+            self._make_keys()
+        else:
+            self._out.note("only root can keep a file of signers from its agents, so approvals are not signed here")
         self._start_agents()
         proposals = self._propose()
-        if not self._approve(f"sign these {len(proposals)} proposals as {' and as '.join(SIGNERS)}?"):
-            return Ending(document=self._document(proposals, None), approved=False, good=True)
+        what = f"sign these {len(proposals)} proposals as {' and as '.join(SIGNERS)}?"
+        if not self._approve(what if may_sign() else f"approve these {len(proposals)} proposals?"):
+            return Ending(found=self._found(proposals, None), approved=False, good=True)
         proposals = self._sign_all(proposals)
         self._wait_for_canary(proposals[CANARY])
         takeover = self._kill_and_wait(proposals[KILLED_AT])
         self._wait_for_outcomes(proposals)
-        return Ending(
-            document=self._document(proposals, takeover), approved=True, good=self._is_good(proposals, takeover)
-        )
+        return Ending(found=self._found(proposals, takeover), approved=True, good=self._is_good(proposals, takeover))
 
     def _make_keys(self) -> None:
         self._out.heading("two people make a key each; agents believe these two")
@@ -117,8 +109,8 @@ class FleetStory:
         """What the agents propose, by database."""
         self._out.heading("agents watch the loads, and propose")
         found = self._wait_for_proposals()
-        self._programs.hotplace(PEOPLE, "fleet", "status")
-        self._programs.hotplace(PEOPLE, "fleet", "proposals")
+        self._programs.hotplace(PEOPLE, "status", "--all")
+        self._programs.hotplace(PEOPLE, "proposals", "--all")
         return found
 
     def _wait_for_proposals(self) -> dict[str, ProposalRow]:
@@ -140,11 +132,15 @@ class FleetStory:
     # -- decide --------------------------------------------------------------------------------------------------
 
     def _sign_all(self, proposals: dict[str, ProposalRow]) -> dict[str, ProposalRow]:
-        """Two people sign one list; what they signed."""
+        """Two people sign one list, or it is approved without; what they signed."""
         for _ in range(SIGN_AGAIN):
             try:
-                for name in SIGNERS:
-                    self._sign(name, proposals)
+                if may_sign():
+                    for name in SIGNERS:
+                        self._sign(name, proposals)
+                else:
+                    self._out.heading(f"the list is approved; {CANARY} goes first")
+                    self._programs.hotplace(PEOPLE, *self._approving(proposals), "--yes")
             except ProgramFailed:
                 if self._open_proposals() == proposals:
                     raise
@@ -154,9 +150,12 @@ class FleetStory:
                 break
         return proposals
 
-    def _sign(self, name: str, proposals: dict[str, ProposalRow]) -> None:
+    def _approving(self, proposals: dict[str, ProposalRow]) -> tuple[str, ...]:
         numbers = [str(proposals[database].id) for database in DATABASES]
-        command = ("fleet", "approve", *numbers, "--canary", str(proposals[CANARY].id))
+        return ("approve", "--all", *numbers, "--canary", str(proposals[CANARY].id))
+
+    def _sign(self, name: str, proposals: dict[str, ProposalRow]) -> None:
+        command = self._approving(proposals)
         self._out.heading(f"{name} looks at the list and signs it; {CANARY} goes first")
         self._programs.hotplace(PEOPLE, *command, to=f"{name}.txt")
         self._programs.run("ssh-keygen", "-q", "-Y", "sign", "-n", NAMESPACE, "-f", name, f"{name}.txt")
@@ -167,7 +166,7 @@ class FleetStory:
     def _wait_for_canary(self, proposal: ProposalRow) -> None:
         self._out.heading(f"{CANARY} alone is moved and measured; the others wait for its outcome")
         self._wait(f"the outcome of {CANARY}", OUTCOME_SECONDS, lambda: self._outcome(proposal) is not None)
-        self._programs.hotplace(PEOPLE, "fleet", "outcomes")
+        self._programs.hotplace(PEOPLE, "outcomes", "--all")
 
     def _kill_and_wait(self, proposal: ProposalRow) -> Takeover:
         """Kill the agent while it moves a table, and wait until the standby has its databases."""
@@ -189,7 +188,7 @@ class FleetStory:
         seconds = time.monotonic() - killed_at
         within = LEASES_TO_TAKE_OVER * LEASE_SECONDS
         self._out.line(f"{STANDBY} has {' and '.join(mine)} after {seconds:.1f} s; {within:.0f} s at most are promised")
-        self._programs.hotplace(PEOPLE, "fleet", "status")
+        self._programs.hotplace(PEOPLE, "status", "--all")
         return Takeover(
             killed=VICTIM, process=process, statement=statement, seconds=seconds, within_seconds=within,
             holders={name: holder for name, holder in self._holders().items() if name in mine},
@@ -201,7 +200,7 @@ class FleetStory:
             "all outcomes", OUTCOME_SECONDS, lambda: all(self._outcome(row) is not None for row in proposals.values())
         )
         for command in ("outcomes", "report", "status"):
-            self._programs.hotplace(PEOPLE, "fleet", command)
+            self._programs.hotplace(PEOPLE, command, "--all")
         self._out.line(self._site.storage_sentence)
 
     # -- look ----------------------------------------------------------------------------------------------------
@@ -254,28 +253,29 @@ class FleetStory:
     def _is_good(self, proposals: dict[str, ProposalRow], takeover: Takeover) -> bool:
         return all(map(self._is_placed, proposals.values())) and takeover.seconds <= takeover.within_seconds
 
-    def _document(self, proposals: dict[str, ProposalRow], takeover: Takeover | None) -> dict[str, Any]:
-        return {
-            "storage": self._site.storage_sentence,
-            "measured": self._site.is_slowed,
-            "signed_by": list(SIGNERS) if takeover else [],
-            "databases": [self._database_document(row) for row in proposals.values()],
-            "takeover": None if takeover is None else asdict(takeover),
-            "commands": self._programs.commands,
-        }
+    def _found(self, proposals: dict[str, ProposalRow], takeover: Takeover | None) -> FleetDemoRun:
+        return FleetDemoRun(
+            storage=self._site.storage_sentence,
+            measured=self._site.is_slowed,
+            signed_by=tuple(SIGNERS) if takeover and may_sign() else (),
+            databases=tuple(map(self._database, proposals.values())),
+            takeover=takeover,
+            commands=tuple(self._programs.commands),
+            seconds=time.monotonic() - self._started,
+        )
 
-    def _database_document(self, proposal: ProposalRow) -> dict[str, Any]:
+    def _database(self, proposal: ProposalRow) -> DemoDatabase:
         rows = self._ledger.moves.rows(proposal_id=proposal.id)
         outcome = self._outcome(proposal)
-        return {
-            "database": proposal.proposal.database,
-            "proposal": proposal.id,
-            "digest": proposal.digest,
-            "canary": proposal.proposal.database == CANARY,
-            "moves": [{"unit": row.move.key, "to_space": row.move.to_space, "state": row.state} for row in rows],
-            "verdict": outcome.verdict if outcome else None,
-            "sentence": outcome.sentence if outcome else None,
-        }
+        return DemoDatabase(
+            database=proposal.proposal.database,
+            proposal=proposal.id,
+            digest=proposal.digest,
+            canary=proposal.proposal.database == CANARY,
+            moves=tuple(DemoMove(unit=row.move.key, to_space=row.move.to_space, state=row.state) for row in rows),
+            verdict=outcome.verdict if outcome else None,
+            sentence=outcome.sentence if outcome else None,
+        )
 
 
 @contextmanager

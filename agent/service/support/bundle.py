@@ -22,8 +22,10 @@ from agent.ledger.state_names import STATUS
 from agent.service.support.scrubbing import Scrubber
 from agent.service.support.sources import NotThere, names_of_site, read_ledger, read_log, read_metrics
 from connectors.findings import Finding
+from connectors.given_files import parse_json
 
 FOLDER = "hotplace-bundle"
+OF_AN_EVENT = {"event", "level"}  # what each event of ours has, as agent.logs writes it
 README = """A support bundle of hotplace. Read it before you send it: everything in it is text.
 
 versions.json  hotplace, Python, the system, installed packages
@@ -35,9 +37,10 @@ metrics.txt    what it exposes; absent.txt says why not
 log.txt        its last events; absent.txt says why not
 timings.json   how long each part of this took
 
-In every text each word that is not one of hotplace's own stands as an ellipsis, and a name that is known to be one (of
-a host, login, database, space or unit) as name-1, name-2 ..., the same throughout. Statements, literals, addresses and
-secrets are not in it. Versions of packages, sizes, rates, counts and times are.
+In every text each word that is not one of hotplace's own stands as an ellipsis, numbers and dates too unless a unit of
+measure follows, and a name that is known to be one (of a host, login, database, space or unit) as name-1, name-2 ...,
+the same throughout. Statements, literals, addresses and secrets are not in it. Versions of packages are, and sizes,
+rates, counts and times that are a field of their own.
 """
 
 
@@ -127,11 +130,11 @@ def mask_events(lines: Iterable[str], scrub: Scrubber) -> Iterator[str]:
     """Events with their fields, masked: JSON stays JSON, where it is whole."""
     for line in lines:
         try:
-            event = json.loads(line)
+            event = parse_json(line)
         except ValueError:
-            yield scrub.text(line)
+            yield scrub.event(line)
             continue
-        if not isinstance(event, dict):
+        if not (isinstance(event, dict) and event.keys() >= OF_AN_EVENT):
             yield scrub.text(line)
             continue
         event.pop("exception", None)  # a traceback quotes whatever an exception was made with

@@ -22,12 +22,13 @@ from agent.config import Config
 from agent.config.models import MetricsConfig
 from agent.explanation.ranking import ranking_from_arrays
 from agent.ledger import Ledger
-from agent.ledger.file.revisions import REVISIONS
 from agent.ledger.state_names import RANKING
+from agent.ledger.store.schema import REVISIONS
 from connectors.base import HotplaceError
+from connectors.given_files import open_given
 from connectors.settings import SecretSource, SecretUnavailable
 
-LOG_LINES = 500
+LOG_LINES, LOG_BYTES = 500, 8 << 20  # of the end of a log
 SECONDS = 5.0  # that the daemon and the system's log have to answer
 PAGE_BYTES = 16 << 20
 ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # addresses to listen on, and where such a one is reached
@@ -75,7 +76,7 @@ def read_log(files: Sequence[Path]) -> list[str]:
     """
     try:
         if files:
-            return [line for path in files for line in path.read_text("utf-8", "replace").splitlines()[-LOG_LINES:]]
+            return [line for path in files for line in _last_lines(path)]
         journal = shutil.which("journalctl")
         if journal is None:
             raise NotThere("there is no journalctl here; --log names a file")
@@ -86,6 +87,12 @@ def read_log(files: Sequence[Path]) -> list[str]:
     if not read.stdout.strip():
         raise NotThere("the system's log has no line of the service hotplace; --log names a file")
     return read.stdout.splitlines()
+
+
+def _last_lines(path: Path) -> list[str]:
+    with open_given(path) as file:
+        file.seek(-min(LOG_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
+        return file.read(LOG_BYTES).decode("utf-8", "replace").splitlines()[-LOG_LINES:]
 
 
 def names_of_site(config: Config, ledger: Ledger | None) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""What commands answer, as frozen types: one for each document that ``--json`` prints and ``/api/v1`` serves."""
