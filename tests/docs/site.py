@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = PurePosixPath("docs/pages")
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 BROUGHT_IN = {  # file of the repository -> page of the site
     "docs/CONTRIBUTING.md": "project/contributing.md",
     "ARCHITECTURE.md": "project/architecture.md",
@@ -26,6 +27,8 @@ BROUGHT_IN = {  # file of the repository -> page of the site
     "connectors/db2/README.md": "engines/db2.md",
     "connectors/sqlserver/README.md": "engines/sqlserver.md",
     "connectors/oracle/README.md": "engines/oracle.md",
+    "docs/decisions/README.md": "project/decisions/index.md",
+    **{f"docs/decisions/{path.name}": f"project/decisions/{path.name}" for path in DECISIONS},
 }
 FILE_OF_PAGE = {page: file for file, page in BROUGHT_IN.items()}
 LINK = re.compile(r"\[([^\]\n]+)\]\(([^)\s\[]+)\)")

@@ -7,15 +7,14 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 from tests.bench.__main__ import MODULES, module_of
+from tests.over import over
 
 RESULTS = Path(__file__).parents[1] / "bench" / "results.json"
 COMMAND = re.compile(r"python -m (tests\.bench(?:\.\w+)*)")
 
 
-@pytest.mark.parametrize("name", MODULES)
+@over("name", MODULES)
 def test_each_benchmark_is_found(name: str) -> None:
     """A benchmark that moved would be missed only when ``make bench`` runs, which takes hours."""
     assert find_spec(module_of(name)) is not None

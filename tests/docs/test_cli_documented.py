@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from agent.terminal.exit_codes import ExitCode
 from tests.cli.test_help import COMMANDS
 from tests.docs.reference.commands import every_command
 from tests.docs.text import WRITTEN, command_lines, page
+from tests.over import over
 
 BY_WORDS = dict(every_command())
 GROUPS = {words[0] for words in COMMANDS if len(words) > 1}
 LINES = sorted({(name, " ".join(words)) for name, text in WRITTEN.items() for words in command_lines(text)})
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@over("words", COMMANDS)
 def test_command_is_documented(words: tuple[str, ...]) -> None:
     """The reference has a section of its own for the command, and shows it as it is typed."""
     assert f"\n### {' '.join(words)}\n" in page("reference/commands.md")
     assert f"hotplace {' '.join(words)}" in page("reference/commands.md")
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@over("words", COMMANDS)
 def test_command_is_shown_in_use(words: tuple[str, ...]) -> None:
     """A page that answers a question shows the command, not only the reference."""
     by_hand = [text for name, text in WRITTEN.items() if "/reference/" not in name]
     assert any(f"hotplace {' '.join(words)}" in text for text in by_hand)
 
 
-@pytest.mark.parametrize("code", ExitCode, ids=lambda code: str(code.value))
+@over("code", ExitCode)
 def test_exit_code_is_documented(code: ExitCode) -> None:
     """The reference has a section for the code."""
     assert f"\n## {code.value}: " in page("reference/exit-codes.md")
@@ -41,7 +40,7 @@ def test_there_are_command_lines() -> None:
     assert len(LINES) > 150
 
 
-@pytest.mark.parametrize(("name", "line"), LINES, ids=[f"{name}: {line}" for name, line in LINES])
+@over(("name", "line"), LINES)
 def test_a_command_line_on_a_page_exists(name: str, line: str) -> None:
     """Its command is one of ours, and so is each of its options."""
     words = line.split()

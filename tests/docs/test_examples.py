@@ -6,7 +6,7 @@ import doctest
 import importlib
 from pathlib import Path
 
-import pytest
+from tests.over import over
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("agent", "connectors", "policies")
@@ -18,7 +18,7 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize("module", SHOWN)
+@over("module", SHOWN)
 def test_the_examples_of_a_module_are_true(module: str) -> None:
     """Whoever copies an example from a docstring gets the answer that stands below it."""
     tried = doctest.testmod(importlib.import_module(module))

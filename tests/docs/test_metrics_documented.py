@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from agent.config import Config
 from connectors.registry import engine_names, find_engine
 from policies.model.plan import Verdict
 from tests.docs.reference.keys import keys_of, sections
 from tests.docs.reference.metrics import every_metric
 from tests.docs.text import WRITTEN, page
+from tests.over import over
 
 # Accounts of databases, which are no metrics.
 LOGINS = {f"hotplace_{each}" for each in ("move", "owner", "reader", "approver", "agent")}
@@ -26,13 +25,13 @@ def test_every_metric_is_documented() -> None:
     assert not {name for name in EXPORTED if f"\n| `{name}` |" not in page("reference/metrics.md")}
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@over("name", WRITTEN)
 def test_no_other_metric_is_promised(name: str) -> None:
     """What a page calls a metric exists."""
     assert set(re.findall(r"`(hotplace_[a-z_]+)`", WRITTEN[name])) - LOGINS <= EXPORTED
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@over("name", WRITTEN)
 def test_no_other_key_is_promised(name: str) -> None:
     """What a page names with its section is a key of that section."""
     named = re.findall(r"`(policy|metrics|ledger|log|connection)\.([a-z_]+)", WRITTEN[name])

@@ -8,6 +8,7 @@ import pytest
 
 from tests.bench.__main__ import MODULES
 from tests.docs.text import ROOT, WRITTEN
+from tests.over import over
 
 TWO_SCREENS = 110  # lines
 CALLED = re.compile(r"python -m tests\.bench(?:\.| )(?!NAME)([a-z_.]+)|\| `((?:lab|policy)[._][a-z_]+)` \|")
@@ -27,7 +28,7 @@ def test_benchmarks_exist(name: str) -> None:
     assert {bench.rstrip(".") for bench in named} <= {*MODULES}
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@over("name", WRITTEN)
 def test_files_exist(name: str) -> None:
     """A file or folder that a page names is there, wherever it has moved."""
     named = [path.replace("ENGINE", "postgresql") for path in NAMED.findall(WRITTEN[name]) if "NAME" not in path]

@@ -9,20 +9,29 @@ from types import ModuleType
 
 import pytest
 
+from agent.config import Config
+from connectors.registry import engine_names, find_engine
 from tests.docs import site
 from tests.docs.reference import blocks, keys
 from tests.docs.reference.blocks import BLOCK, PAGES, UnknownBlock, fill, names_in
 from tests.docs.reference.everything import all_blocks
+from tests.docs.reference.schemas import FOLDER, schema_files
 from tests.docs.text import WRITTEN
+from tests.over import over
 
 PARTS = all_blocks()
 EXPLAINED = ("verdict", "state", "alert", "exit code")  # that need a sentence on what they mean for a person
 
 
-@pytest.mark.parametrize("name", [name for name in WRITTEN if names_in(WRITTEN[name])])
+@over("name", [name for name in WRITTEN if names_in(WRITTEN[name])])
 def test_a_page_is_what_the_code_says(name: str) -> None:
     """`make docs-write` would change nothing."""
     assert fill(WRITTEN[name], PARTS) == WRITTEN[name], "run `make docs-write` and commit what it writes"
+
+
+def test_every_schema_is_published() -> None:
+    """`make docs-write` would write none of the files again, and remove none."""
+    assert {path: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")} == schema_files()
 
 
 def test_every_part_stands_on_one_page() -> None:
@@ -42,7 +51,7 @@ def sections_by_hand() -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "text"), sections_by_hand(), ids=[name for name, _ in sections_by_hand()])
+@over(("name", "text"), sections_by_hand())
 def test_each_entry_is_explained(name: str, text: str) -> None:
     """Below each verdict, state and exit code stands what it means; below each alert a runbook of steps."""
     assert len(text) > 20
@@ -51,10 +60,25 @@ def test_each_entry_is_explained(name: str, text: str) -> None:
 
 
 def test_every_key_has_a_meaning() -> None:
-    """No key of the configuration is listed without a word about it."""
-    rows = [row for name, part in PARTS.items() if name.startswith(("keys", "connection")) for row in part.splitlines()]
+    """No key of the configuration is listed without a word about it, and without when to change it."""
+    parts = [part for name, part in PARTS.items() if name.startswith(("keys", "connection"))]
+    rows = [row for part in parts for row in part.splitlines() if row.startswith("| `")]
     assert len(rows) > 150
-    assert not [row for row in rows if re.search(r"\|\s*\|$", row)]
+    assert not [row for row in rows if not all(cell.strip() for cell in row.split(" | ")[3:])]
+
+
+def test_when_to_change_a_key_is_one_sentence_of_a_key_that_there_is() -> None:
+    """What is shared by several engines is said once; what is said of a key that went, goes with it."""
+    asked = [(path or "the file itself", key) for path, model in keys.sections(Config) for key in keys.keys_of(model)]
+    for engine in engine_names():
+        asked += [(f"{engine}.connection", key) for key in keys.keys_of(find_engine(engine).settings)]
+    own = {(section, key) for section, said in keys.WHEN.items() if section != "connection" for key in said}
+    assert own <= set(asked)
+    shared = Counter(key for section, key in asked if section.endswith(".connection") and (section, key) not in own)
+    assert set(shared) == set(keys.WHEN["connection"])
+    sentences = [sentence for said in keys.WHEN.values() for sentence in said.values()]
+    assert not [each for each in sentences if not re.fullmatch(r"[A-Z`].{10,}[^.]\.", each)]
+    assert not [each for each in sentences if re.search(r"\. [A-Z]", each)]
 
 
 def test_descriptions_of_a_sample_are_found_by_their_path() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.docs.site import BROUGHT_IN, ELSEWHERE, LINK, links_of_the_site
 from tests.docs.text import ROOT, WRITTEN
+from tests.over import over
 
 MARKDOWN = sorted({*WRITTEN, *BROUGHT_IN, "tests/bench/lab/README.md"})
 FETCHED = re.compile(r"""<(?:script|img|iframe)[^>]+src=["']?(?:https?:)?//|<link[^>]+href=["']?(?:https?:)?//""")
@@ -42,7 +43,7 @@ def test_the_site_fetches_nothing(built: Path) -> None:
         assert not re.search(r"url\([\"']?(?:https?:)?//|@import", text), path
 
 
-@pytest.mark.parametrize("name", MARKDOWN)
+@over("name", MARKDOWN)
 def test_links_lead_to_files(name: str) -> None:
     """A relative link in a Markdown file names a file or folder of the repository."""
     text = (ROOT / name).read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import sys
 
 from tests.docs.reference.blocks import PAGES, fill
 from tests.docs.reference.everything import all_blocks
+from tests.docs.reference.schemas import write_schemas
 
 
 def main() -> None:
@@ -17,6 +18,8 @@ def main() -> None:
         if after != before:
             path.write_text(after, encoding="utf-8")
             sys.stdout.write(f"{path.relative_to(PAGES)} written\n")
+    for path in write_schemas():
+        sys.stdout.write(f"{path.relative_to(PAGES)} {'written' if path.exists() else 'removed'}\n")
 
 
 if __name__ == "__main__":

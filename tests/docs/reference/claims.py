@@ -1,4 +1,4 @@
-"""What is known of each engine's claims, and how: from the page of ``hotplace prove`` that is checked in.
+"""What is known of each engine's claims, and how: from the page of ``hotplace lab prove`` that is checked in.
 
 ``docs/pages/proof/ENGINE.json`` is that page as the command wrote it (``--output ENGINE.json``). The Markdown next to
 it and the tables of the engines' pages are made from it.
@@ -6,10 +6,11 @@ it and the tables of the engines' pages are made from it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
+from pydantic import TypeAdapter
+
+from agent.answers.lab import ClaimsTried
 from agent.prove.claims import Claim, Result, every_claim
 from agent.prove.page import markdown_of
 from connectors.registry import engine_names, find_engine
@@ -19,9 +20,14 @@ PROOFS = PAGES / "proof"
 DOCUMENTED = "documented only"
 
 
-def read_pages() -> dict[str, Mapping[str, Any]]:
+def read_pages() -> dict[str, ClaimsTried]:
     """Page of each engine that has one."""
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(PROOFS.glob("*.json"))}
+    return {path.stem: read_page(path) for path in sorted(PROOFS.glob("*.json"))}
+
+
+def read_page(file: Path) -> ClaimsTried:
+    """A page as ``hotplace lab prove --output`` wrote it."""
+    return TypeAdapter(ClaimsTried).validate_json(file.read_bytes())
 
 
 def blocks() -> dict[str, str]:
@@ -32,10 +38,10 @@ def blocks() -> dict[str, str]:
     return {**tables, **{f"proof {name}": markdown_of(page) for name, page in pages.items()}}
 
 
-def claims_table(claims: tuple[Claim, ...], page: Mapping[str, Any] | None) -> str:
+def claims_table(claims: tuple[Claim, ...], page: ClaimsTried | None) -> str:
     """Each claim and how it is known. A claim that is not on the page is documented only."""
-    found = {} if page is None else {claim["code"]: claim["result"] for claim in page["claims"]}
-    server = "" if page is None else str(page["server"])
+    found = {} if page is None else {claim.code: claim.result for claim in page.claims}
+    server = "" if page is None else page.server
     return table(
         ("claim", "known"), [(words(claim), how_known(found.get(claim.code), server)) for claim in claims]
     )  # fmt: skip

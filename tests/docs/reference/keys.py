@@ -1,4 +1,4 @@
-"""Every configuration key with its type and default from the models, and its description from the sample file."""
+"""Every configuration key: type, default, what the sample file says of it, and a sentence on when to change it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 import io
 import re
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC
 from enum import Enum
@@ -79,6 +80,24 @@ SOUGHT = re.compile(
 )
 
 
+WHEN = tomllib.loads(Path(__file__).with_name("when_to_change.toml").read_text(encoding="utf-8"))
+
+
+def when_to_change(section: str, key: str) -> str:
+    """The sentence that says it.
+
+    Args:
+        section: dotted path in the file, "" the file itself; of a connection ``ENGINE.connection``.
+        key: as it is written in the file.
+
+    Raises:
+        KeyError: there is none.
+    """
+    own = WHEN.get(section or "the file itself", {})
+    shared = WHEN["connection"] if section.endswith(".connection") else {}
+    return str(own[key] if key in own else shared[key])
+
+
 def blocks() -> dict[str, str]:
     """One part with every section of the file, and one with the connection of each engine."""
     texts = described(sample("postgresql"))
@@ -128,22 +147,30 @@ def described(text: str) -> dict[str, str]:
 
 def _connection(engine: str) -> str:
     record = find_engine(engine)
-    return _rows("", record.settings, described(record.sample_settings))
+    return _rows("", record.settings, described(record.sample_settings), f"{engine}.connection")
 
 
 def _section(path: str, model: type[BaseModel], texts: dict[str, str]) -> str:
     heading = f"### `{path}:`" if path else "### The file itself"
-    return f"{heading}\n\n{_rows(path, model, texts)}"
+    return f"{heading}\n\n{_rows(path, model, texts, path)}"
 
 
-def _rows(path: str, model: type[BaseModel], texts: dict[str, str]) -> str:
+def _rows(path: str, model: type[BaseModel], texts: dict[str, str], section: str) -> str:
     hints, remarks = get_type_hints(model, include_extras=True), remarks_of(model)
     rows = []
     for name, field in model.model_fields.items():
         key = field.alias or name
         text = _said(".".join(filter(None, (path, key))), texts, remarks.get(name, ""))
-        rows.append((f"`{key}`", _kind(hints[name]) + _bounds(field), _default(field, hints[name]), text))
-    return table(("key", "value", "default", "meaning"), rows)
+        rows.append(
+            (
+                f"`{key}`",
+                _kind(hints[name]) + _bounds(field),
+                _default(field, hints[name]),
+                text,
+                when_to_change(section, key),
+            )
+        )
+    return table(("key", "value", "default", "meaning", "when to change it"), rows)
 
 
 def _said(key: str, texts: dict[str, str], remark: str) -> str:
@@ -232,6 +259,8 @@ def _written(value: Any, annotation: Any) -> str:  # as above
         return str(value).lower()
     if isinstance(value, Enum):
         return str(value.value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(_written(each, annotation) for each in value)}]"
     if value is UTC:
         return "UTC"
     units = _units(annotation)
