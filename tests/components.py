@@ -56,6 +56,7 @@ COMPONENTS = (
         laboratory=True,
     ),
     Component(("prometheus",), "promtool, which tries the alert rules on series", programs=("promtool",)),
+    Component(("sudo",), "visudo, which reads the sudo rule of the security page", programs=("visudo",)),
     Component(("zsh",), "completion in zsh", programs=("zsh",)),
     Component(("fish",), "completion in fish", programs=("fish",)),
     Component(("openssh-client",), "signatures of approvals", programs=("ssh-keygen",)),
@@ -64,6 +65,8 @@ COMPONENTS = (
     Component(("nodejs", "npm"), "an independent client for the emulated Oracle", programs=("node", "npm")),
     Component(("default-jre-headless",), "the emulated Db2, which runs in Java", programs=("java",)),
     Component(("derby-tools",), "the emulated Db2: Apache Derby", pattern="usr/share/java/derbynet.jar"),
+    Component(("mono-mcs",), "Microsoft's parsers of Transact-SQL", programs=("mcs",)),
+    Component(("maven", "default-jdk-headless"), "grammars of Oracle's SQL", programs=("mvn", "javac")),
 )
 
 NODE = Path(sys.prefix) / "node"
@@ -71,10 +74,10 @@ NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0", "axe-core@4.14.1")  # from npm, pinned; neither needs a build step
 OLDER_DRIVER = Path(sys.prefix) / "oracledb-3.4"  # beside the pinned one: old sites stay on that line
 OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
-ORACLE_GRAMMARS = Path(sys.prefix) / "oracle-grammars"  # jars; an optional extra where Maven and a JDK are anyway
+ORACLE_GRAMMARS = Path(sys.prefix) / "oracle-grammars"  # jars
 ORACLE_POM = Path(__file__).parent / "labs" / "oracle" / "grammars" / "pom.xml"
 
-TSQL_GRAMMARS = Path(sys.prefix) / "tsql-grammars"  # Microsoft's parsers with a runtime; optional: where mono-mcs is
+TSQL_GRAMMARS = Path(sys.prefix) / "tsql-grammars"  # Microsoft's parsers with a runtime
 TSQL_PACKAGE = "mssql-cli==1.0.0"  # its wheel holds them; under Microsoft's terms, never vendored, never shipped
 TSQL_FOLDER = "mssqlcli/mssqltoolsservice/bin/"
 DEPTH = TSQL_FOLDER.count("/")  # of what lies right in it
@@ -136,14 +139,14 @@ def _install_older_driver() -> None:
 
 
 def _install_oracle_grammars() -> None:
-    """From Maven; nobody is asked to install that for it."""
+    """From Maven."""
     if not ORACLE_GRAMMARS.exists() and shutil.which("mvn") and shutil.which("javac"):
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={ORACLE_GRAMMARS}"]
         _run(["mvn", "--quiet", "--batch-mode", "--file", str(ORACLE_POM), *goal])
 
 
 def _install_tsql_grammars() -> None:
-    """From PyPI, only unpacked; nobody is asked to install the compiler that the tests need for it."""
+    """From PyPI, only unpacked."""
     if TSQL_GRAMMARS.exists() or not shutil.which("mcs") or platform.machine() != "x86_64":
         return
     with TemporaryDirectory() as folder:

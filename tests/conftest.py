@@ -1,4 +1,4 @@
-"""Fixtures that several suites share: one private PostgreSQL cluster a session for each installed version."""
+"""Fixtures that several suites share: one private PostgreSQL cluster a session for each version that is tried."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import hypothesis
 import pytest
 
 from tests.examples import examples
-from tests.labs.postgresql import Cluster, installations, running_cluster
+from tests.labs.postgresql import Cluster, installations, running_cluster, tells_statements, tried_versions
 
-MAJORS = tuple(installations())
+MAJORS = tried_versions()
 
 # How fast is measured, not asserted.
 hypothesis.settings.register_profile("hotplace", deadline=None, max_examples=examples(100))
@@ -37,16 +37,29 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
+def _on(major: int) -> object:
+    """A parameter for one version: its tests stay in one worker."""
+    marks = [pytest.mark.postgresql, pytest.mark.xdist_group(f"postgresql {major}")]
+    return pytest.param(major, marks=marks, id=f"pg{major}")
+
+
 def _majors() -> list[object]:
     """A parameter for each version; one that skips where there is no server at all."""
     if not MAJORS:
         return [pytest.param(0, marks=[pytest.mark.postgresql, pytest.mark.skip(reason=NO_SERVER)], id="none")]
-    return [
-        pytest.param(
-            major, marks=[pytest.mark.postgresql, pytest.mark.xdist_group(f"postgresql {major}")], id=f"pg{major}"
-        )
-        for major in MAJORS
-    ]
+    return [_on(major) for major in MAJORS]
+
+
+# Versions here that bring the contrib modules: the embedded ones have none.
+CONTRIB = tuple(major for major, path in installations().items() if tells_statements(path))
+# For what needs those modules: a version that has them, and where there is none those that say so.
+WITH_CONTRIB = pytest.mark.parametrize(
+    "cluster", [_on(major) for major in CONTRIB[-1:] or MAJORS] or _majors(), indirect=True
+)
+# For what looks at every query: the newest version, and one that has those modules.
+WITH_EVERYTHING = pytest.mark.parametrize(
+    "cluster", [_on(major) for major in sorted({*MAJORS, *CONTRIB[-1:]})] or _majors(), indirect=True
+)
 
 
 @pytest.fixture(scope="session", params=_majors())

@@ -15,7 +15,7 @@ import numpy as np
 
 from connectors.model import F64, Catalog, Demand
 from connectors.registry import find_engine
-from policies.benefit.foreground_wait import HOUR, wait_per_hour
+from policies.benefit.prices import HOUR, wait_per_hour
 from policies.demand.measured_waits import in_measured_waits, read_seconds
 from policies.model.plan import PolicySettings, TierSpeed
 

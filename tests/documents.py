@@ -9,20 +9,29 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
+from agent.answers.catalog import ERROR
 from agent.cli.commands import COMMANDS
-from agent.web.schemas import ERROR, read_schema, schema_names
-
-OF_GROUPS = {"audit", "fleet", "ledger", "notify", "rules"}  # commands whose commands have documents of their own
-
-
-def command_of(arguments: Sequence[str]) -> str:
-    """The command of a command line, as its schema is named."""
-    at = next(at for at, word in enumerate(arguments) if word in COMMANDS and arguments[at - 1] not in _TAKING)
-    below = (word for word in arguments[at + 1 :] if not word.startswith("-"))
-    return f"{arguments[at]}-{next(below)}" if arguments[at] in OF_GROUPS else arguments[at]
-
+from agent.web.schemas import read_schema, schema_names
 
 _TAKING = {"--config", "--database"}
+LIST = "approve-list"  # of several proposals, which no option tells from one
+
+
+def command_of(arguments: Sequence[str], document: Mapping[str, Any]) -> str:
+    """The name of the schema whose title has the most words of a command line, of those that have no other word."""
+    at = next(at for at, word in enumerate(arguments) if word in COMMANDS and arguments[at - 1] not in _TAKING)
+    if arguments[at] == "approve" and "list" in document:
+        return LIST
+    given = {word.partition("=")[0] for word in arguments[at:]}
+    fit = {name: words for name, words in _words_of_titles().items() if words[0] == arguments[at] and given >= {*words}}
+    assert fit, f"{' '.join(arguments[at:])} has no answer in agent/answers/catalog.py"
+    return max(fit, key=lambda name: len(fit[name]))
+
+
+@cache
+def _words_of_titles() -> dict[str, list[str]]:
+    """The command line that stands in the title of each schema, without ``hotplace`` and ``--json``."""
+    return {name: read_schema(name)["title"].split()[1:-1] for name in schema_names() if name not in {ERROR, LIST}}
 
 
 def check_document(arguments: Sequence[str], document: Mapping[str, Any]) -> None:
@@ -32,8 +41,7 @@ def check_document(arguments: Sequence[str], document: Mapping[str, Any]) -> Non
         ValidationError: it does not fit.
         AssertionError: there is no schema for the command.
     """
-    name = ERROR if document.keys() == {"error"} else command_of(arguments)
-    assert name in schema_names(), f"{name} has no schema in agent/web/documents"
+    name = ERROR if document.keys() == {"error"} else command_of(arguments, document)
     _validator(name).validate(document)
 
 

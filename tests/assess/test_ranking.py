@@ -23,7 +23,7 @@ from connectors.model import (
     UnitTable,
 )
 from connectors.storage_io import SpaceFigures
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from policies.model.plan import PolicySettings
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -28,7 +28,7 @@ from connectors.model import (
     Space,
     UnitTable,
 )
-from policies.benefit.foreground_wait import wait_per_hour
+from policies.benefit.prices import wait_per_hour
 from policies.demand.counter_deltas import Gap, difference
 from policies.demand.heat import HeatState, empty_heat, update, view
 from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed

@@ -114,7 +114,6 @@ def instance(units: int, sigma: float, seed: int, tiers: int = 2) -> Instance:
         head_room_ratio=0.0,
         minimum_history_seconds=0.0,
         minimum_wait_saved_per_hour=0.0,
-        minimum_size_bytes=0,
         payback_limit_seconds=1e12,
         resident_bonus=1.0,
         maximum_moves=units,

@@ -9,7 +9,7 @@ import pytest
 
 from agent.plots.curve import curve_figure
 from agent.terminal.charts import HEIGHT, NARROWEST, WIDEST, Curve, Mark, text_chart
-from agent.terminal.output import printable
+from connectors.formatting import printable
 
 GIB = 2**30
 SVG = "{http://www.w3.org/2000/svg}"

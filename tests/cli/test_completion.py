@@ -84,10 +84,10 @@ def test_values_of_every_kind(watched: Site) -> None:
     assert {"2", "3"} <= set(complete(watched, "undo", "2", ""))
     assert complete(watched, "pause", "") == []
     assert sorted(complete(watched, "close", "")) == ["hdd", "ssd"]
-    assert complete(watched, "balance", "--type", "drain", "--space", "h") == ["hdd"]
+    assert complete(watched, "plan", "--mode", "drain", "--space", "h") == ["hdd"]
     assert complete(watched, "status", "--database", "=", "s") == ["shop"]
     assert complete(watched, "--config", str(watched.path), "--database", "") == ["shop"]
-    assert len(complete(watched, "unpin", "")) == 1
+    assert len(complete(watched, "pin", "--remove", "")) == 1
 
 
 def test_units_that_were_dropped_are_not_offered(watched: Site) -> None:
@@ -140,7 +140,8 @@ def test_the_table_agrees_with_the_commands() -> None:
     commands = get_command(whole_app()).commands  # type: ignore[attr-defined]  # a group has them
     flags: set[str] = {"--version", "--help", "-h"}
     for name, completes in COMMANDS.items():
-        parameters = commands[name].params
+        below = getattr(commands[name], "commands", {name: commands[name]})  # of a group all of its commands
+        parameters = [parameter for command in below.values() for parameter in command.params]
         arguments = [each for each in parameters if each.param_type_name == "argument"]
         assert len(completes.places) <= len(arguments)
         assert completes.repeated == bool(arguments and arguments[-1].nargs == -1)
@@ -231,8 +232,8 @@ def test_a_person_presses_tab(watched: Site, shell: str, tmp_path: Path) -> None
         terminal.wait_for("explain shop.orders_pkey")
         terminal.press(LINE_START + PRINT + "\r")
         terminal.wait_for("<shop.orders_pkey>")
-        terminal.press("hotplace unpin shop.e\t")
-        terminal.wait_for(lambda text: "touch" in text.split("hotplace unpin")[-1])
+        terminal.press("hotplace pin --remove shop.e\t")
+        terminal.wait_for(lambda text: "touch" in text.split("hotplace pin --remove")[-1])
         terminal.press(LINE_START + PRINT + "\r")
         terminal.wait_for(f"<{EVIL}>")
         terminal.press("exit\r")

@@ -180,7 +180,7 @@ def test_changed_in_the_file(site: Site) -> None:
 
 def test_an_audit_of_nothing(site: Site) -> None:
     """A ledger that is missing is an error, and none is made to be found in order."""
-    for command in (["audit", "verify"], ["audit", "list"]):
+    for command in (["audit", "verify"], ["history", "--audit"]):
         refused(site.run(*command), 10, "there is no ledger")
     assert not site.ledger_path.exists()
 

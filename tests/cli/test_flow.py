@@ -52,8 +52,8 @@ def test_nothing_is_known_before_the_first_run(site: Site) -> None:
     """Every list is empty, says so, and is still one JSON document."""
     said = site.good("status").out
     assert "no daemon has ever watched" in said
-    assert "hotplace balance --type usage shows it as it is now" in said
-    assert "ssd (ssd)" in site.good("balance", "--type", "usage").out
+    assert "hotplace plan --mode usage shows it as it is now" in said
+    assert "ssd (ssd)" in site.good("plan", "--mode", "usage").out
     assert site.good("status", "--json").document["databases"][0]["daemon"]["state"] == "never"
     assert "no open proposal" in site.good("proposals").out
     assert site.good("proposals", "--json").document["proposals"] == []
@@ -61,7 +61,7 @@ def test_nothing_is_known_before_the_first_run(site: Site) -> None:
     assert site.good("history", "--json").document["moves"] == []
     assert "nothing was measured" in site.good("outcomes").out
     assert site.good("outcomes", "--json").document["outcomes"] == []
-    assert "no pin" in site.good("pins").out
+    assert "no pin" in site.good("pin", "--list").out
     units = site.run("units")
     assert units.code == 7
     assert "nothing is ranked yet" in units.err
@@ -202,12 +202,12 @@ def _look_back(site: Site, number: int) -> None:
     report = site.good("audit", "verify", "--json").document
     assert report["ok"] is True
     assert report["head"] in site.good("audit", "verify").out
-    events = {row["event"] for row in site.good("audit", "list", "--limit", "1000", "--json").document["audit"]}
+    events = {row["event"] for row in site.good("history", "--audit", "--limit", "1000", "--json").document["audit"]}
     assert {"proposal.approved", "move.struck"} <= events
-    assert "proposal.approved" in site.good("audit", "list", "--limit", "1000").out
-    approvals = site.good("audit", "list", "--event", "proposal.appr*", "--json").document["audit"]
+    assert "proposal.approved" in site.good("history", "--audit", "--limit", "1000").out
+    approvals = site.good("history", "--audit", "--event", "proposal.appr*", "--json").document["audit"]
     assert {row["event"] for row in approvals} == {"proposal.approved"}
-    assert all(f"digest {row['facts']['digest'][:12]};" in site.good("audit", "list").out for row in approvals)
+    assert all(f"digest {row['facts']['digest'][:12]};" in site.good("history", "--audit").out for row in approvals)
     assert site.good("audit", "verify", "--head", approvals[0]["hash"], "--json").document["ok"] is True
     another = site.run("audit", "verify", "--head", "0" * 64)
     assert (another.code, "another chain" in another.out) == (10, True)
@@ -268,7 +268,7 @@ def test_reject(site: Site) -> None:
     number, _ = site.propose()
     assert "rejected by" in site.good("reject", str(number), "--reason", "month end").out
     assert site.good("proposals", "--json").document["proposals"] == []
-    (row,) = site.good("proposals", "--all", "--json").document["proposals"]
+    (row,) = site.good("proposals", "--past", "--json").document["proposals"]
     assert (row["state"], row["reason"]) == ("rejected", "month end")
     site.good("run", "--once")
     states = {m["state"] for m in site.good("history", "--json").document["moves"] if m["proposal"] == number}
@@ -293,15 +293,23 @@ def test_pins(site: Site) -> None:
     set_ = site.good("pin", '"shop"."orders"', "never", "--reason", "[red]why", "--until", "30d")
     assert "pinned: never, until" in set_.out
     assert set_.err == ""
-    listed = site.good("pins", "--json").document["pins"]
+    listed = site.good("pin", "--list", "--json").document["pins"]
     assert [(p["unit"], p["pin"], p["from"]) for p in listed] == [
         ('"shop"."history"', "prefer", "configuration"), ('"shop"."orders"', "never", "command"),
     ]  # fmt: skip
-    assert "[red]why" in site.good("pins").out
+    assert "[red]why" in site.good("pin", "--list").out
     assert '"shop"."orders"' not in {m["unit"] for m in site.good("plan", "--json").document["moves"]}
-    site.good("unpin", '"shop"."orders"')
-    assert len(site.good("pins", "--json").document["pins"]) == 1
-    assert site.run("unpin", '"shop"."orders"').code == 7
+    site.good("pin", "--remove", '"shop"."orders"')
+    assert len(site.good("pin", "--list", "--json").document["pins"]) == 1
+    assert site.run("pin", "--remove", '"shop"."orders"').code == 7
+    for wrong in (
+        ("--list", "x"),
+        ("--list", "--remove", "x"),
+        ("x", "must", "--remove", "y"),
+        ("--remove", "x", "--until", "1d"),
+        (),
+    ):
+        assert site.run("pin", *wrong).code == 2
 
 
 def test_a_pin_without_unit_is_set_with_a_note(site: Site) -> None:
@@ -366,12 +374,12 @@ def test_undo(site: Site) -> None:
 def test_an_event_that_nothing_matches_is_answered_with_those_there_are(site: Site) -> None:
     """No header over nothing: how many rows were looked at, and which events they are."""
     site.propose()
-    shown = site.good("audit", "list", "--event", "foo")
+    shown = site.good("history", "--audit", "--event", "foo")
     assert "no row" in shown.out
     assert "'foo'" in shown.out
     assert "proposal.stored" in shown.out
     assert "subject" not in shown.out, "no header"
-    document = site.good("audit", "list", "--event", "foo", "--json").document
+    document = site.good("history", "--audit", "--event", "foo", "--json").document
     assert document["audit"] == []
     assert "proposal.stored" in document["events"]
 
@@ -380,7 +388,7 @@ def test_proposals_that_stand_in_each_others_way_say_so(site: Site) -> None:
     """A drain of ssd and what the plan brings there: both lists, both pages and the approval name the other one."""
     for _ in range(2):
         site.good("run", "--once")
-    drain = site.good("balance", "--type", "drain", "--space", "ssd", "--propose", "--json").document["proposal"]["id"]
+    drain = site.good("plan", "--mode", "drain", "--space", "ssd", "--propose", "--json").document["proposal"]["id"]
     plan = site.good("plan", "--propose", "--json").document["proposal"]["id"]
     first, second = sorted((drain, plan))
     said = f"proposals {first} and {second} cannot both be carried out: "

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from agent.model.states import MoveState
 from agent.terminal.columns import Column
-from agent.terminal.output import Output, plain_value, printable
+from agent.terminal.output import Output, plain_value
+from connectors.formatting import printable
 
 COLUMNS = (Column("name"), Column("size", number=True))
 

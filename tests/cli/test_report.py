@@ -12,7 +12,7 @@ from agent.ledger.rows import StepState
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import UNDO
 from agent.model.states import MoveState
-from agent.report import Report, html_page, markdown_page, report_document, report_of
+from agent.report import Report, database_reported, html_page, markdown_page, report_of
 from agent.report.figures import ReportFigures
 from agent.sampling.tier_fill import recorded_fills
 from agent.verification.verifier import measure
@@ -51,7 +51,7 @@ def test_the_report_tells_the_whole_story(site: Site) -> None:
     assert f"proposal.approved of proposal {number} by " in done.out
     assert "advice other than moves, from the last plan" in done.out
     document = site.good("report", "--json", "--html", str(site.folder / "r.html")).document
-    assert document["files"] == {"html": str(site.folder / "r.html")}
+    assert document["files"] == {"html": str(site.folder / "r.html"), "markdown": None}
     assert document["audit"]["ok"] is True
     assert document["figures"]["sizing"]["fastest_tier"] == "ssd"
     assert {each["what"] for each in document["figures"]["sessions_by_what"]} >= {"reads of ssd", "reads of hdd"}
@@ -99,8 +99,8 @@ def test_what_an_undo_did_is_counted_by_itself(tmp_path: Path) -> None:
             effect = an_effect(after.read_wait / before.read_wait - 1)
             ledger.moves.record_outcome(move, measure(proposal, before, after, 60.0, effect=effect))
         found = report_of(ledger, "shop", MADE_AT, clock.now())
-        assert found.totals["outcomes_by_verdict"] == {"hurt": 1}
-        assert found.totals["undo_outcomes_by_verdict"] == {"helped": 1}
+        assert found.totals.outcomes_by_verdict == {"hurt": 1}
+        assert found.totals.undo_outcomes_by_verdict == {"helped": 1}
         assert found.outcomes == "1 hurt; undo: 1 helped"
         for text in pages(found):
             assert "1 hurt; undo: 1 helped" in text
@@ -145,8 +145,8 @@ def test_an_interrupted_move_did_not_take_0_s(tmp_path: Path) -> None:
         ledger.moves.step_intent(move, 1, "ALTER TABLE public.orders SET TABLESPACE fast")
         found = report_of(ledger, "shop", MADE_AT, clock.now())
         assert all("not known" in text and "0 s" not in text.split("moved")[-1] for text in pages(found))
-        (told,) = report_document(found, NO_FIGURES)["proposals"][0]["moves"]
-        assert (told["copy_seconds"], told["ended_at"]) == (None, None)
+        (told,) = database_reported(found, NO_FIGURES).proposals[0].moves
+        assert (told.copy_seconds, told.ended_at) == (None, None)
         ledger.moves.step_result(ledger.moves.steps(move)[0].id, StepState.UNKNOWN, "the connection broke")
         assert all("not known" in text for text in pages(report_of(ledger, "shop", MADE_AT, clock.now())))
 
@@ -188,6 +188,6 @@ def test_all_proposals_are_all(site: Site) -> None:
         others = ", ".join(columns)
         copies = "WITH RECURSIVE more (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 1001)"
         connection.execute(f"{copies} INSERT INTO proposals ({others}) SELECT {others} FROM proposals, more")
-    for arguments in (("proposals", "--all"), ("proposals",)):
+    for arguments in (("proposals", "--past"), ("proposals",)):
         listed = site.good(*arguments, "--json").document["proposals"]
         assert [each["id"] for each in listed] == list(range(number + 1_001, 0, -1))

@@ -84,6 +84,27 @@ def test_the_doctor_says_what_an_approval_proves(site: Site, anna: Person) -> No
 
 RULE = ["--units", "*", "--at-most", "1TB", "--locks", "any", "--stall", "1h", "--gain-at-least", "0s", "--a-day", "3",
         "--until", "30d"]  # fmt: skip
+OVER_A_TABLE = ["--table", "public.orders", "--at-most", "1TB", "--stall", "1h", "--a-day", "3", "--until", "30d"]
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        (RULE[2:], "--units"),
+        ([*RULE, "--to", "ssd"], "--to"),
+        ([*RULE, "--table", "public.orders"], "--units"),
+        ([*OVER_A_TABLE, "--aged", "30d"], "--to"),
+        ([*OVER_A_TABLE, "--to", "hdd"], "--table"),
+        ([*OVER_A_TABLE, "--to", "hdd", "--ahead", "1d", "--aged", "30d"], "--table"),
+        ([*OVER_A_TABLE, "--to", "hdd", "--aged", "30d", "--mode", "hsm"], "--mode"),
+        ([*OVER_A_TABLE, "--to", "hdd", "--aged", "soon"], "--aged"),
+    ],
+)
+def test_a_rule_is_for_units_or_over_a_table(site: Site, given: list[str], option: str) -> None:
+    """What is missing for the one, or belongs to the other, is wrong use that names its option; nothing is proposed."""
+    refused = site.run("rules", "propose", *given)
+    assert (refused.code, option in refused.err) == (2, True)
+    assert site.good("rules", "list", "--json").document["rules"] == []
 
 
 def test_a_standing_rule_from_its_proposal_to_its_end(site: Site, anna: Person, tmp_path: Path) -> None:
@@ -126,8 +147,8 @@ ROLL = ("--at-most", "1GB", "--stall", "1s", "--a-day", "1", "--until", "30d")
         (["propose", *RULE, "--window", "whenever"], 2),
         (["propose", *RULE[:-1], "2001-01-01"], 2),
         (["propose", "--units", "*"], 2),
-        (["roll", "public.orders", "--to", "ssd", "--ahead", "1d", *ROLL], 6),
-        (["roll", "public.orders", "--to", "ssd", "--ahead", "1d", "--aged", "1d", *ROLL], 2),
+        (["propose", "--table", "public.orders", "--to", "ssd", "--ahead", "1d", *ROLL], 6),
+        (["propose", "--table", "public.orders", "--to", "ssd", "--ahead", "1d", "--aged", "1d", *ROLL], 2),
     ],
     ids=lambda value: str(value)[:40],
 )

@@ -71,7 +71,9 @@ def test_who_decided(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal() as (_, theirs):
         name = os.ttyname(theirs)
         assert finish(site.start("reject", str(number), "--reason", "no", stdin=theirs)).code == 0
-    (row,) = [r for r in site.good("audit", "list", "--json").document["audit"] if r["event"] == "proposal.rejected"]
+    (row,) = [
+        r for r in site.good("history", "--audit", "--json").document["audit"] if r["event"] == "proposal.rejected"
+    ]
     assert row["facts"]["who"].endswith("(sudo by erika)")
     assert row["facts"]["origin"].endswith(name)
 

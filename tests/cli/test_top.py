@@ -98,7 +98,7 @@ def _approve(site: Site, top: Terminal, number: int, digest: str) -> None:
     top.wait_for("approved, ends in")
     shown = site.good("show", str(number), "--json").document
     assert shown["state"] == "approved"
-    (link,) = site.good("audit", "list", "--event", "proposal.approved", "--json").document["audit"]
+    (link,) = site.good("history", "--audit", "--event", "proposal.approved", "--json").document["audit"]
     assert link["facts"]["digest"] == digest
     assert link["facts"]["origin"] == shown["decided_from"]
     assert "/dev/pts/" in link["facts"]["origin"], "the terminal, as the command has it"
@@ -111,7 +111,7 @@ def _pause_and_resume(site: Site, top: Terminal) -> None:
     top.wait_for("is asked to pause")
     top.press(ESCAPE)
     top.wait_for("to be held by")
-    (asked,) = site.good("audit", "list", "--event", "move.asked.*", "--json").document["audit"]
+    (asked,) = site.good("history", "--audit", "--event", "move.asked.*", "--json").document["audit"]
     top.press("p")
     top.wait_for("resume move")
     top.press("y")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import ConfigError, Level, find_config, load
+from agent.config import Config, ConfigError, ForeignConfig, Level, find_config, load
 from agent.config.files import VARIABLE
 from agent.config.ledger import LedgerServer
+from agent.config.mistakes import GONE, keys_of
 from agent.config.policy import PolicyConfig
 from connectors.base import HotplaceError
 from connectors.registry import find_engine
 from policies.model.plan import Pin, PolicySettings
 from tests.config.yaml_texts import GOOD, by_path, loaded, problems, values, written
+from tests.docs.reference.keys import sections
+from tests.over import over
 
 
 def test_a_short_file_takes_every_default() -> None:
@@ -33,8 +37,9 @@ def test_a_short_file_takes_every_default() -> None:
 
 
 def test_the_policy_part_mirrors_the_settings_of_the_policies() -> None:
-    """Every field of PolicySettings but what moves teach can be configured, with the same default."""
-    assert set(PolicyConfig.model_fields) == set(PolicySettings.__dataclass_fields__) - {"copy_factors"}
+    """Every field of PolicySettings but what moves teach and windows limit can be configured, with the same default."""
+    given = {"copy_factors", "maximum_copy_seconds"}
+    assert set(PolicyConfig.model_fields) == set(PolicySettings.__dataclass_fields__) - given
 
 
 def test_every_policy_key_reaches_the_policies() -> None:
@@ -42,17 +47,17 @@ def test_every_policy_key_reaches_the_policies() -> None:
     plain = values()
     plain["databases"][0]["policy"] = {
         "half_life": "1h", "minimum_history": "1min", "head_room": "20%", "minimum_gain": "2s", "payback": "2h",
-        "resident_bonus": 2, "prefer_bonus": 3, "cool_down": "1d", "copy_rate": "1 MB/s", "log_rate": "2 MB/s",
+        "resident_bonus": 2, "cool_down": "1d", "copy_rate": "1 MB/s", "log_rate": "2 MB/s",
         "prefetched_wait_share": 0.5, "write_wait_share": "1%", "horizon": "3h", "maximum_moves": 7,
-        "long_half_life": "2d", "certainty": "80%", "minimum_size": "1 MiB", "block_size": "16 KiB",
+        "long_half_life": "2d", "certainty": "80%", "block_size": "16 KiB",
         "slow_down": "40%", "regret": 2, "ram_price": 30, "turnover": 0.25,
     }  # fmt: skip
     assert loaded(written(plain)).database().policy_settings() == PolicySettings(
         half_life_seconds=3600, minimum_history_seconds=60, head_room_ratio=0.2, minimum_wait_saved_per_hour=2,
-        payback_limit_seconds=7200, resident_bonus=2, prefer_bonus=3, cool_down_seconds=86400,
+        payback_limit_seconds=7200, resident_bonus=2, cool_down_seconds=86400,
         copy_bytes_per_second=1e6, log_bytes_per_second=2e6, prefetched_wait_share=0.5, write_wait_share=0.01,
         horizon_seconds=10800, maximum_moves=7, long_half_life_seconds=172800, certainty=0.8,
-        minimum_size_bytes=1 << 20, block_bytes=16384, foreground_slow_down=0.4, regret_ratio=2, ram_gib_year=30,
+        block_bytes=16384, foreground_slow_down=0.4, regret_ratio=2, ram_gib_year=30,
         turnover_per_week=0.25,
     )  # fmt: skip
 
@@ -121,6 +126,16 @@ databases:
     assert "'observe', 'propose' or 'auto'" in messages["level"]
 
 
+def test_a_key_of_an_earlier_version_is_refused_with_what_holds_in_its_place() -> None:
+    """A nearly alike key that means something else is not offered for it, and none of these keys came back."""
+    plain = values()
+    plain["databases"][0]["policy"] = {"minimum_size": "1 MiB", "prefer_bonus": 2, "maximum_copy": "2h"}
+    plain["databases"][0]["tiers"][0]["io_head_room"] = "10%"
+    messages = {problem.path.rpartition(".")[2]: problem.message for problem in problems(written(plain))}
+    assert messages == {key: f"{key!r} is no key any more, remove it: {GONE[key]}" for key in GONE if key != "awr_days"}
+    assert not set(GONE) & {key for _, model in sections(Config) for key in keys_of(model)}
+
+
 def test_the_message_counts_and_lists_the_mistakes() -> None:
     """The error reads well when it is simply printed."""
     with pytest.raises(HotplaceError, match="2 mistakes") as refusal:
@@ -163,7 +178,7 @@ SPOILT: dict[str, tuple[list[str | int], Any, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SPOILT)
+@over("name", SPOILT)
 def test_each_mistake_is_named_where_it_is(name: str) -> None:
     """One wrong value gives one problem, at its path, in words that say what would be right."""
     keys, value, path, words = SPOILT[name]
@@ -363,6 +378,53 @@ def test_the_file_is_looked_for_in_the_documented_order(tmp_path: Path, monkeypa
     monkeypatch.setenv(VARIABLE, str(tmp_path / "gone.yaml"))
     with pytest.raises(ConfigError, match=r"gone\.yaml \(from \$HOTPLACE_CONFIG\)"):
         find_config(None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to other users")
+def test_a_strangers_file_is_never_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the current folder it is an error, and neither used nor passed over; nor is it used where it is named."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    path = tmp_path / "hotplace.yaml"
+    path.write_text(GOOD)
+    monkeypatch.setattr("agent.config.files.PLACES", (Path("hotplace.yaml"), tmp_path / "etc.yaml"))
+    (tmp_path / "etc.yaml").write_text(GOOD)
+    for stranger in (path, tmp_path):
+        os.chown(stranger, 12345, 12345)
+        with pytest.raises(
+            ForeignConfig, match=rf"is not used: {stranger} belongs to user 12345, not to root"
+        ) as caught:
+            find_config(None)
+        assert f"chown root {path}" in caught.value.advice
+        monkeypatch.setenv(VARIABLE, str(path))
+        for use in (lambda: load(path), lambda: find_config(path), lambda: find_config(None)):
+            with pytest.raises(ForeignConfig):
+                use()
+        monkeypatch.delenv(VARIABLE)
+        os.chown(stranger, 0, 0)
+    assert find_config(None) == Path("hotplace.yaml")
+    path.unlink()
+    assert find_config(None) == tmp_path / "etc.yaml"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to other users")
+def test_under_sudo_only_roots_file_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even the service's own, which it could have been made to write."""
+    path = tmp_path / "hotplace.yaml"
+    path.write_text(GOOD)
+    os.chown(path, 12345, 0)
+    tmp_path.chmod(0o755)
+    for folder in tmp_path.parents[:3]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    os.seteuid(12345)
+    try:
+        assert load(path).databases
+        monkeypatch.setenv("SUDO_UID", "1000")
+        with pytest.raises(ForeignConfig, match="belongs to user 12345, not to root") as caught:
+            load(path)
+    finally:
+        os.seteuid(0)
+    assert "Under sudo" in caught.value.advice
 
 
 def test_configuration_never_changes_once_loaded() -> None:

@@ -10,7 +10,9 @@ from itertools import compress, count
 import pytest
 
 from connectors.base import Connector
+from connectors.recording.columns import table_of
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, MakesCases, Pausing, PlayTable
+from tests.recordings.scene import Scene, scene_of
 
 SOURCES = (
     "tests.simulated.harness",
@@ -134,3 +136,12 @@ def other_table(harness: EngineHarness) -> Iterator[PlayTable]:
     made = harness.create(f"play_{next(_NUMBERS)}")
     yield made
     harness.drop(made)
+
+
+@pytest.fixture
+def scene(harness: EngineHarness, connector: Connector, table: PlayTable) -> Iterator[Scene]:
+    """A table that is worth a move, in a database that is asked by queries."""
+    if table_of(connector.identify().engine) is None:
+        pytest.skip("a simulated database has no queries")
+    with scene_of(harness, connector, table) as made:
+        yield made

@@ -35,7 +35,7 @@ class Ability(StrEnum):
     SPILL = "sort more than fits its memory"
     WEIRD_NAMES = "give objects any name"
     SILENCE = "fall silent"
-    CASES = "make the cases of `hotplace prove` from their statements"
+    CASES = "make the cases of `hotplace lab prove` from their statements"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

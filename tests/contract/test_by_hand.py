@@ -15,14 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agent.assess import assess
 from agent.assess.files import read_export
 from agent.assess.pairing import observe_exports
+from agent.config.tiers import KINDS
 from connectors.assessment import ByHand, Export, UnusableFile
-from connectors.base import Connector
+from connectors.base import Connector, HotplaceError
 from connectors.model import Demand, Interval, Signal, UnitTable
 from connectors.registry import find_engine
 from policies.demand.counter_deltas import difference
+from policies.model.plan import PolicySettings
 from tests.contract.harness import EngineHarness, PlayTable
+from tests.examples import by_turns
 
 READS = 300
 # Of these only what the release and the kind of database have is read.
@@ -154,3 +158,23 @@ def test_every_printed_query_is_read_and_needed(exports: Any) -> None:
     fewer = Export(path="x", taken_at=before.taken_at, results={})
     with pytest.raises(UnusableFile, match="x: has no result of identify"):
         observe_exports(engine, hand, fewer, after, interval.seconds)
+
+
+HOSTILE = (None, True, -1, 0, 2**70, -(2**70), 1e300, "", "x", "9" * 400)
+
+
+def test_no_cell_of_an_export_makes_it_crash(exports: Any) -> None:
+    """Each column in turn holds what no server says there: it is judged, or refused by a sentence."""
+    engine, hand, interval, before, after = exports
+    for name, rows in after.results.items():
+        for column in range(len(rows[0]) if rows else 0):
+            for hostile in by_turns(HOSTILE, column):
+                spoilt = [[*row[:column], hostile, *row[column + 1 :]] for row in map(list, rows)]
+                results = {**after.results, name: [tuple(row) for row in spoilt]}
+                try:
+                    found = observe_exports(engine, hand, before, replace(after, results=results), interval.seconds)
+                    assess(found, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=2**30)
+                except HotplaceError:  # of the file, or what the engine says of such a server
+                    continue
+                except Exception as error:
+                    raise AssertionError(f"{name}, column {column}: {hostile!r:.40}: {error!r}") from error

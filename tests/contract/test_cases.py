@@ -1,4 +1,4 @@
-"""The cases of ``hotplace prove``, by the connector alone: units, every way there and back, and what a move keeps."""
+"""The cases of ``lab prove``, by the connector alone: units, every way there and back, and what a move keeps."""
 
 from __future__ import annotations
 

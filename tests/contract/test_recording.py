@@ -4,50 +4,38 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from agent.cli.planning.plan import plan_document
+from agent.cli.planning.answer import plan_found
+from agent.terminal.output import plain_value
 from agent.what_if.recorded_settings import head_of, names_of
 from agent.what_if.recording import LastPlan
 from agent.what_if.replaying import play_recording
-from connectors.base import Connector
 from connectors.recording.columns import table_of
 from connectors.recording.events import End, Mark
 from connectors.recording.names import HashedNames, Names
 from connectors.recording.reading import Reader
 from connectors.recording.real_names import RealNames
 from connectors.recording.writing import Writer
-from tests.contract.harness import EngineHarness, PlayTable
-from tests.recordings.scene import Scene, scene_of
-
-
-@pytest.fixture
-def scene(harness: EngineHarness, connector: Connector, table: PlayTable) -> Iterator[Scene]:
-    """A table that is read while it is recorded."""
-    if table_of(connector.identify().engine) is None:
-        pytest.skip("a simulated database has no queries")
-    with scene_of(harness, connector, table) as made:
-        yield made
+from tests.contract.harness import PlayTable
+from tests.recordings.scene import Scene
 
 
 def document_of(last: LastPlan) -> str:
     """The plan with its moves and statements, and what it would be as it looks, to the letter."""
     assert last.planning is not None
     prospect = last.prospect.proposal if last.prospect is not None else None
-    documents = [plan_document(last.planning, proposal) for proposal in (last.proposal, prospect)]
-    return json.dumps(documents, indent=1, default=str)
+    documents = [plan_found(last.planning, proposal) for proposal in (last.proposal, prospect)]
+    return json.dumps(plain_value(documents), indent=1)
 
 
 def figures_of(last: LastPlan) -> list[object]:
     """Of the whole plan, of each move in its order, and of the units: without a name."""
     assert last.planning is not None
     assert last.proposal is not None
-    plan = plan_document(last.planning, None)
+    plan = plan_found(last.planning, None)
     moves = [
         (
             move.size_bytes,
@@ -59,7 +47,7 @@ def figures_of(last: LastPlan) -> list[object]:
         for move in last.proposal.moves
     ]
     sizes = sorted(last.planning.situation.units.size_bytes.tolist())  # a catalog may be in the order of names
-    return [plan["wait_per_hour_seconds"], plan["wait_saved_per_hour_seconds"], moves, sizes]
+    return [plan.wait_per_hour_seconds, plan.wait_saved_per_hour_seconds, moves, sizes]
 
 
 def hashed_copy(path: Path, entry: dict[str, Any], names: Names) -> Path:

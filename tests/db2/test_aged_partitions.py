@@ -21,6 +21,7 @@ from connectors.rolling.ranges import Range
 from connectors.templates import TemplateKind
 from tests.contract.asking import run
 from tests.db2.conftest import Connect
+from tests.db2.life import Life
 from tests.labs.calendar_site import DAY, LIMITS, Site, a_template, act, day
 from tests.labs.db2.client import Db2, running_db2, wait_until
 from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST
@@ -170,7 +171,7 @@ def test_what_shares_its_table_space_is_written_out_for_a_person(db2: Db2, tmp_p
         db2.lab.create_table("APP", "OTHER", "OTHER_PK", space_of(0), 10)
         assert act(watch, jobs) == []
     assert "shares table space TS_FAST" in site.hotplace("rules", "show", "1", "--json").document["unserved"]
-    printed = site.hotplace("rules", "roll", KEY, "--aged", "1d", "--to", SLOW, *LIMITS)
+    printed = site.hotplace("rules", "propose", "--table", KEY, "--aged", "1d", "--to", SLOW, *LIMITS)
     db2.lab.drop_table("APP", "OTHER")
     assert printed.code == ExitCode.REFUSED
     assert "shares table space TS_FAST, all of which would move" in printed.err
@@ -232,3 +233,19 @@ def test_an_agent_that_ends_in_the_middle(db2: Db2, connect: Connect, connector:
         wait_until(lambda: connector.inspect(route).home is Home.TARGET, "it is there")
     finally:
         db2.lab.behave(**before)
+
+
+def test_a_partition_from_plan_to_undo(db2: Db2, connector: Any, tmp_path: Path) -> None:
+    """The partition of one day is planned with its table space, approved by commands, moved and taken back."""
+    life = Life(db2, tmp_path, {"ssd": [FAST], "hdd": [SLOW]}, move_by="table_space")
+    life.database["pins"] = [{"unit": f"{KEY} partition {a_part(DAYS[0], '')[0]}", "pin": "never"}]
+    life.site.write()
+    move = life.approved()
+    assert move["statements"][0]["sql"].startswith(f'ALTER TABLESPACE "{space_of(DAYS[0])}" USING STOGROUP "{SLOW}"')
+    life.good("run", "--once")
+    assert groups(connector) == [SLOW, FAST, FAST, FAST]
+    life.database["pins"] = []
+    life.site.write()
+    life.undo()
+    assert groups(connector) == [FAST, FAST, FAST, FAST]
+    life.good("audit", "verify")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from connectors.db2.reading.names import Key, Part, identifier, parse_key, physical_id
+from tests.over import over
 
 NAMES = ["ORDERS", "orders", "two words", 'do"uble', "dot.ted", "A partition B", "X lob", "Ünï 表", "index", "A#$@1"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("partition", [None, "PART0", "p 0"])
-@pytest.mark.parametrize("part", list(Part))
+@over("name", NAMES)
+@over("partition", [None, "PART0", "p 0"])
+@over("part", list(Part))
 def test_keys_are_read_back(part: Part, name: str, partition: str | None) -> None:
     """A key says the same after it was written and read, whatever the names hold."""
     key = Key(part, "APP", name, partition)

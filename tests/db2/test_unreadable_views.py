@@ -14,6 +14,7 @@ from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
 from connectors.findings import Severity
 from connectors.settings import SecretSource
+from tests.over import over
 
 
 class Refusing:
@@ -37,7 +38,7 @@ def settings(tmp_path: Path) -> Db2Settings:
     return Db2Settings.model_validate({"host": "h", "dbname": "APP", "user": "looker", "password": password})
 
 
-@pytest.mark.parametrize("name", sorted(grants.LOST))
+@over("name", sorted(grants.LOST))
 def test_a_view_that_planning_rests_on_is_an_error(name: str, settings: Db2Settings) -> None:
     """Without the tables nothing is planned; without the triggers single tables stay where they are."""
     source = query(name).source

@@ -42,7 +42,7 @@ def played(site: Site) -> Scrapes:
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
         registry = daemon._registry()
-        # Which one machine exposes for all, by `hotplace fleet metrics`.
+        # Which one machine exposes for all, by `hotplace status --all --metrics`.
         registry.register(FleetCollector(lambda: read_standings(ledger, Selection(), site.clock.now())))
 
         def scrape() -> None:

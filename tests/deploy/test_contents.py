@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.web.schemas import schema_names
 from tests.deploy.places import ROOT
 
 pytestmark = pytest.mark.xdist_group("wheel contents")  # what it needs is made once
@@ -65,8 +64,7 @@ def test_the_wheel_holds_what_runs_and_nothing_else(built: Path) -> None:
     expected = tracked(*PACKAGES) | {f"agent/{name}" for name in tracked("deploy")} | {"hotplace.py"}
     assert names == expected
     assert {name.partition("/")[0] for name in names} == TOP
-    assert {f"agent/web/documents/{name}.json" for name in schema_names()} <= names
-    assert {name.rpartition(".")[2] for name in names} >= {"py", "sql", "toml", "html", "json", "typed"}
+    assert {name.rpartition(".")[2] for name in names} >= {"py", "sql", "toml", "html", "typed"}
 
 
 def test_the_wheel_says_what_it_is(built: Path) -> None:

@@ -14,6 +14,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from agent.fleet.metrics import FleetCollector
 from tests.deploy.places import DEPLOY, rules
 from tests.deploy.promql import Labels, labels_of, metrics_of
+from tests.over import over
 
 pytestmark = pytest.mark.xdist_group("dashboard")  # what it needs is made once
 
@@ -57,7 +58,7 @@ def plain(query: str) -> str:
     return re.sub(r"\$(\w+)", lambda found: str(VARIABLES[found[1]]["name"]), query)
 
 
-@pytest.mark.parametrize(("title", "query"), queries(), ids=lambda value: value if isinstance(value, str) else "")
+@over(("title", "query"), queries())
 def test_panels_ask_for_what_is_exposed(title: str, query: dict[str, Any], exposed: dict[str, Labels]) -> None:
     """Metrics and labels exist, both sides of a join can match, and the legend names labels of the result."""
     labels = labels_of(plain(query["expr"]), exposed)
@@ -146,7 +147,7 @@ def test_every_panel_says_what_it_shows() -> None:
         assert panel["fieldConfig"]["defaults"]["unit"] in UNITS, panel["title"]
 
 
-@pytest.mark.parametrize(("title", "query"), queries(), ids=lambda value: value if isinstance(value, str) else "")
+@over(("title", "query"), queries())
 def test_units_are_those_of_the_metrics(title: str, query: dict[str, Any]) -> None:
     """What is called seconds is shown in seconds, bytes in bytes, a rate of bytes per second; ratios have none."""
     (unit,) = {panel["fieldConfig"]["defaults"]["unit"] for panel in SHOWING if panel["title"] == title}
@@ -172,7 +173,7 @@ def test_panels_do_not_lie_on_one_another(board: str) -> None:
     assert all(panel["gridPos"]["x"] + panel["gridPos"]["w"] <= WIDTH for panel in PANELS)
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+@over("rule", rules())
 def test_every_alert_has_its_panel_and_its_sentence(rule: dict[str, Any]) -> None:
     """A panel shows what the alert is about and links to the very sentence that the alert says."""
     linked = linked_to(rule["alert"])

@@ -22,11 +22,11 @@ import pytest
 import yaml
 from sqlfluff.core import Linter
 
-from agent.cli.main import whole_app
 from agent.config import load
 from connectors.model import Home
 from connectors.registry import find_engine
 from tests.cli.site import run_here
+from tests.cli.test_help import commands
 from tests.components import ORACLE_GRAMMARS
 from tests.conftest import MAJORS, NO_SERVER
 from tests.contract.asking import route_to, run
@@ -124,12 +124,9 @@ def test_its_head_says_what_it_may_be_used_for_and_that_it_never_ran(engine: str
     shipped = {path.name for folder in (LIVE, DEPLOY / "privileges") for path in folder.iterdir()}
     assert named - {f"{engine}-$file.sql"} <= shipped
     assert {f"{engine}-setup.sql", f"{engine}-hotplace.yaml", f"{engine}-compose.yaml"} <= named
-    commands = {
-        command.name or command.callback.__name__ for command in whole_app().registered_commands if command.callback
-    }
-    used = set(re.findall(r"hotplace --config \S+ (\w+)", head)) - {"prove"}
-    assert {"doctor", "record"} == used
-    assert used <= commands
+    used = set(re.findall(r"hotplace --config \S+ (lab \w+|\w+)", head))
+    assert {"doctor", "lab record", "lab prove"} >= used >= {"doctor", "lab record"}
+    assert used <= {" ".join(words) for words in commands()}
 
 
 @EVERY
@@ -171,8 +168,8 @@ def test_a_set_up_is_read_by_a_grammar_of_its_engine(engine: str) -> None:
     assert not is_read(engine, next(each for each in found if "CREATE USER" in each).replace("USER", "USER USER"))
 
 
-@pytest.mark.skipif(shutil.which("javac") is None, reason="optional: needs a JDK")
-@pytest.mark.skipif(not ORACLE_GRAMMARS.exists(), reason="optional: no parsers, see tests/components.py")
+@pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK")
+@pytest.mark.skipif(not ORACLE_GRAMMARS.exists(), reason="no parsers, see tests/components.py")
 def test_tablespaces_of_oracle_are_read_by_parsers_of_its_ddl(checker: list[str]) -> None:
     """By one of the two at least, and by neither with a word too many."""
     found = [each.removesuffix(";") for each in statements_of("oracle") if UNKNOWN_TO_SQLFLUFF in each]
@@ -263,8 +260,8 @@ def test_the_set_up_of_sqlserver_gives_what_the_proofs_login_has(tmp_path: Path)
     config = tmp_path / "hotplace.yaml"
     config.write_bytes((LIVE / "sqlserver-hotplace.yaml").read_bytes())
     config.chmod(0o600)
-    command = next(line for line in text_of("sqlserver", "compose.yaml").splitlines() if " prove --engine " in line)
-    done = run_here("--config", str(config), "--json", *command.split()[command.split().index("prove") :])
+    command = next(line for line in text_of("sqlserver", "compose.yaml").splitlines() if " lab prove --engine " in line)
+    done = run_here("--config", str(config), "--json", *command.split()[command.split().index("lab") :])
     assert done.code == 0
     assert done.document["dry_run"]
     assert len(done.document["statements"]) > 100

@@ -11,6 +11,7 @@ from agent.cli.setting_up.deploy import link_runbooks
 from agent.service.metrics import AgentCollector
 from tests.deploy.places import ROOT, rules
 from tests.deploy.promql import Labels, WrongQuery, labels_of
+from tests.over import over
 
 EXPOSED = {"a": frozenset({"database", "tier"}), "b": frozenset({"database"})}
 
@@ -21,7 +22,7 @@ def test_the_scrape_that_these_tests_know_is_whole(exposed: dict[str, Labels]) -
     assert {f"{f.name}_total" if f.type == "counter" else f.name for f in families} <= set(exposed)
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+@over("rule", rules())
 def test_alerts_ask_for_what_is_exposed(rule: dict[str, Any], exposed: dict[str, Labels]) -> None:
     """A renamed metric or label would silence its alert without a word; what its texts name is there, too."""
     labels = labels_of(rule["expr"], exposed)
@@ -29,14 +30,14 @@ def test_alerts_ask_for_what_is_exposed(rule: dict[str, Any], exposed: dict[str,
     assert set(re.findall(r"\$labels\.(\w+)", said)) <= labels
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+@over("rule", rules())
 def test_every_alert_says_what_happened_and_how_bad_it_is(rule: dict[str, Any]) -> None:
     """A summary, a description with what to do next, and a severity."""
     assert {"summary", "description"} <= set(rule["annotations"])
     assert rule["labels"]["severity"] in {"info", "warning", "critical"}
 
 
-@pytest.mark.parametrize("rule", rules(), ids=lambda rule: str(rule["alert"]))
+@over("rule", rules())
 def test_every_alert_leads_to_its_runbook(rule: dict[str, Any]) -> None:
     """Its link names a page and a heading that are there, and goes along to where the site is served."""
     url = rule["annotations"]["runbook_url"]

@@ -23,7 +23,7 @@ SETTINGS = {
     "shared_buffers": "1MB", "track_io_timing": "on", "autovacuum": "off", "fsync": "off", "log_connections": "on",
 }  # fmt: skip
 WRITING_SESSION = "application_name=hotplace move"  # what the server logs when a session that may write is opened
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0  # for what comes in seconds on an idle machine
 FAST = "fast"  # the fast tablespace, and its folder
 
 

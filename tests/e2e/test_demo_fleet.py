@@ -1,4 +1,4 @@
-"""``hotplace fleet demo`` from start to end, as a script would run it."""
+"""``hotplace demo --fleet`` from start to end, as a script would run it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def open_folder() -> Iterator[Path]:
 
 def _start(folder: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [str(PROGRAM), "fleet", "demo", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [str(PROGRAM), "demo", "--fleet", *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(folder)},
     )  # fmt: skip
 
@@ -57,7 +57,7 @@ def test_an_agent_dies_and_the_list_is_carried_out(open_folder: Path) -> None:
     printed, errors = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0, errors
     document = json.loads(printed)
-    check_document(["fleet", "demo"], document)
+    check_document(["demo", "--fleet"], document)
     assert document["signed_by"] == ["anna", "bert"]
     assert [(each["database"], each["canary"]) for each in document["databases"]] == [
         ("north", True), ("south", False), ("west", False),

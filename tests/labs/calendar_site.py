@@ -91,8 +91,8 @@ class Site:
         return start_program(self.path.parent, *command_line(self.path, *arguments))
 
     def open_by_commands(self, folder: Path, *arguments: str) -> str:
-        """``rules roll`` with those arguments, printed, signed and opened; what was printed."""
-        made = self.hotplace("rules", "roll", *LIMITS, *arguments, "--json")
+        """``rules propose --table`` with that table and options, printed, signed and opened; what was printed."""
+        made = self.hotplace("rules", "propose", *LIMITS, "--table", *arguments, "--json")
         assert made.code == 0, made.err
         number = str(made.document["rule"])
         printed = self.hotplace("rules", "open", number).out

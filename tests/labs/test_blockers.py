@@ -10,6 +10,7 @@ import pytest
 
 from connectors.model import Home
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.moving.mover import PostgresqlMover
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster, flush, wait_until
 
@@ -92,6 +93,24 @@ def test_autovacuum_gives_way(cluster: Cluster, dba: psycopg.Connection, connect
         assert worker.sentence.startswith("autovacuum (process ")
         run(connector, route)
     assert connector.inspect(route).home is Home.TARGET
+
+
+@pytest.mark.usefixtures("thing")
+def test_a_session_next_to_autovacuum_makes_the_move_impatient(
+    cluster: Cluster, dba: psycopg.Connection, dbname: str, connector: PostgresqlConnector
+) -> None:
+    """That one of both gives way does not shorten the other: who queues behind the move would wait for it as long."""
+    route = route_to(connector, "public.thing", "fast")
+    with autovacuum(cluster, dba, "thing"), cluster.session(dbname) as other, connector.open_mover() as mover:
+        assert isinstance(mover, PostgresqlMover)
+        mover.prepare(route)
+        assert mover._session.execute("SHOW lock_timeout").fetchone() == ("1500ms",)
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM thing")
+        dba.execute("SELECT pg_sleep(0.6)")  # a younger transaction is no blocker
+        assert {each.gives_way for each in connector.blockers(route)} == {False, True}
+        mover.prepare(route)
+        assert mover._session.execute("SHOW lock_timeout").fetchone() == ("500ms",)
 
 
 @pytest.mark.usefixtures("thing")

@@ -11,10 +11,12 @@ import pytest
 from connectors.base import PrivilegeMissing
 from connectors.blocks import BLOCK_HEAT, BlockReader, SeesBlocks
 from connectors.postgresql.connector import PostgresqlConnector
+from tests.conftest import WITH_CONTRIB
 from tests.labs.postgresql import Cluster
 from tests.labs.test_sampling import filled
 
 EXTENSION = "pg_buffercache"
+pytestmark = WITH_CONTRIB
 
 
 @pytest.fixture

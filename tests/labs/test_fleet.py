@@ -111,7 +111,7 @@ def test_a_ledger_that_fails_over_to_an_older_copy(fleet: Fleet) -> None:
         assert agent.poll() is None
     assert (fleet.begun(), fleet.moved()) == (2, [*TABLES]), "each statement was sent once"
     assert "ledger fell back" in fleet.log("one")
-    (said,) = fleet.answer("audit", "list", "--event", "failover.restored")["audit"]
+    (said,) = fleet.answer("history", "--audit", "--event", "failover.restored")["audit"]
     assert len(said["facts"]["restored"]) == 1
     assert fleet.answer("audit", "verify")["ok"]
 
@@ -191,7 +191,7 @@ def test_a_replica_that_lacks_the_last_second(fleet: Fleet, replica: PrivateServ
         wait_until(fleet.is_done, "what the ledger says", PATIENCE)
         assert agent.poll() is None
     assert (fleet.begun(), fleet.moved()) == (2, [*TABLES]), "each statement was sent once"
-    (said,) = fleet.answer("audit", "list", "--event", "failover.restored")["audit"]
+    (said,) = fleet.answer("history", "--audit", "--event", "failover.restored")["audit"]
     assert said["facts"]["without_place"] == []
     assert [sql for sql, _ in steps()] == [first, *set(said["facts"]["restored"]) - {first}]
     assert [state for _, state in steps()] == ["done", "done"]

@@ -163,8 +163,9 @@ def test_by_commands(tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, 
         assert f"FOR VALUES FROM ('{day(1)} 00:00:00+00') TO ('{day(2)} 00:00:00+00')" in sent.sql
     assert homes(dba)[1] == "fast"
     assert site.hotplace("rules", "list", "--json").document["rules"][0]["used_today"] == 1
-    assert site.hotplace("rules", "roll", "public.thing", "--aged", "1d", "--to", "slow", *LIMITS).code == 6
-    assert site.hotplace("rules", "roll", table, "--to", "slow", *LIMITS).code == 2
+    rolled = ("rules", "propose", "--to", "slow", *LIMITS)
+    assert site.hotplace(*rolled, "--table", "public.thing", "--aged", "1d").code == 6
+    assert site.hotplace(*rolled, "--table", table).code == 2
     undone = site.hotplace("undo", str(row.id), "--json")
     assert (undone.code, "it may hold rows" in undone.err + str(undone.document)) == (6, True)
 

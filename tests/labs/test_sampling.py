@@ -229,7 +229,14 @@ def test_read_times_are_left_out_when_nobody_measures_them(
     dba.execute(f"ALTER DATABASE {dbname} SET track_io_timing = off".encode())
     blind = cluster.connector(dbname)
     cleanup.callback(blind.close)
-    assert set(blind.sample().database) == {"reads", "transactions", "active_seconds"}
+    assert set(blind.sample().database) == {
+        "reads",
+        "transactions",
+        "active_seconds",
+        "population_seconds",
+        "processor_seconds",
+        "processors_seconds",
+    }
 
 
 def test_a_reset_starts_an_epoch(dba: psycopg.Connection, connector: PostgresqlConnector) -> None:
@@ -249,3 +256,34 @@ def test_an_empty_database_gives_an_empty_sample(connector: PostgresqlConnector)
     assert len(sample.physical_id) == 0
     assert all(len(column) == 0 for column in sample.counters.values())
     assert len(connector.catalog().units) == 0
+
+
+def test_sessions_in_use_and_processor_time_are_counted(
+    dbname: str, connector: PostgresqlConnector, cluster: Cluster
+) -> None:
+    """Two sessions that just asked are in use, the agent's own is not; the server's processes took processor time."""
+    with ExitStack() as stack:
+        sessions = [stack.enter_context(cluster.session(dbname)) for _ in range(2)]
+
+        def load() -> None:
+            for _ in range(300):
+                for session in sessions:
+                    session.execute("SELECT count(*) FROM generate_series(1, 3000)")
+
+        load()
+        connector.sample()
+        demand = demand_of(connector, load)
+    assert 2 <= demand.database.population <= 3  # and the one that looks on in this test
+    assert 0 < demand.database.processor <= demand.database.processors
+
+
+def test_processors_that_are_added_count_from_then_on(
+    connector: PostgresqlConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at the first look and four at the second are at most four, whatever the clock says."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(2))
+    before = connector.sample()
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4))
+    interval = difference(before, connector.sample(), longest_seconds=60.0)
+    assert isinstance(interval, Interval)
+    assert 2 <= interval.database_rates().processors <= 4.01

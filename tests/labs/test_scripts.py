@@ -18,12 +18,13 @@ from connectors.splitting import Border
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
 from tests.labs.test_split import a_bundle
+from tests.over import over
 
 QUERIES = sorted(entry.name for entry in (files("connectors.postgresql") / "sql").iterdir())
 PRIVILEGES = Path(__file__).parents[2] / "deploy" / "privileges"
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@over("name", QUERIES)
 def test_every_query_says_what_it_needs(name: str) -> None:
     """Each file opens with what it reads, since which version, with which privilege and at what cost."""
     text = queries.query(name.removesuffix(".sql")).decode()

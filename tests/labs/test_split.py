@@ -159,6 +159,7 @@ REFUSED = {
     "incoming_keys": "CREATE TABLE lines (o bigint REFERENCES orders)",
     "triggers": "CREATE TRIGGER t BEFORE UPDATE ON orders FOR EACH ROW"
     " EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    "unheld_keys": "ALTER TABLE orders DISABLE TRIGGER ALL",
     "rules": "CREATE RULE r AS ON DELETE TO orders DO INSTEAD NOTHING",
     "publications": "CREATE PUBLICATION p FOR TABLE orders",
     "dependents": "CREATE VIEW v AS SELECT id FROM orders",
@@ -193,6 +194,7 @@ def test_what_is_refused(orders: psycopg.Connection, connector: PostgresqlConnec
 UNDONE = {
     "incoming_keys": b"DROP TABLE lines",
     "triggers": b"DROP TRIGGER t ON orders",
+    "unheld_keys": b"ALTER TABLE orders ENABLE TRIGGER ALL",
     "rules": b"DROP RULE r ON orders",
     "publications": b"DROP PUBLICATION p",
     "dependents": b"DROP VIEW v",

@@ -143,10 +143,11 @@ def test_what_no_rule_can_be_signed_for(
     assert "whole seconds" in why(0)
     assert "make parts longer" in why(30)
     assert "no partitioned table" in why(DAY, table="public.nothing")
-    done = site.hotplace("rules", "roll", KEY, "--close", "1d", "--to", "fast", *LIMITS)
+    done = site.hotplace("rules", "propose", "--table", KEY, "--close", "1d", "--to", "fast", *LIMITS)
     assert done.code == 0, done.err
     assert "closed part of public.orders to fast" in done.out
-    assert site.hotplace("rules", "roll", KEY, "--close", "1d", "--aged", "1d", "--to", "fast", *LIMITS).code == 2
+    both = ("--close", "1d", "--aged", "1d", "--to", "fast")
+    assert site.hotplace("rules", "propose", "--table", KEY, *both, *LIMITS).code == 2
 
 
 @only_newest

@@ -10,12 +10,13 @@ import pytest
 
 from connectors.findings import Severity
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.reading import statements
-from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.queries import in_extension, query
 from connectors.statements.counters import ReadsStatements, StatementCounters
+from tests.conftest import WITH_CONTRIB
 from tests.labs.postgresql import Cluster, tells_statements
 
 SECRET = "Mrs Robinson"
+pytestmark = WITH_CONTRIB
 
 
 def figures(connector: PostgresqlConnector, text: str) -> tuple[str, StatementCounters, int]:
@@ -123,7 +124,6 @@ def test_the_time_of_reads_is_found_under_either_name(dba: psycopg.Connection, c
         "CREATE FUNCTION odd.pg_stat_statements_info() RETURNS TABLE (stats_reset timestamptz) LANGUAGE sql AS "
         "$$SELECT NULL::timestamptz$$".encode()
     )
-    place = statements.Place(schema="odd", version=(1, 10), loaded=True, sees_others=True)
     dba.execute("SET track_io_timing = on")
-    found = dba.execute(statements._in(place, query("statements")), {"most": 10}).fetchall()
+    found = dba.execute(in_extension(query("statements"), "odd"), {"most": 10}).fetchall()
     assert found == [("7", 2.0, 3.0, 1.5, 5.0, None)]

@@ -61,7 +61,7 @@ def test_an_agent_of_another_ledger_is_left_alone(cluster: Cluster, dbname: str,
     cleanup.callback(second.close)
     with first.open_mover() as mover:
         second.end_holder("someone else")
-        mover.execute(Step(sql="CREATE TABLE theirs (id int)", purpose="goes on"))
+        mover.execute(Step(sql="CREATE TABLE public.theirs (id int)", purpose="goes on"))
 
 
 def _go_on(pid: int) -> None:

@@ -1,4 +1,4 @@
-"""``make mutants``: first the mistakes with a name, then a sample of all, each against the tests that pass by it."""
+"""``make mutants``: mistakes with a name, a fixed list, and a sample of all, against the tests that pass by them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.mutants.covering import WRITTEN_TO
-from tests.mutants.drawing import DRAWN, ROOMS, ROOT, SEED, Mutant, draw
+from tests.mutants.drawing import DRAWN, ROOMS, ROOT, SEED, Mutant, draw, fixed
 from tests.mutants.named import NAMED
 from tests.mutants.running import KILLED, NOT_COVERED, TIMED_OUT, Verdict, in_order, prepare, run
 
@@ -26,16 +26,18 @@ TESTS = (
     "tests/property/test_stored_proposals.py",
 )  # fmt: skip
 MOST_SECONDS = 60.0  # of tests for one mistake, as they took when they were traced
+FIXED_SECONDS = 300.0
 DEAD = frozenset({KILLED, TIMED_OUT})
 
 
 def main() -> int:
-    """1 where a mistake with a name survived."""
+    """1 where a mistake with a name, or one of the fixed list, survived."""
     asked = _arguments()
     FOLDER.mkdir(parents=True, exist_ok=True)
     prepare()
-    survived = 0 if asked.drawn else _run_named()
-    if not asked.named:
+    survived = 0 if asked.drawn or asked.fixed else _run_named()
+    survived += 0 if asked.drawn or asked.named else _run_fixed(asked.jobs)
+    if not (asked.named or asked.fixed):
         covered = _covered(again=asked.cover)
         mutants = draw(DRAWN, asked.seed, tuple(asked.rooms or ROOMS))[: asked.first]
         _run_drawn(mutants, covered, asked.most_seconds, asked.jobs, retry=asked.retry)
@@ -45,6 +47,7 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("--named", action="store_true", help="only those with a name")
+    parser.add_argument("--fixed", action="store_true", help="only the fixed list: are they still noticed")
     parser.add_argument("--drawn", action="store_true", help="only those that are drawn")
     parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
     parser.add_argument("--first", type=int, default=DRAWN, help="no more than so many of it")
@@ -63,6 +66,21 @@ def _run_named() -> int:
         verdict = run(each.path, each.text(), each.tests, each.limit_seconds)
         survived += verdict.outcome not in DEAD
         print(f"{verdict.outcome:10} {each.what}: {verdict.by} ({verdict.seconds} s)", flush=True)
+    return survived
+
+
+def _run_fixed(jobs: int) -> int:
+    """How many of the list survived the test that once noticed them."""
+    survived = 0
+    with ProcessPoolExecutor(jobs, initializer=prepare) as pool:
+        running = {
+            pool.submit(run, mutant.path, mutant.change.applied(mutant.text), [test], FIXED_SECONDS): mutant
+            for mutant, test in fixed()
+        }
+        for future in as_completed(running):
+            verdict = future.result()
+            survived += verdict.outcome not in DEAD
+            print(f"{verdict.outcome:10} {running[future].sentence}: {verdict.by} ({verdict.seconds} s)", flush=True)
     return survived
 
 

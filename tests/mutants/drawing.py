@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("agent/execution", "agent/ledger", "agent/verification", "agent/planning")
 LEFT_OUT = "agent/ledger/migrations/"  # as they were, for ever
 SEED, DRAWN = 23, 300
+FIXED = Path(__file__).parent / "fixed.tsv"  # 60 that were drawn and noticed: what a quicker suite has to notice still
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,20 @@ def draw(count: int = DRAWN, seed: int = SEED, rooms: tuple[str, ...] = ROOMS) -
     """
     every = (mutant for room in rooms for mutant in _of_room(room))
     return sorted(every, key=lambda mutant: _digest(f"{seed} {mutant.name}"))[:count]
+
+
+def fixed() -> list[tuple[Mutant, str]]:
+    """The mistakes of ``fixed.tsv``, each with the test that noticed it first.
+
+    Raises:
+        LookupError: the code that one of them changes is another by now.
+    """
+    every = {mutant.name: mutant for room in ROOMS for mutant in _of_room(room)}
+    lines = (line.split("\t") for line in FIXED.read_text(encoding="utf-8").splitlines())
+    found = [(every.get(name), name, test) for name, test in lines]
+    if gone := [name for mutant, name, _ in found if mutant is None]:
+        raise LookupError(f"no longer in the code, take others: {gone}")
+    return [(mutant, test) for mutant, _, test in found if mutant is not None]
 
 
 def _of_room(room: str) -> list[Mutant]:

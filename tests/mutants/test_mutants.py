@@ -7,13 +7,12 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 from tests.mutants.__main__ import passing_by
-from tests.mutants.drawing import LEFT_OUT, ROOT, Mutant, draw
+from tests.mutants.drawing import LEFT_OUT, ROOT, Mutant, draw, fixed
 from tests.mutants.named import NAMED, Named
 from tests.mutants.operators import changes
 from tests.mutants.running import KILLED, SURVIVED, in_order
+from tests.over import over
 
 TEXT = '''"""A module."""
 import os
@@ -68,11 +67,18 @@ def test_a_sample_repeats_itself() -> None:
         assert ast.dump(ast.parse(mutant.change.applied(mutant.text))) != ast.dump(ast.parse(mutant.text))
 
 
-@pytest.mark.parametrize("named", NAMED, ids=lambda named: named.what)
+@over("named", NAMED)
 def test_what_has_a_name_can_still_be_made(named: Named) -> None:
     """Its place stands in the module once, and the tests that are to notice it are there."""
     compile(named.text(), named.path, "exec")
     assert all((ROOT / test.partition("::")[0]).exists() for test in named.tests)
+
+
+def test_the_fixed_list_can_still_be_made() -> None:
+    """Each of the sixty stands in the code, and so does the test that noticed it."""
+    found = fixed()
+    assert len({mutant.name for mutant, _ in found}) == 60
+    assert all((ROOT / test.partition("::")[0]).exists() for _, test in found)
 
 
 def test_tests_are_found_by_the_lines_they_pass_by() -> None:

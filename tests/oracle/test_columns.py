@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-import pytest
-
 from connectors.oracle.session.queries import query
 from tests.labs.oracle.documented import version_of, view
+from tests.over import over
 
 # Asked of every instance; where query servers cannot start, of each one, with V$ in the place of GV$.
 ONE_INSTANCE = frozenset(
@@ -16,7 +15,7 @@ ONE_INSTANCE = frozenset(
 )  # fmt: skip
 SQL = sorted(path.name.removesuffix(".sql") for path in (files("connectors.oracle") / "sql").iterdir())
 RELEASES = ((11, 2), (12, 1), (12, 2), (19,), (23,))
-_FROM = re.compile(r"\b(?:FROM|JOIN)\s+([A-Z][A-Z0-9_$]*)\s+([A-Z])\b(?!\.)")
+_FROM = re.compile(r"\b(?:FROM|JOIN)\s+([A-Z][A-Z0-9_$.]*)\s+([A-Z])\b(?!\.)")
 _DERIVED = re.compile(r"\)\s+([A-Z])\s+(?:ON|JOIN|LEFT)\b")
 _COLUMN = re.compile(r"\b([A-Z])\.([A-Z][A-Z0-9_#$]*)")
 _STRING = re.compile(r"'[^']*'")
@@ -43,12 +42,13 @@ def _since(name: str) -> tuple[int, ...]:
 def _used(name: str) -> dict[str, str]:
     """View of each alias; one letter means one view in a file."""
     aliases: dict[str, str] = {}
-    for source, alias in _FROM.findall(_STRING.sub("''", query(name))):
+    for named, alias in _FROM.findall(_STRING.sub("''", query(name))):
+        source = re.sub(r"^SYS\.(G?V)_\$", r"\1$", named).removeprefix("SYS.")
         assert aliases.setdefault(alias, source) == source, f"{name}: {alias} is two views"
     return aliases
 
 
-@pytest.mark.parametrize(("name", "release"), [(name, r) for name in SQL for r in RELEASES if _since(name) <= r])
+@over(("name", "release"), [(name, r) for name in SQL for r in RELEASES if _since(name) <= r])
 def test_every_column_is_documented(name: str, release: tuple[int, ...]) -> None:
     """A query names only views and columns that its release documents, and none that needs a licence."""
     text, aliases = _STRING.sub("''", query(name)), _used(name)
@@ -66,7 +66,7 @@ def test_every_column_is_documented(name: str, release: tuple[int, ...]) -> None
             assert column in alone.columns, f"{name} of one instance: {column} in {release}"
 
 
-@pytest.mark.parametrize("name", SQL)
+@over("name", SQL)
 def test_a_head_names_every_view(name: str) -> None:
     """The head of a query tells what it reads, since when, with which grant and at what cost."""
     head = _head(name)
@@ -74,7 +74,7 @@ def test_a_head_names_every_view(name: str) -> None:
     assert all(source in head for source in _used(name).values())
 
 
-@pytest.mark.parametrize("name", sorted(set(SQL) - LICENSED.keys() - LOOKS))
+@over("name", sorted(set(SQL) - LICENSED.keys() - LOOKS))
 def test_nothing_is_read_that_is_licensed_or_dear(name: str) -> None:
     """No pack, no heat map, no extent map, no buffer headers (oracle.md f12, f13, f15, f16)."""
     assert not FORBIDDEN.search(query(name).replace("'heat_map'", ""))  # the parameter says whether it is on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from connectors.base import (
     CannotConnect,
     ConnectorError,
     LeaseHeld,
+    NamesStranger,
     OutcomeUnknown,
     PrivilegeMissing,
     Retry,
@@ -21,11 +23,12 @@ from connectors.base import (
 )
 from connectors.model import Home, Route
 from connectors.oracle.connector import OracleConnector
+from connectors.oracle.moving.lease import LEASE_ID
 from connectors.oracle.moving.mover import OracleMover
 from connectors.oracle.moving.watcher import Watcher
 from tests.contract.asking import route_to
 from tests.contract.harness import PlayTable
-from tests.labs.oracle.harness import PASSWORD, OracleHarness, furnished, running_harness
+from tests.labs.oracle.harness import LOOKER, PASSWORD, OracleHarness, furnished, running_harness
 from tests.labs.tns.backend import OracleError
 from tests.labs.tns.certificate import self_signed
 from tests.labs.tns.faults import Faults
@@ -78,7 +81,7 @@ def test_a_session_that_died_while_idle_is_opened_anew(lab: OracleHarness, conne
 def test_a_server_that_breaks_every_time_is_told(lab: OracleHarness, connector: OracleConnector) -> None:
     """Emulated server: once is repeated, twice is an error that may be tried later."""
     connector.identify()
-    lab.server.faults = Faults(drop_before="GV\\$SEGSTAT")
+    lab.server.faults = Faults(drop_before="GV_\\$SEGSTAT")
     with pytest.raises(CannotConnect) as caught:
         connector.sample()
     assert caught.value.retry is Retry.LATER
@@ -87,7 +90,7 @@ def test_a_server_that_breaks_every_time_is_told(lab: OracleHarness, connector: 
 def test_a_slow_query_is_given_up(lab: OracleHarness, connector: OracleConnector) -> None:
     """Emulated server: call_timeout ends it, and the connector goes on afterwards."""
     connector.identify()
-    lab.server.faults = Faults(delay=("GV\\$SEGSTAT", 1.5))
+    lab.server.faults = Faults(delay=("GV_\\$SEGSTAT", 1.5))
     with pytest.raises((TimedOut, CannotConnect)):
         connector.sample()
     lab.server.faults = Faults()
@@ -164,6 +167,33 @@ def test_a_lease_names_its_holder(lab: OracleHarness, connector: OracleConnector
         connector.acquire_lease("agent-2")
     lab.server.connection_of(_newest_session(lab, "lease agent-1")).drop()
     assert not lease.is_held()
+    lease.release()
+    connector.acquire_lease("agent-2").release()
+
+
+TAKE = (
+    "BEGIN :answer := SYS.DBMS_LOCK.REQUEST(id => :id, lockmode => 6, timeout => 0, release_on_commit => FALSE); END;"
+)
+LET_GO = "BEGIN :answer := SYS.DBMS_LOCK.RELEASE(id => :id); END;"
+
+
+def test_a_stranger_with_the_lock_is_no_agent(lab: OracleHarness, connector: OracleConnector) -> None:
+    """Emulated server: whoever may call DBMS_LOCK may take it; acting goes on, and two agents keep each other off."""
+    with lab.session(LOOKER) as session, session.cursor() as cursor:
+        session.action = "lease agent-1"
+        answer = cursor.var(int)
+        cursor.execute(TAKE, {"answer": answer, "id": LEASE_ID})
+        lease = connector.acquire_lease("agent-1")
+        assert isinstance(lease, NamesStranger)
+        assert lease.is_held()
+        assert re.fullmatch(r"a session \(session \d+, from .*\), user LOOKER", lease.stranger)
+        with pytest.raises(LeaseHeld, match=r"lease! agent-1 \(session \d+, from .*\), user HOTPLACE"):
+            connector.acquire_lease("agent-2")
+        cursor.execute(LET_GO, {"answer": answer, "id": LEASE_ID})
+    assert lease.is_held()
+    assert lease.stranger == "", "it has taken the lock itself"
+    with pytest.raises(LeaseHeld, match=r"another agent acts on this database: lease agent-1 "):
+        connector.acquire_lease("agent-2")
     lease.release()
     connector.acquire_lease("agent-2").release()
 

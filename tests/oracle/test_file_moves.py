@@ -298,10 +298,11 @@ def test_a_life_by_data_files(lab: OracleHarness, site: Site) -> None:
 
 def test_one_file_of_several_is_written_out(lab: OracleHarness, site: Site) -> None:
     """Emulated server, command line: the statements and why they are not sent; nothing is stored, nothing changes."""
-    (space,) = site.good("containers", "--space", HDD, "--json").document["spaces"]
+    spaces = site.good("status", "--containers", "--json").document["databases"][0]["containers"]
+    space = next(each for each in spaces if each["space"] == HDD)
     files = {each["name"]: each["belongs_to"] for each in space["containers"]}
     assert files[f"{HDD}/sales02.dbf"] == "SALES"
-    drain = ("balance", "--type", "drain", "--space", HDD, "--container", f"{HDD}/sales02.dbf")
+    drain = ("plan", "--mode", "drain", "--space", HDD, "--container", f"{HDD}/sales02.dbf")
     document = site.good(*drain, "--propose", "--json").document
     written = document["by_hand"]["statements"]
     assert (document["moves"], document["proposal"], document["container"]["bytes"]) == ([], None, 64 * MIB)

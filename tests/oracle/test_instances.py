@@ -15,7 +15,7 @@ from tests.labs.oracle.model import Quirks
 from tests.labs.tns.backend import OracleError
 from tests.labs.tns.faults import Faults
 
-NO_SERVERS = Faults(fail={r"\bGV\$": OracleError(12850, "Could not allocate slaves on all specified instances")})
+NO_SERVERS = Faults(fail={r"\bGV_\$": OracleError(12850, "Could not allocate slaves on all specified instances")})
 
 
 @pytest.fixture(params=[((19, 22, 0, 0, 0), Quirks(instances=2)), ((11, 2, 0, 4, 0), Quirks(instances=2))], ids=str)

@@ -163,7 +163,7 @@ def test_a_kill_in_the_middle(site: Site, lab: OracleHarness) -> None:
     site.good("audit", "verify")
 
 
-@pytest.mark.parametrize("text", ["GV$SEGSTAT", "DBA_LOB_PARTITIONS"])
+@pytest.mark.parametrize("text", ["GV_$SEGSTAT", "DBA_LOB_PARTITIONS"])
 def test_one_interrupt_ends_a_long_statement(site: Site, lab: OracleHarness, text: str) -> None:
     """Emulated server: a sample or a catalog that does not end is cancelled, and the command ends with 130."""
     site.database["connection"]["statement_timeout"] = "1h"

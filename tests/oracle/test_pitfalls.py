@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.over import over
 
 PITFALLS = range(1, 43)  # of oracle.md, section f
 _NAMED = re.compile(r"(?:oracle\.md |\()(f\d+(?:, f?\d+)*)")
@@ -21,7 +21,7 @@ def _carried() -> set[int]:
     return {int(number) for text in texts for group in _NAMED.findall(text) for number in re.findall(r"\d+", group)}
 
 
-@pytest.mark.parametrize("number", PITFALLS)
+@over("number", PITFALLS)
 def test_a_test_carries_its_number(number: int) -> None:
     """Somebody who reads the facts finds the test."""
     assert number in _carried()

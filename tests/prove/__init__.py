@@ -1,1 +1,1 @@
-"""``hotplace prove`` on a real PostgreSQL, and what its page is made of."""
+"""``hotplace lab prove`` on a real PostgreSQL, and what its page is made of."""

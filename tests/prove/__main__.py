@@ -60,7 +60,7 @@ WHERE = {
 
 
 def main(engine: str) -> int:
-    """Run ``hotplace prove`` on that engine's server and write its page; how the command ended."""
+    """Run ``hotplace lab prove`` on that engine's server and write its page; how the command ended."""
     where = WHERE[engine]
     with tempfile.TemporaryDirectory() as name, getattr(places, engine)(Path(name)) as database:
         folder = Path(name)
@@ -69,7 +69,7 @@ def main(engine: str) -> int:
         path.write_text(yaml.safe_dump({**config, "databases": [database]}), encoding="utf-8")
         path.chmod(0o600)
         done = run_here(
-            "prove", "--config", str(path), "--engine", engine, "--schema", where.schema, "--slow", where.slow,
+            "lab", "prove", "--config", str(path), "--engine", engine, "--schema", where.schema, "--slow", where.slow,
             "--fast", where.fast, "--yes", "--note", where.note, "--output", str(PROOFS / f"{engine}.json"),
             *(["--emulated"] if where.emulated else []),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from agent.prove.claims import Finding, Result
-from agent.prove.page import Page, document, markdown_of
+from agent.prove.page import Page, claims_tried, markdown_of
 from agent.prove.refusals import NotApproved, ProofRefused
 from agent.terminal.exit_codes import ExitCode
 from connectors.base import CannotConnect, OutcomeUnknown
@@ -46,7 +46,7 @@ def test_from_an_empty_schema_to_a_page(place: Place, finding: Find) -> None:
     assert place.relations() == []
     rows = place.ledger.audit.rows(event="proof.approved")
     assert rows[-1].facts["digest"] == page.digest
-    text = markdown_of(document(page))
+    text = markdown_of(claims_tried(page))
     assert all(each.claim.name in text.replace("\\", "") for each in page.findings)
 
 
@@ -150,7 +150,7 @@ def test_ctrl_c_leaves_a_page_and_nothing_else(place: Place, finding: Find) -> N
     assert moved.evidence.endswith(" moves were carried out, then the run ended")
     assert kept.evidence.endswith(" moves, then the run ended")
     assert finding(page, "pitfall lock").evidence == "the run ended before: interrupted from the keyboard"
-    assert "**The run ended before its end**: interrupted from the keyboard." in markdown_of(document(page))
+    assert "**The run ended before its end**: interrupted from the keyboard." in markdown_of(claims_tried(page))
 
 
 def test_a_lost_connection_leaves_a_page_and_nothing_else(place: Place, finding: Find) -> None:

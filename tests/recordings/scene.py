@@ -18,7 +18,6 @@ from tests.labs.postgresql import PostgresqlHarness
 READS = 100
 POLICY = {  # decides at once, and whatever the gain
     "minimum_history": "0s", "minimum_gain": "0s", "regret": 0, "payback": "3000d", "horizon": "3000d", "slow_down": 0,
-    "minimum_size": 0,
 }  # fmt: skip
 QUICK = {"name": "ssd", "random_read": "1us", "sequential_read": "0.1us", "write": "1us"}  # even next to page cache
 

@@ -1,4 +1,4 @@
-"""`hotplace record` and `hotplace simulate --recording` on a real PostgreSQL."""
+"""`hotplace lab record` and `hotplace simulate --recording` on a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def text_of(path: Path) -> str:
 def test_a_recording_has_nothing_that_a_user_wrote(site: Site) -> None:
     """No name, value, border, predicate, expression, default or comment: nor the host, login and pins."""
     path = site.folder / "a.recording"
-    done = site.good("record", "--for", "0.2s", "--output", str(path), "--json").document
+    done = site.good("lab", "record", "--for", "0.2s", "--output", str(path), "--json").document
     assert done["samples"] >= 2
     assert done["names"] == "hashed"
     assert not done["dropped_columns"]
@@ -103,7 +103,7 @@ def test_a_recording_has_nothing_that_a_user_wrote(site: Site) -> None:
 def test_real_names_where_the_recording_was_made(site: Site) -> None:
     """With the file of names next to the key a replay shows them; the file is its owner's alone."""
     path = site.folder / "a.recording"
-    done = site.good("record", "--for", "0.2s", "--output", str(path), "--json").document
+    done = site.good("lab", "record", "--for", "0.2s", "--output", str(path), "--json").document
     known = Path(done["names_file"])
     assert stat.S_IMODE(known.stat().st_mode) == 0o600
     hashed = site.good("simulate", "--recording", str(path), "--json").document
@@ -120,7 +120,7 @@ def test_real_names_where_the_recording_was_made(site: Site) -> None:
 def test_with_plain_names_there_are_names_and_still_no_data(site: Site) -> None:
     """What is left of the marks are names of tables, indexes and schemas."""
     path = site.folder / "a.recording"
-    site.good("record", "--for", "0.2s", "--output", str(path), "--plain-names")
+    site.good("lab", "record", "--for", "0.2s", "--output", str(path), "--plain-names")
     text = text_of(path)
     assert "zqx_schema.zqx_north" in text
     for written in ("zqx default", "zqx north", "zqx no'", "zqx comment", "zqx view", "zqx_region", "zqx col", "zqx*"):
@@ -132,7 +132,7 @@ def test_the_same_key_gives_the_same_pseudonyms(site: Site) -> None:
     units = []
     for name, key in (("a", "one.key"), ("b", "one.key"), ("c", "two.key")):
         path = site.folder / name
-        site.good("record", "--for", "0.1s", "--output", str(path), "--key", str(site.folder / key))
+        site.good("lab", "record", "--for", "0.1s", "--output", str(path), "--key", str(site.folder / key))
         units.append(next(line for line in text_of(path).splitlines() if '"query":"units"' in line))
     keys = [[row[-1] for row in json.loads(line.partition(" ")[2])["rows"]] for line in units]
     assert keys[0] == keys[1]
@@ -144,7 +144,7 @@ def test_a_key_that_others_can_read_is_refused(site: Site) -> None:
     key = site.folder / "open.key"
     key.write_text("00" * 32)
     key.chmod(0o644)
-    done = site.run("record", "--output", str(site.folder / "a"), "--key", str(key))
+    done = site.run("lab", "record", "--output", str(site.folder / "a"), "--key", str(key))
     assert done.code != 0
     assert f"chmod 600 {key}" in done.err
     assert not (site.folder / "a").exists()
@@ -154,7 +154,7 @@ def test_an_existing_file_is_left_alone(site: Site) -> None:
     """A recording overwrites nothing."""
     path = site.folder / "a"
     path.write_text("mine")
-    done = site.run("record", "--for", "0.1s", "--output", str(path), "--plain-names")
+    done = site.run("lab", "record", "--for", "0.1s", "--output", str(path), "--plain-names")
     assert done.code != 0
     assert "exists" in done.err
     assert path.read_text() == "mine"
@@ -165,14 +165,14 @@ def test_a_server_that_does_not_answer_leaves_no_file(site: Site) -> None:
     site.database["connection"]["host"] = str(site.folder)
     site.write()
     path = site.folder / "a"
-    assert site.run("record", "--for", "0.1s", "--output", str(path), "--plain-names").code != 0
+    assert site.run("lab", "record", "--for", "0.1s", "--output", str(path), "--plain-names").code != 0
     assert not path.exists()
 
 
 def test_ctrl_c_leaves_a_whole_file(site: Site) -> None:
     """The recording ends with what was seen until then, and can be replayed without the configuration."""
     path = site.folder / "a.recording"
-    process = site.start("record", "--for", "1h", "--output", str(path), "--json")
+    process = site.start("lab", "record", "--for", "1h", "--output", str(path), "--json")
     until = time.monotonic() + SECONDS
     while not path.exists() or path.stat().st_size < 3000:
         assert time.monotonic() < until
@@ -191,7 +191,7 @@ def test_ctrl_c_leaves_a_whole_file(site: Site) -> None:
 def test_a_damaged_recording_names_the_place_and_plays_what_is_before_it(site: Site) -> None:
     """Cut off in the middle: an error with the place, and with --until-damage the samples that are whole."""
     path = site.folder / "a.recording"
-    site.good("record", "--for", "0.4s", "--output", str(path), "--plain-names")
+    site.good("lab", "record", "--for", "0.4s", "--output", str(path), "--plain-names")
     data = path.read_bytes()
     lines = (zlib.decompressobj(31).decompress(data[:size]).split(b"\n")[:-1] for size in range(len(data)))
     size = next(size for size, whole in enumerate(lines) if sum(b'"work"' in line for line in whole) == 3)
@@ -207,7 +207,7 @@ def test_a_damaged_recording_names_the_place_and_plays_what_is_before_it(site: S
 def test_a_recording_is_played_under_other_settings(site: Site) -> None:
     """The plan and the history both follow --policy; the text says where it comes from."""
     path = site.folder / "a.recording"
-    site.good("record", "--for", "0.3s", "--output", str(path), "--plain-names")
+    site.good("lab", "record", "--for", "0.3s", "--output", str(path), "--plain-names")
     text = site.good("simulate", "--recording", str(path), "--policy", "minimum_history=9d").out
     assert "PostgreSQL, by hotplace" in text
     assert "names plain" in text

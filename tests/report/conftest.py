@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.report import Report, html_page, report_document
+from agent.report import Report, database_reported, html_page
 from agent.report.figures import ReportFigures, figures_of
 from agent.terminal.output import plain_value
 from tests.documents import check_document
@@ -37,8 +37,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         report = report_of_story(ledger, clock)
         figures = figures_of(ledger, report)
         html = html_page(report, figures)
-        document = json.loads(json.dumps(plain_value(report_document(report, figures)), allow_nan=False))
-    check_document(["report"], {**document, "files": {}})
+        document = json.loads(json.dumps(plain_value(database_reported(report, figures)), allow_nan=False))
+    check_document(["report"], document)
     path = folder / "report.html"
     path.write_text(html, encoding="utf-8")
     return Told(report, figures, html, document, path)

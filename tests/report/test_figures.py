@@ -14,12 +14,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from agent.ledger import Ledger
-from agent.report import html_page, report_document, report_of
+from agent.report import database_reported, html_page, report_of
 from agent.report.content import join_numbers
 from agent.report.figures import figures_of
 from agent.report.pictures import pictures_of
-from agent.terminal.output import printable
-from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds
+from agent.terminal.output import plain_value
+from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds, printable
 from tests.ledger.clock import StillClock
 from tests.report.conftest import Told
 from tests.report.story import DATABASE, DAYS, NASTY, daily, units_of
@@ -193,7 +193,7 @@ def test_a_young_site_has_a_page_without_pictures(tmp_path: Path) -> None:
         report = report_of(ledger, DATABASE, MADE_AT, clock.now())
         figures = figures_of(ledger, report)
         html = html_page(report, figures)
-        plain: dict[str, Any] = report_document(report, figures)["figures"]
+        plain: dict[str, Any] = plain_value(database_reported(report, figures).figures)
     assert "<svg" not in html
     for missing in ("some minutes of watching", "plans of three hours", "no outcome of this time"):
         assert html.count(missing) == 1
@@ -226,4 +226,4 @@ def test_a_rate_that_is_not_known_is_no_point(told: Told) -> None:
     for picture in pictures_of(told.report, told.figures):
         assert picture.figure is not None
         assert not re.search(r"\b(nan|inf)\b", picture.figure.element(), re.IGNORECASE)
-    assert all(math.isfinite(point.sessions) for point in told.figures.waits)
+    assert all(math.isfinite(point.waiting_sessions) for point in told.figures.waits)

@@ -6,6 +6,7 @@ import pytest
 
 from policies.placement.balancer import make_plan
 from tests.bench.policy_mechanisms import MECHANISMS, Case, Mechanism, cases, plan_all
+from tests.over import over
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +15,7 @@ def small() -> Case:
     return next(case for case in cases(1, largest=40) if case.name == "2 fast spaces, 10 units, seed 4")
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda each: each.name)
+@over("mechanism", MECHANISMS)
 def test_a_mechanism_can_be_left_out(mechanism: Mechanism, small: Case) -> None:
     """Plans without it are plans: they bring something and no more than is possible; then it is back."""
     whole, there = make_plan(small.situation, small.settings), getattr(mechanism.owner, mechanism.attribute)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from connectors.model import DatabaseDemand
-from policies.benefit.foreground_wait import HOUR, wait_per_hour
+from policies.benefit.prices import HOUR, wait_per_hour
 from policies.model.plan import Plan, PolicySettings, Situation, Verdict
 from policies.placement.balancer import make_plan
 from tests.reproduction.amdahl import speedup

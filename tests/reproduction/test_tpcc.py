@@ -25,6 +25,7 @@ from policies.sizing.curve import sizing
 from tests.bench.policies.baselines import busiest, filled
 from tests.bench.policies.hindsight import best_placement
 from tests.bench.policies.stage import SPEEDS, saving
+from tests.over import over
 from tests.workloads.situation import UNGUARDED, at_rest
 from tests.workloads.tpcc import tpcc
 
@@ -54,7 +55,7 @@ def by_hotplace(percent: int) -> tuple[float, float]:
     return plan.wait_saved_per_hour / SAVED.sum(), float(SAVED[best].sum() / SAVED.sum())
 
 
-@pytest.mark.parametrize("percent", [1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 90, 100])
+@over("percent", [1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 90, 100])
 def test_row_20_the_plan_is_the_optimum_and_no_rule_is_better(percent: int) -> None:
     """At every size: at least 99.9 % of the proven optimum, and no rule above it by more than what is cached."""
     ours, best = by_hotplace(percent)

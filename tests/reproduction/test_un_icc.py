@@ -12,7 +12,8 @@ from __future__ import annotations
 import pytest
 
 from connectors.model import DatabaseDemand
-from policies.benefit.foreground_wait import HOUR, ceiling_ratio, wait_per_hour
+from policies.benefit.move_cost import ceiling_ratio
+from policies.benefit.prices import HOUR, wait_per_hour
 from policies.model.plan import Plan, PolicySettings, Situation
 from policies.placement.balancer import make_plan
 from tests.reproduction.amdahl import speedup

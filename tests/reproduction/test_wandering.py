@@ -20,6 +20,7 @@ from tests.bench.policies.wandering.shapes import world
 from tests.bench.policies.wandering.stage import HEAD_ROOM, Moment, Policy, Score, Stage
 from tests.bench.policies.wandering.table import Play, figures
 from tests.bench.policies.wandering.world import World
+from tests.over import over
 from tests.workloads.catalogue import Catalogue
 
 GB = 10**9
@@ -207,7 +208,7 @@ def test_played_out_no_fixed_placement_wins_more() -> None:
         assert Stage(here).play(script).gain <= best * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("shape", frozen.SHAPES)
+@over("shape", frozen.SHAPES)
 def test_the_shapes_are_frozen(shape: str) -> None:
     """The demand, the units and the tier of every shape are those that were drawn when the yardstick was made."""
     here = world(shape, 1)

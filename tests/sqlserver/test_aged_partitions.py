@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from connectors.base import LockNotObtained, SpaceFull
 from connectors.model import Home, NoRoute
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.templates import TemplateKind
+from tests.cli.site import finish
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, Site, a_template, act, day
-from tests.labs.sqlserver.lab import Lab
+from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import ColumnOf, PartitionScheme, Table
 from tests.labs.sqlserver.storage import IN_ROW
 from tests.labs.sqlserver.world import FAST, SLOW, add_scheme, add_table
@@ -234,5 +235,57 @@ def test_killed_in_the_exchange(lab: Lab, driver: OdbcDriver, tmp_path: Path, ta
         assert site.hotplace("approve", undo, "--signature", str(signature)).code == 0
         assert [row.state for row in watch.act()] == [MoveState.PLACED] * 2
         assert ledger.audit.verify().ok
+    assert (homes(lab, table), rows(table), made(lab)) == (BORN, held, [])
+    assert lab.instance.rows_moved == 0
+
+
+def hide(table: Table, rows: int) -> None:
+    """A policy with a filter predicate that shows nobody so many rows of partition 2."""
+    table.predicates = ("tenants",)
+    table.base.partitions[1].hidden = rows
+
+
+def moved_with(lab: Lab, site: Site, meanwhile: Callable[[], None]) -> None:
+    """Run the agent once, and let something happen before it copies the first row."""
+    with lab.stopped_at("INSERT INTO"):
+        agent = site.start("run", "--once")
+        wait_until(lambda: lab.instance.stopped.is_set() or agent.poll() is not None, "it is there")
+        meanwhile()
+    finish(agent)
+
+
+def test_rows_that_a_policy_hides_are_not_lost_unattended(
+    lab: Lab, driver: OdbcDriver, tmp_path: Path, table: Table
+) -> None:
+    """1,000 rows became 100: a policy that comes after every check ends the move, and every row is where it was."""
+    site, held = a_site(lab, driver, tmp_path), rows(table)
+    site.open_by_commands(tmp_path, KEY, "--aged", "1d", "--to", SLOW)
+    moved_with(lab, site, lambda: hide(table, 700))
+    assert (homes(lab, table), rows(table), made(lab)) == (BORN, held, [])
+    with site.agent() as (watch, ledger, _):
+        states = {row.state for row in ledger.moves.rows(database="real")}
+        assert MoveState.PLACED not in states
+        assert any("as many rows in the copy" in row.reason for row in ledger.moves.rows(database="real"))
+        watch.act()
+    assert (homes(lab, table), rows(table), made(lab)) == (BORN, held, [])
+
+
+def test_replaced_rows_take_their_place_again_unattended(
+    lab: Lab, driver: OdbcDriver, tmp_path: Path, table: Table
+) -> None:
+    """The storage miscounts by as many rows as are hidden: the exact count refuses, and the agent takes it back."""
+    site, held = a_site(lab, driver, tmp_path), rows(table)
+    site.open_by_commands(tmp_path, KEY, "--aged", "1d", "--to", SLOW)
+
+    def lie() -> None:
+        hide(table, 700)
+        table.base.partitions[1].miscounted = -700
+
+    moved_with(lab, site, lie)
+    with site.agent() as (watch, ledger, _):
+        first = min(ledger.moves.rows(database="real"), key=lambda row: row.id)
+        assert first.state is MoveState.FAILED, first.reason
+        assert "not as many rows as were copied" in first.reason
+        watch.act()
     assert (homes(lab, table), rows(table), made(lab)) == (BORN, held, [])
     assert lab.instance.rows_moved == 0

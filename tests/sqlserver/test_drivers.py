@@ -22,6 +22,7 @@ from connectors.base import (
 from connectors.sqlserver.session.drivers import DriverKind, connection_string, is_that_driver, kind_of
 from connectors.sqlserver.session.errors import cannot_connect, connection_broke, diagnose, translate
 from connectors.sqlserver.session.sessions import open_connection
+from tests.over import over
 from tests.sqlserver.made import settings
 
 pyodbc = pytest.importorskip("pyodbc", reason="no pyodbc here: make setup")
@@ -136,7 +137,7 @@ def raised(state: str, number: int, words: str = "words") -> ConnectorError:
     return translate(diagnose(pyodbc.Error(state, text)), "moving")
 
 
-@pytest.mark.parametrize(
+@over(
     ("number", "kind"),
     [
         (1222, LockNotObtained),

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from connectors.sqlserver.session.queries import NEWEST, query, query_names
+from tests.over import over
 
 ROOT = Path(__file__).parents[2]
 PLACES = (ROOT.parent / "shared" / "catalog" / "sqlserver.json", ROOT / "tests/labs/sqlserver/catalog.json")
@@ -83,7 +84,7 @@ def name_of(source: exp.Expr) -> str:
     return found[0].lower()
 
 
-@pytest.mark.parametrize(("name", "major"), CASES)
+@over(("name", "major"), CASES)
 def test_every_column_is_documented(views: dict[str, Any], name: str, major: int) -> None:
     """Each column exists in the view it is taken from in that version, and each view in its documentation."""
     for view, column in used_columns(query(name, major)):
@@ -100,13 +101,13 @@ def test_the_check_sees_a_wrong_column(views: dict[str, Any]) -> None:
     assert "hot" not in columns_of(views["sys.indexes"], NEWEST)
 
 
-@pytest.mark.parametrize("name", sorted(query_names()))
+@over("name", sorted(query_names()))
 def test_pitfall_10_no_query_takes_every_column(name: str) -> None:
     """Pitfall 10: columns are appended in any release, so none is taken without its name."""
     assert not re.search(r"SELECT\s+(\w+\.)?\*", query(name))
 
 
-@pytest.mark.parametrize("name", sorted(query_names()))
+@over("name", sorted(query_names()))
 def test_pitfall_4_ids_that_may_be_null_are_not_looked_up_by_name(name: str) -> None:
     """Pitfall 4: DB_ID('typo') is NULL, which means every database; only DB_ID() is used."""
     text = query(name)
@@ -139,7 +140,7 @@ def test_gated_columns_are_replaced_before_their_version(major: int, expected: s
     assert "--@" not in query("indexes", major)
 
 
-@pytest.mark.parametrize("name", sorted(query_names() - PROCEDURES))
+@over("name", sorted(query_names() - PROCEDURES))
 def test_every_version_gets_the_same_columns_in_the_same_order(name: str) -> None:
     """Rows have one shape whatever the version, so that they can be taken by position."""
     shapes = {_selected(query(name, major)) for major in VERSIONS}
@@ -152,7 +153,7 @@ def _selected(text: str) -> tuple[str, ...]:
     return tuple(parsed.named_selects)
 
 
-@pytest.mark.parametrize("name", sorted(query_names()))
+@over("name", sorted(query_names()))
 def test_every_query_says_what_it_reads_and_needs(name: str) -> None:
     """The head of each file names its views, its first version, its privilege and its cost."""
     path = ROOT / "connectors/sqlserver/sql" / f"{name}.sql"

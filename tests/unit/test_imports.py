@@ -14,7 +14,7 @@ from connectors.registry import BUILT_IN
 
 ROOT = Path(agent.__file__).parents[1]
 PACKAGES = ("agent", "policies", "connectors")
-MOST_MODULES = 20
+MOST_MODULES = 40
 
 
 def _modules() -> dict[str, Path]:
@@ -63,6 +63,6 @@ def test_import_contracts_name_every_engine() -> None:
 
 
 def test_no_folder_has_more_modules_than_one_can_look_over() -> None:
-    """Twenty at most: a folder that grows past that wants rooms."""
+    """Forty at most: a folder that grows past that wants rooms."""
     many = Counter(path.parent.relative_to(ROOT) for path in _modules().values() if path.name != "__init__.py")
     assert {str(folder): count for folder, count in many.items() if count > MOST_MODULES} == {}

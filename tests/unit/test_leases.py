@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from connectors.base import LeaseHeld, PrivilegeMissing
-from connectors.sessions.leases import take_lease
+from connectors.sessions.leases import Holder, Taken, take_lease, take_public_lease
 
 
 def take(try_take: Callable[[str], bool], holder: str, closed: list[str]) -> str:
@@ -42,4 +42,46 @@ def test_a_refusal_closes_the_session() -> None:
     closed: list[str] = []
     with pytest.raises(PrivilegeMissing, match="no EXECUTE"):
         take(refuse, "", closed)
+    assert closed == ["session"]
+
+
+AGENT, STRANGER = Holder("agent-1 (pid 7), role mover", own=True), Holder("a session (pid 8), role guest", own=False)
+
+
+def take_public(holders: list[Holder] | None, marked: list[Holder], asked: list[bool], closed: list[str]) -> Taken[str]:
+    """Take a lock that every user may take; None: it is free."""
+
+    def act_without(_: str, without: bool) -> list[Holder]:  # as the engines have it
+        asked.append(without)
+        return marked
+
+    return take_public_lease(
+        lambda: "session", lambda _: holders is None, lambda _: holders or [], closed.append, act_without
+    )
+
+
+@pytest.mark.parametrize(
+    ("holders", "stranger", "without"), [(None, "", False), ([STRANGER], "a session (pid 8), role guest", True)]
+)
+def test_a_stranger_is_named_and_keeps_nobody_from_acting(
+    holders: list[Holder] | None,
+    stranger: str,
+    without: bool,  # a parameter
+) -> None:
+    """The session is marked before others are looked for, where it acts without the lock."""
+    asked: list[bool] = []
+    closed: list[str] = []
+    assert take_public(holders, [], asked, closed) == Taken("session", stranger)
+    assert (asked, closed) == ([without], [])
+
+
+@pytest.mark.parametrize(
+    ("holders", "marked"),
+    [([AGENT], []), ([STRANGER, AGENT], []), ([], []), ([STRANGER], [AGENT]), (None, [AGENT])],
+)
+def test_an_agent_is_never_taken_for_a_stranger(holders: list[Holder] | None, marked: list[Holder]) -> None:
+    """By the lock, by its mark, with the lock or without; nor is whoever cannot be known."""
+    closed: list[str] = []
+    with pytest.raises(LeaseHeld, match="another agent"):
+        take_public(holders, marked, [], closed)
     assert closed == ["session"]

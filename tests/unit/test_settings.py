@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,21 @@ def test_a_missing_secret_names_the_place(source: dict[str, str]) -> None:
     with pytest.raises(SecretUnavailable, match=place) as caught:
         SecretSource.model_validate(source).read()
     assert caught.value.advice
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to other users")
+def test_a_password_that_a_stranger_could_have_written_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither from a file nor from a folder of credentials; the message says who, and not what is in it."""
+    (tmp_path / "shop").write_text(WORD)
+    (tmp_path / "shop").chmod(0o602)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    for source in (SecretSource(file=tmp_path / "shop"), SecretSource(credential="shop")):
+        with pytest.raises(SecretUnavailable, match="can be written by every user") as caught:
+            source.read()
+        assert WORD not in str(caught.value)
+        assert "chmod go-w" in caught.value.advice
 
 
 @pytest.mark.parametrize("source", [{}, {"env": "A", "file": "/b"}])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.statements.texts import CUT, LONGEST, without_literals
+from tests.over import over
 
 SECRET = "tigerlily"
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "kept"),
     [
         ("SELECT 1, -2.5e3, 0xFF FROM t1 WHERE c2 = $1", "SELECT ?, -?, ? FROM t1 WHERE c2 = $1"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger.file.key_index import KeyIndex
+from agent.ledger.measured.slots import KeyIndex
 from connectors.string_column import StringColumn
 
 WORDS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=12)
@@ -57,6 +57,6 @@ def test_keys_are_found_at_their_first_row(keys: list[str], wanted: list[str]) -
 def test_keys_of_one_hash_are_told_apart(keys: list[str], wanted: list[str]) -> None:
     """Were all hashes the same, every key would still be found, and only itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("agent.ledger.file.key_index._hashes", lambda texts: np.zeros(len(texts), dtype=np.int64))
+        patch.setattr("agent.ledger.measured.slots._hashes", lambda texts: np.zeros(len(texts), dtype=np.int64))
         found = KeyIndex(StringColumn.of(keys)).rows(StringColumn.of(wanted))
     assert found.tolist() == [keys.index(key) if key in keys else -1 for key in wanted]

@@ -20,6 +20,7 @@ from connectors.templates import (
     ValueKind,
     texts_of,
 )
+from tests.over import over
 from tests.unit.samples import a_route
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -94,7 +95,7 @@ BOUNDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value", "fits"), BOUNDS)
+@over(("name", "value", "fits"), BOUNDS)
 def test_bounds_of_values(name: str, value: str, fits: bool) -> None:
     """Each bound may be reached and not passed; what could end a quoted text is no value of any kind."""
     why = TEMPLATE.find_refusal(a_filling(**{name: value}), NOW)

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.answers.plans import CleanUpShown, IfInterrupted
 from agent.model.proposals import with_ways_back
-from agent.terminal.wording import move_document, move_sql
+from agent.terminal.wording import move_sql, planned_move
 from connectors.model import Step
 from connectors.postgresql.routes.available import NAME_BYTES, tidy_steps_of
+from connectors.scripts import HELD, escaped
 from tests.unit.samples import a_move, a_route
 
 TAG = "/* hotplace move 1a2b3c4d "
@@ -30,14 +32,13 @@ def test_statements_of_an_interrupted_attempt_are_comments() -> None:
     script = move_sql(move)
     commented = script.partition("-- only if")[2].splitlines()[1:]
     assert all(line.startswith("--") for line in commented)
-    shown = "\n".join(line.removeprefix("--   ") for line in commented)
-    assert all(f"{sql};" in shown for sql in tidy.statements)
-    document = move_document(move)["if_interrupted"]
-    assert document == {
-        "statements": [{"sql": tidy.sql, "variants": [ANOTHER_NAME], "purpose": tidy.purpose}],
-        "locks": "none that matters",
-        "bytes": 5,
-    }
+    shown = [line.removeprefix("--   ") for line in commented]
+    assert shown[1:] == [HELD, *(f"{sql};".replace("\n", r"\n") for sql in tidy.statements)]
+    assert planned_move(move).if_interrupted == IfInterrupted(
+        statements=(CleanUpShown(sql=tidy.sql, variants=(ANOTHER_NAME,), purpose=tidy.purpose),),
+        locks="none that matters",
+        bytes=5,
+    )
     assert "interrupted" not in move_sql(a_move())
 
 
@@ -48,9 +49,9 @@ def test_the_way_back_of_a_group_is_shown_as_comments() -> None:
     script = move_sql(first)
     commented = script.partition("-- only if its group cannot be completed")[2].splitlines()[1:]
     assert all(line.startswith("--") for line in commented)
-    assert "\n".join(line.removeprefix("--   ") for line in commented[1:]) == f"{back.sql};"
+    assert [line.removeprefix("--   ") for line in commented[1:]] == [HELD, f"{back.sql};".replace("\n", r"\n")]
     assert "group cannot be completed" not in move_sql(last)
-    assert (move_document(first)["goes_back_with_group"], move_document(last)["goes_back_with_group"]) == (True, False)
+    assert (planned_move(first).goes_back_with_group, planned_move(last).goes_back_with_group) == (True, False)
 
 
 def _written_out(line: str) -> Iterator[str]:
@@ -87,12 +88,11 @@ def test_no_name_ends_a_comment_or_hides_a_statement(index: str) -> None:
     (step, _) = tidy_steps_of("public", index, TAG)
     script = move_sql(a_move(route=replace(a_route(), tidy_steps=(step,))))
     lines = script.partition("-- only if")[2].splitlines()[2:]
-    assert all(line.startswith("--   ") for line in lines)
+    assert all(line.startswith("--   ") and line.isprintable() for line in lines)
     if len(lines) == 1:
         assert tuple(_written_out(lines[0])) == step.statements
     else:
-        shown = "\n".join(line.removeprefix("--   ") for line in lines)
-        assert all("\n".join(f"{sql};".splitlines()) in shown for sql in step.statements)
+        assert lines == [f"--   {line}" for line in (HELD, *(escaped(f"{sql};") for sql in step.statements))]
 
 
 def test_variants_that_differ_in_more_than_a_name_are_written_out() -> None:

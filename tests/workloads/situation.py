@@ -13,7 +13,6 @@ UNGUARDED = PolicySettings(
     head_room_ratio=0.0,
     minimum_history_seconds=0.0,
     minimum_wait_saved_per_hour=0.0,
-    minimum_size_bytes=0,
     payback_limit_seconds=1e12,
     resident_bonus=1.0,
     horizon_seconds=1e15,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, NO_PARENT, SIGNALS, Signal
-from policies.benefit.foreground_wait import wait_per_hour
+from policies.benefit.prices import wait_per_hour
 from policies.model.plan import PolicySettings
 from tests.unit.policies.situations import HDD, SSD
 from tests.workloads.catalogue import GIB, Catalogue

@@ -41,7 +41,7 @@ COMPLETE = {
     "completion": {**IN_BASH, "COMP_WORDS": "hotplace pro", "COMP_CWORD": "1"},
     "completed_units": {**IN_BASH, "COMP_WORDS": "hotplace explain shop.", "COMP_CWORD": "2"},
 }
-READS = ("history", "proposals", "show 1", "outcomes", "pins", "status")
+READS = ("history", "proposals", "show 1", "outcomes", "pin --list", "status")
 
 
 def measurements() -> list[Measurement]:

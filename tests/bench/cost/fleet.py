@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import psycopg
 import yaml
+from sqlalchemy import text
 
 from agent.config.ledger import LedgerServer
 from agent.demo.server import private_server
@@ -78,8 +79,8 @@ def _measured(place: LedgerServer, folder: Path, databases: int) -> list[Measure
         _fill(ledger, databases)
         size = ledger.figures()["bytes"] / databases
     config = _config(place, folder)
-    status = _seconds(config, "fleet", "status")
-    sizing = _seconds(config, "fleet", "sizing", "--more", "100GB")
+    status = _seconds(config, "status", "--all")
+    sizing = _seconds(config, "sizing", "--all", "--more", "100GB")
     about = f"{databases} databases, a proposal of {MOVES} moves each; the whole command"
     return [
         of_runs(f"fleet.status_seconds.{databases}", status, "s", COMMAND, note=about),
@@ -111,7 +112,7 @@ def _day(place: LedgerServer, folder: Path) -> list[Measurement]:
 def _rows_and_bytes(place: Database) -> tuple[int, int]:
     query = "SELECT count(*) AS rows, sum(length(body)) AS bytes FROM {} WHERE database = 'day'"
     with place.read() as reading:
-        found = [reading.first(query.format(table)) for table in ("history", "work")]
+        found = [reading.first(text(query.format(table))) for table in ("history", "work")]
     return sum(int(row.rows) for row in found), sum(int(row.bytes) for row in found)
 
 

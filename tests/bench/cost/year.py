@@ -19,7 +19,8 @@ import numpy as np
 
 from agent.config import load
 from agent.ledger import HistorySettings, Ledger
-from agent.ledger.file.codec import encode_history
+from agent.ledger.measured.codec import encode_history
+from agent.ledger.store.schema import history
 from agent.model.clock import SystemClock
 from agent.service.jobs import ACT_EVERY_SECONDS
 from agent.service.watch import Watch
@@ -76,7 +77,7 @@ def _dense_days(path: Path, now: datetime) -> None:
                 about = {"database": "shop", "resolution_seconds": kind, "seconds": apart, "signals": SIGNALS}
                 rows = [{**about, "started_at": end - width, "ended_at": end, "body": body} for end in ends]
                 with database.write(durable=False) as transaction:
-                    transaction.insert_all("history", rows)
+                    transaction.insert_all(history, rows)
     finally:
         database.close()
 

@@ -64,7 +64,7 @@ def hotplace(config: Path, *arguments: str) -> dict[str, Any]:
 
 
 def ask(config: Path, keys: Collection[str], units: Collection[str]) -> Answer:
-    """The forecast of a placement: ``balance --type preference`` with everything pinned on or off the SSD.
+    """The forecast of a placement: ``plan --mode preference`` with everything pinned on or off the SSD.
 
     Args:
         config: of the agent that has watched; its ledger is read, and the room of its SSD is not counted.
@@ -74,7 +74,7 @@ def ask(config: Path, keys: Collection[str], units: Collection[str]) -> Answer:
     Raises:
         Unanswered: it planned something else.
     """
-    document = hotplace(_pinned(config, keys, units), "balance", "--type", "preference")
+    document = hotplace(_pinned(config, keys, units), "plan", "--mode", "preference")
     moved = {unit for move in document["moves"] for unit in move["units"]}
     if moved != set(keys):
         raise Unanswered(f"asked for {sorted(keys)} on the SSD, planned {sorted(moved)}")

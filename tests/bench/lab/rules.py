@@ -1,7 +1,7 @@
 """Experiments 2 and 3: one SSD budget, the mixed schema. What does each rule make of it, and was that forecast?
 
 hotplace watches everything on the hdd. Then its command line is asked what throughput each of a fixed list of
-placements would bring: its own as ``plan`` proposes it, the rules' and ten by chance as ``balance --type preference``
+placements would bring: its own as ``plan`` proposes it, the rules' and ten by chance as ``plan --mode preference``
 says with everything pinned. It moves under the load what it proposed, and each placement is brought about and measured.
 
 The rules rank by what the statistics views counted while everything was on the hdd; hotplace by what it saw itself.

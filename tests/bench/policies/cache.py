@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.model import F64, Signal
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from tests.bench.policies.stage import Score, Stage, saving
 from tests.workloads.patterns import WEEK, Workload
 

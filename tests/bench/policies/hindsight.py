@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from connectors.model import F64, I64, Bools
-from policies.benefit.foreground_wait import HOUR, wait_per_hour
+from policies.benefit.prices import HOUR, wait_per_hour
 from tests.bench.policies.stage import (
     COMPUTING,
     COPY_BYTES_PER_SECOND,

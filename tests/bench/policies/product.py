@@ -18,7 +18,7 @@ from agent.planning.planner import make_planning
 from agent.sampling.sampler import Sampler
 from connectors.base import Connector
 from connectors.model import Bools
-from policies.benefit.foreground_wait import HOUR
+from policies.benefit.prices import HOUR
 from tests.bench.policies.columns import Columns
 from tests.bench.policies.memory import Memory
 from tests.bench.policies.stage import SLOWED_BY_COPY, SPEEDS, Hop, Past

@@ -17,7 +17,7 @@ from statistics import fmean
 import numpy as np
 
 from connectors.model import I64, DatabaseDemand, Signal
-from policies.benefit.foreground_wait import HOUR, wait_per_hour
+from policies.benefit.prices import HOUR, wait_per_hour
 from policies.model.plan import Plan, PolicySettings, TierSpeed
 from policies.placement.balancer import make_plan
 from tests.bench.measurement import Measurement

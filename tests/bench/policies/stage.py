@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from connectors.model import F64, Bools
-from policies.benefit.foreground_wait import HOUR, wait_per_hour
+from policies.benefit.prices import HOUR, wait_per_hour
 from policies.model.plan import PolicySettings, TierSpeed
 from tests.workloads.patterns import WEEK, Workload
 

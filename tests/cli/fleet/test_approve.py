@@ -27,17 +27,20 @@ def numbers(site: Site) -> Iterator[list[str]]:
 
 def test_plain_approval_and_stop(site: Site, numbers: list[str]) -> None:
     """Without a terminal it wants the digest of the list or --yes; stop cancels by that digest."""
-    refused = site.run("fleet", "approve", *numbers)
+    elsewhere = site.run("approve", numbers[0], "--yes")
+    assert (elsewhere.code, "--all approves it from here" in elsewhere.err) == (3, True)
+    refused = site.run("approve", "--all", *numbers)
     assert (refused.code, "--digest" in refused.err) == (6, True)
-    assert site.run("fleet", "approve", *numbers, "--digest", "0" * 12).code == 6
-    assert site.run("fleet", "approve", numbers[0], "--canary", numbers[1], "--yes").code == 6
-    done = site.good("fleet", "approve", *numbers, "--canary", numbers[1], "--yes", "--json").document
+    assert site.run("approve", "--all", *numbers, "--digest", "0" * 12).code == 6
+    assert site.run("approve", "--all", numbers[0], "--canary", numbers[1], "--yes").code == 6
+    done = site.good("approve", "--all", *numbers, "--canary", numbers[1], "--yes", "--json").document
     assert [(each["wave"], each["database"]) for each in done["proposals"]] == [(2, "crm"), (1, "wiki")]
     assert (done["state"], done["missing"]) == ("approved", 0)
-    said = site.good("fleet", "stop", done["list"][:12], "--reason", "month end", "--json").document
+    said = site.good("cancel", "--digest", done["list"][:12], "--reason", "month end", "--json").document
     assert [each["database"] for each in said["cancelled"]] == ["crm", "wiki"]
-    assert "0 moves cancelled" in site.good("fleet", "stop", done["list"], "--reason", "").out
-    assert site.run("fleet", "stop", "1" * 12, "--reason", "").code != 0
+    assert "0 moves cancelled" in site.good("cancel", "--digest", done["list"], "--reason", "").out
+    assert site.run("cancel", "--digest", "1" * 12, "--reason", "").code != 0
+    assert site.run("cancel", "3", "--digest", done["list"]).code == 2
 
 
 def test_print_sign_and_approve(site: Site, numbers: list[str], tmp_path: Path) -> None:
@@ -47,12 +50,12 @@ def test_print_sign_and_approve(site: Site, numbers: list[str], tmp_path: Path) 
     allowed.write_text(anna.line + bert.line)
     site.values |= {"approval": "signed", "allowed_signers": str(allowed), "approvals": 2}
     site.write()
-    printed = site.good("fleet", "approve", *numbers, "--canary", numbers[0])
+    printed = site.good("approve", "--all", *numbers, "--canary", numbers[0])
     assert printed.out.startswith("hotplace approval list 1\nledger: ")
     assert "2 wave: 2\n2 database: wiki\n" in printed.out
     assert f"ssh-keygen -Y sign -n {NAMESPACE}" in printed.err
-    assert f"hotplace fleet approve {' '.join(numbers)} --canary {numbers[0]} --signature FILE.sig" in printed.err
-    command = ("fleet", "approve", *numbers, "--canary", numbers[0])
+    assert f"hotplace approve --all {' '.join(numbers)} --canary {numbers[0]} --signature FILE.sig" in printed.err
+    command = ("approve", "--all", *numbers, "--canary", numbers[0])
     document = site.good(*command, "--json").document
     assert (document["document"], document["needed"], document["signed_by"]) == (printed.out, 2, [])
     signature = tmp_path / "list.sig"

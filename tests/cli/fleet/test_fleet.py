@@ -1,4 +1,4 @@
-"""The lists of ``hotplace fleet`` as a person and a program meet them."""
+"""Lists of all databases (``--all``) as a person and a program meet them."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def test_status_of_databases_of_other_machines(site: Site, ledger: Ledger) -> No
         heard_of(ledger, f"shop-{number}")
     lately(ledger, "shop-3", 7200.0)
     lately(ledger, "alone", 3600.0)
-    shown = site.good("fleet", "status")
+    shown = site.good("status", "--all")
     assert shown.out.startswith("6 databases: 5 heard of, 0 silent, 1 never watched; 2 proposals wait")
     lines = [line.split()[0] for line in shown.out.splitlines() if line]
     assert lines.index("alone") < lines.index("shop-3")
     assert "shop-1" not in shown.out
     assert "4 need nothing; --limit 6 shows all" in shown.out
-    assert "shop-1" in site.good("fleet", "status", "--limit", "6").out
-    document = site.good("fleet", "status", "--database", "shop-*", "--json").document
+    assert "shop-1" in site.good("status", "--all", "--limit", "6").out
+    document = site.good("status", "--all", "--database", "shop-*", "--json").document
     assert document["databases"][0]["database"] == "shop-3"
     assert (document["totals"]["databases"], document["totals"]["need_a_person"]) == (5, 1)
-    never = site.good("fleet", "status", "--state", "never", "--json").document
+    never = site.good("status", "--all", "--state", "never", "--json").document
     assert [each["database"] for each in never["databases"]] == ["alone"]
 
 
@@ -54,35 +54,52 @@ def test_a_screen_holds_it(site: Site, ledger: Ledger, monkeypatch: pytest.Monke
     monkeypatch.setenv("LINES", "24")
     for number in range(40):
         lately(ledger, f"db-{number:03}", float(number + 1))
-    for arguments in (("fleet", "status"), ("fleet", "proposals")):
+    for arguments in (("status", "--all"), ("proposals", "--all")):
         out = site.good(*arguments).out
         assert len(out.splitlines()) <= 24
         assert "db-039" in out
         assert "and 24 more" in out
-    assert len(site.good("fleet", "proposals", "--json").document["proposals"]) == 40
-    assert len(site.good("fleet", "proposals", "--limit", "3", "--json").document["proposals"]) == 3
+    assert len(site.good("proposals", "--all", "--json").document["proposals"]) == 40
+    assert len(site.good("proposals", "--all", "--limit", "3", "--json").document["proposals"]) == 3
 
 
 def test_proposals_outcomes_and_the_report(site: Site, ledger: Ledger) -> None:
     """Each has its list, its document, and a sentence where there is nothing."""
-    assert "no such proposal" in site.good("fleet", "proposals").out
-    assert "nothing was measured" in site.good("fleet", "outcomes").out
+    assert "no such proposal" in site.good("proposals", "--all").out
+    assert "nothing was measured" in site.good("outcomes", "--all").out
     first, second = lately(ledger, "a", 10.0), lately(ledger, "b", 900.0)
     approve(ledger, second)
     measured(ledger, second, OutcomeVerdict.HURT)
-    listed = site.good("fleet", "proposals", "--state", "proposed", "--json").document
+    listed = site.good("proposals", "--all", "--state", "proposed", "--json").document
     assert [each["id"] for each in listed["proposals"]] == [first]
-    assert "hurt" in site.good("fleet", "outcomes").out
-    outcomes = site.good("fleet", "outcomes", "--json").document["outcomes"]
+    assert "hurt" in site.good("outcomes", "--all").out
+    outcomes = site.good("outcomes", "--all", "--json").document["outcomes"]
     assert [(each["proposal"], each["verdict"]) for each in outcomes] == [(second, "hurt")]
-    report = site.good("fleet", "report", "--json").document
+    report = site.good("report", "--all", "--json").document
     assert (report["total"]["moves_carried_out"], report["total"]["outcomes_by_verdict"]["hurt"]) == (1, 1)
     assert report["databases"][0]["database"] == "b"
-    assert "1 carried out, 0 not" in site.good("fleet", "report").out
-    assert site.run("fleet", "report", "--since", "soon").code == 2
+    assert "1 carried out, 0 not" in site.good("report", "--all").out
+    assert site.run("report", "--all", "--since", "soon").code == 2
 
 
 def test_nothing_is_known_yet(site: Site, tmp_path: Path) -> None:
     """A ledger without an agent says so."""
     assert tmp_path == site.folder
-    assert "the ledger knows no such database" in site.good("fleet", "status").out
+    assert "the ledger knows no such database" in site.good("status", "--all").out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("status", "--engine", "db2"), ("status", "--state", "never"), ("status", "--limit", "3"),
+        ("status", "--metrics"), ("status", "--all", "--containers"), ("status", "--all", "--metrics", "--limit", "3"),
+        ("proposals", "--engine", "db2"), ("proposals", "--all", "--columns", "id"),
+        ("outcomes", "--since", "7d"), ("outcomes", "--all", "--calibration"),
+        ("report", "--limit", "3"), ("report", "--all", "--html", "x.html"),
+        ("demo", "--fleet", "--keep", "--yes"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_options_of_all_databases_are_for_all(site: Site, arguments: tuple[str, ...]) -> None:
+    """What says nothing without --all, or nothing with it, is wrong use."""
+    assert site.run(*arguments).code == 2

@@ -1,4 +1,4 @@
-"""``hotplace fleet metrics``: as many series however many databases there are."""
+"""``hotplace status --all --metrics``: as many series however many databases there are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def values(text: str) -> dict[tuple[str, ...], float]:
 
 def test_figures_of_all_databases(site: Site) -> None:
     """A silent agent counts, and what is not there has a 0; more databases make no more series."""
-    none = values(site.good("fleet", "metrics").out)
+    none = values(site.good("status", "--all", "--metrics").out)
     assert none["hotplace_fleet_databases", "silent"] == 0
     clock = StillClock()  # long ago
     with Ledger.open(site.ledger_path, clock, actor="another machine") as ledger:
@@ -28,9 +28,9 @@ def test_figures_of_all_databases(site: Site) -> None:
         clock.at = datetime.now(UTC)
         for number in range(3):
             heard_of(ledger, f"db-{number}", error="refused" if number else None)
-    found = values(site.good("fleet", "metrics").out)
+    found = values(site.good("status", "--all", "--metrics").out)
     assert found.keys() == none.keys()
     assert (found["hotplace_fleet_databases", "silent"], found["hotplace_fleet_databases", "heard"]) == (1, 3)
     assert (found["hotplace_fleet_needs", "failing"], found["hotplace_fleet_needs", "nothing"]) == (2, 1)
-    document = site.good("fleet", "metrics", "--json").document
+    document = site.good("status", "--all", "--metrics", "--json").document
     assert len(document["metrics"]) == len(found)

@@ -1,4 +1,4 @@
-"""``hotplace fleet sizing``: pools shared where they save most."""
+"""``hotplace sizing --all``: pools shared where they save most."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def test_a_pool_is_shared_where_it_saves_most(site: Site) -> None:
     """Its budget goes to the steep curve first; a pattern says who belongs to it; its price is the next step's."""
     site.values["pools"] = [{"name": "array", "budget": "30 GiB", "databases": ["steep", "c*", "flat"]}]
     site.write()
-    (pool,) = site.good("fleet", "sizing", "--json").document["pools"]
+    (pool,) = site.good("sizing", "--all", "--json").document["pools"]
     assert {each["database"]: each["bytes"] // GIB for each in pool["databases"]} == {
         "steep": 20, "content": 10, "flat": 0,
     }  # fmt: skip
     assert (pool["exact"], pool["gained_per_hour_seconds"]) == (True, 5500.0)
     assert pool["next_gib_saves_per_hour_seconds"] == pytest.approx(30.0)
-    shown = site.good("fleet", "sizing", "--pool", "array").out
+    shown = site.good("sizing", "--all", "--pool", "array").out
     assert shown.startswith("array: 30.0 GiB for 3 databases")
-    assert site.run("fleet", "sizing", "--pool", "other").code == 2
+    assert site.run("sizing", "--all", "--pool", "other").code == 2
 
 
 def test_what_comes_on_top(site: Site) -> None:
     """Each keeps what it has; without pools all databases share what --more says."""
-    (pool,) = site.good("fleet", "sizing", "--more", "10 GiB", "--json").document["pools"]
+    (pool,) = site.good("sizing", "--all", "--more", "10 GiB", "--json").document["pools"]
     assert pool["pool"] is None
     assert pool["databases"][0]["database"] == "steep"
     assert {each["database"]: each["bytes"] // GIB for each in pool["databases"]} == {
         "steep": 10, "content": 10, "flat": 0,
     }  # fmt: skip
-    assert "another GiB saves" in site.good("fleet", "sizing").out
-    assert "no curve is known" in site.good("fleet", "sizing", "--database", "nobody").out
+    assert "another GiB saves" in site.good("sizing", "--all").out
+    assert "no curve is known" in site.good("sizing", "--all", "--database", "nobody").out
 
 
 def test_a_pool_that_does_not_hold_what_is_pinned(site: Site) -> None:
@@ -64,13 +64,13 @@ def test_a_pool_that_does_not_hold_what_is_pinned(site: Site) -> None:
         ledger.state.save_document("pinned", SIZING_CURVE, pinned)
     site.values["pools"] = [{"name": "small", "budget": "1 MiB", "databases": ["pinned"]}]
     site.write()
-    refused = site.run("fleet", "sizing")
-    assert (refused.code, "unpin" in refused.err) == (6, True)
+    refused = site.run("sizing", "--all")
+    assert (refused.code, "hotplace pin --list" in refused.err) == (6, True)
 
 
 def test_a_daemon_stores_its_curve(site: Site) -> None:
     """With each plan, so that a pool can be shared without asking any database."""
     site.good("run", "--once")
-    (pool,) = site.good("fleet", "sizing", "--database", "shop", "--more", "1GB", "--json").document["pools"]
+    (pool,) = site.good("sizing", "--all", "--database", "shop", "--more", "1GB", "--json").document["pools"]
     (shop,) = pool["databases"]
     assert (shop["tier"], shop["present_bytes"] > 0) == ("ssd", True)

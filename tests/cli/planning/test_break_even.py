@@ -92,7 +92,7 @@ def test_what_is_missing_is_named(watched: Site) -> None:
         (("--price", "ram=0"), "more than 0"),
         (("--drive-size", "hdd=4"), "is not a size"),
         (("--drive-iops", "ram=4"), "ssd=NUMBER"),
-        (("--csv", "x.csv"), "takes prices and drives"),
+        (("--csv", "x.csv"), "does not take it"),
     ],
 )
 def test_mistakes_are_named(site: Site, arguments: tuple[str, ...], why: str) -> None:

@@ -137,14 +137,27 @@ def test_what_a_young_daemon_knows_is_there(patient: Site) -> None:
 
 
 def test_a_command_replaces_nothing_of_the_daemons(patient: Site) -> None:
-    """`plan` and `balance`, watching or not, leave ranking, heat and history as the daemon has stored them."""
+    """`plan` in any mode, watching or not, leave ranking, heat and history as the daemon has stored them."""
     with young_daemon(patient, samples=2) as (jobs, watch, ledger):
         jobs.plan(watch)
         before = stored(ledger)
         ranked = patient.good("units", "--json").document
         patient.good("trace", "on")
-        for command in (("plan",), ("plan", "--observe", "0.3"), ("balance", "--observe", "0.3"), ("sizing",)):
+        for command in (("plan",), ("plan", "--observe", "0.3"), ("plan", "--mode", "usage"), ("sizing",)):
             patient.good(*command)
         assert stored(ledger) == before
         assert patient.good("units", "--json").document == ranked
     assert any(unit["sync_reads_per_second"] for unit in ranked["units"])
+
+
+def test_a_daemon_of_another_version_is_shown(site: Site) -> None:
+    """What its version did not write is null, what a newer one writes more is left out, and the rest is the same."""
+    missing = {"untrusted", "sample_seconds"}
+    with young_daemon(site, 1) as (_, watch, ledger):
+        written = status_document(watch.snapshot, SystemClock().now(), os.getppid())
+        other = {key: value for key, value in written.items() if key not in missing}
+        ledger.state.save_document("shop", STATUS, {**other, "of_a_newer_version": 1})
+        (shop,) = site.good("status", "--json").document["databases"]
+        assert shop["daemon"]["status"] == written | dict.fromkeys(missing)
+        assert shop["daemon"]["alive"]
+        assert "room when last sampled" in site.good("status").out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent.explanation.read_times import read_times_document, read_times_of_document, read_times_text
+from agent.answers.kind import mapping_of
+from agent.explanation.read_times import read_times_of, read_times_text, stored_tier, tiers_shown
 from policies.model.plan import Tier, TierSpeed
 from tests.cli.site import Site
 
@@ -11,6 +12,7 @@ CONFIGURED = TierSpeed(
     random_read_seconds=0.0002, sequential_read_seconds=0.0, write_seconds=0.0,
     least_read_seconds=2e-6, most_read_seconds=0.00025,
 )  # fmt: skip
+SINCE = {"servers", "servers_least", "servers_most", "servers_source", "striped"}  # keys of newer versions
 UNSEEN = TierSpeed(random_read_seconds=0.0001, sequential_read_seconds=0.0, write_seconds=0.0)
 
 
@@ -25,9 +27,16 @@ def test_the_sentence_and_the_document_say_the_same() -> None:
         "nvme 100 µs (configured), ssd 200 µs (configured; waits leave 2 µs to 250 µs), "
         "hdd 41 ms (measured), one at a time (assumed)"
     )
-    assert read_times_of_document(read_times_document(tiers)) == text
-    assert [each["source"] for each in read_times_document(tiers)] == ["configured", "configured", "measured"]
-    assert [each["most_read_seconds"] for each in read_times_document(tiers)] == [None, 0.00025, None]
+    assert read_times_of(stored_tier(mapping_of(each)) for each in tiers_shown(tiers)) == text
+    assert [each.source for each in tiers_shown(tiers)] == ["configured", "configured", "measured"]
+    assert [each.most_read_seconds for each in tiers_shown(tiers)] == [None, 0.00025, None]
+
+
+def test_a_tier_that_an_older_version_stored() -> None:
+    """It did not write how many requests the tier serves, since it took one at a time."""
+    (shown,) = tiers_shown([Tier(name="hdd", speed=MEASURED, spaces=("hdd",))])
+    older = {key: value for key, value in mapping_of(shown).items() if key not in SINCE}
+    assert stored_tier(older) == shown
 
 
 def test_every_command_says_the_same_word(site: Site) -> None:

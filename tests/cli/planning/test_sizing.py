@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,7 +11,7 @@ from agent.config import DatabaseConfig
 from agent.ledger import Ledger
 from agent.ledger.state_names import HEAT
 from agent.model.clock import SystemClock
-from tests.cli.site import Site, simulated
+from tests.cli.site import Site
 
 PRICES = ("--price", "ssd=2.4", "--price", "hdd=0.3", "--drive-iops", "ssd=4000", "--drive-iops", "hdd=180")
 
@@ -169,7 +168,7 @@ def test_it_changes_nothing(watched: Site, monkeypatch: pytest.MonkeyPatch) -> N
     with Ledger.open(watched.ledger_path, SystemClock()) as ledger:
         before = ledger.state.load_arrays("shop", HEAT)
     watched.good("sizing")
-    watched.good("sizing", "--fleet")
+    watched.good("sizing", "--all")
     with Ledger.open(watched.ledger_path, SystemClock()) as ledger:
         after = ledger.state.load_arrays("shop", HEAT)
         assert before is not None
@@ -181,11 +180,12 @@ def test_it_changes_nothing(watched: Site, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "wrong",
     [("--raid", "3"), ("--price", "gold=1"), ("--price", "ssd=much"), ("--price", "ssd=-1"), ("--drive-iops", "hdd=0"),
-     ("--price", "ssd"), ("--fleet", "--csv", "x.csv"), ("--fleet", "--price", "ssd=1")],
+     ("--price", "ssd"), ("--all", "--csv", "x.csv"), ("--all", "--price", "ssd=1"),
+     ("--more", "1GiB"), ("--break-even", "--raid", "5"), ("--drive-size", "hdd=4TB")],
     ids=" ".join,
 )  # fmt: skip
 def test_wrong_use(site: Site, wrong: tuple[str, ...]) -> None:
-    """Unknown tiers, amounts that are none, and prices for a whole fleet are wrong use."""
+    """Unknown tiers, amounts that are none, and options of all databases, or of one, in the wrong place."""
     assert site.run("sizing", *wrong).code == 2
 
 
@@ -196,37 +196,3 @@ def test_one_tier_is_nothing_to_size(site: Site) -> None:
     done = site.run("sizing")
     assert done.code == 3
     assert "one tier only" in done.err
-
-
-def second(site: Site, name: str, **more: object) -> None:
-    """Add another simulated database to the site."""
-    folder = site.folder / name
-    folder.mkdir()
-    site.values["databases"].append({**simulated(folder), "name": name, **more})
-    site.write()
-
-
-def test_the_fleet(watched: Site) -> None:
-    """Where the next GiB helps most comes first: a tier too small before one that holds all that is hot."""
-    second(watched, "crowded")
-    watched.values["databases"][1]["tiers"][0]["spaces"] = [{"name": "ssd", "capacity": "500 MB"}]
-    watched.write()
-    watched.good("plan", "--database", "crowded", "--observe", "0.3")
-    document = watched.good("sizing", "--fleet", "--json").document
-    assert [(row["rank"], row["database"]) for row in document["fleet"]] == [(1, "crowded"), (2, "shop")]
-    prices = [row["next_gib_saves_per_hour_seconds"] for row in document["fleet"]]
-    assert prices == sorted(prices, reverse=True)
-    assert document["fleet"][0]["missing_bytes"] > 0
-    assert document["fleet"][0]["missing_saves_per_hour_seconds"] > 0
-    lines = watched.good("sizing", "--fleet").out.splitlines()
-    assert [line.split()[0] for line in lines[2:4]] == ["crowded", "shop"]
-
-
-def test_a_database_that_cannot_be_sized_does_not_stop_the_others(watched: Site, tmp_path: Path) -> None:
-    """It is named with its reason, the others are ranked, and the exit code tells."""
-    second(watched, "flat", tiers=[{"name": "hdd", "spaces": ["hdd"]}])
-    done = watched.run("sizing", "--fleet", "--json")
-    assert done.code == 3
-    assert [row["database"] for row in done.document["fleet"]] == ["shop"]
-    assert [row["database"] for row in done.document["failed"]] == ["flat"]
-    assert "flat: flat has one tier only" in done.err

@@ -13,8 +13,9 @@ def _checked(forecast: dict[str, Any]) -> dict[str, Any]:
     assert forecast["why_not"] is None
     assert forecast["per_second_low"] <= forecast["per_second"] <= forecast["per_second_high"]
     assert forecast["latency_low_seconds"] <= forecast["latency_seconds"] <= forecast["latency_high_seconds"]
-    sessions = forecast["per_second_now"] * forecast["latency_now_seconds"]  # Little's law, before and after
-    assert abs(forecast["per_second"] * forecast["latency_seconds"] / sessions - 1) < 1e-9
+    now, then = (forecast[f"per_second{at}"] * forecast[f"latency{at}_seconds"] for at in ("_now", ""))
+    assert then < 1.05 * now  # by Little's law, sessions at work; a twentieth of all of them thinks now
+    assert 0 < forecast["latency_open_seconds"] <= forecast["latency_now_seconds"] * (1 + 1e-9)
     assert 0 <= forecast["read_wait_per_transaction_seconds"] <= forecast["latency_seconds"]
     return forecast
 

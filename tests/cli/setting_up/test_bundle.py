@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
+from agent.service.support.bundle import mask_events
 from agent.service.support.scrubbing import MASK, Scrubber, own_words
 from tests.cli.site import Site
+from tests.over import over
+from tests.patterns.measuring import grows
 
 PLANTED = {
     "password": "Tr0ub4dor-3",
@@ -115,12 +121,95 @@ def test_it_replaces_no_file(site: Site) -> None:
         ("13 of 18 units had demand in 208 ms", "13 of 18 units had demand in 208 ms"),
         ("the ledger /srv/hotplace/x.db cannot be written", f"the ledger {MASK} cannot be written"),
         ("no such relation: 'Kunden'", f"no such relation: {MASK}"),
+        ("no such relation: 'Kunden und Preise", f"no such relation: {MASK}"),
         ("key (id)=(981234567) exists", f"key (id)={MASK} exists"),
+        ("Key (name, card)=(rose may, (open)) exists", f"Key (name, card)={MASK} exists"),
         ("select a from b where c", MASK),
+        ("it failed: insert into orders values (open)", f"it failed: {MASK}"),
         ("orders of acme", f"name-1 of {MASK}"),
+        ("used 12.5 % and 93%, read 1,234 rows", "used 12.5 % and 93%, read 1,234 rows"),
+        ("this is PostgreSQL 15.14 on the server", "this is PostgreSQL 15.14 on the server"),
+        ("Oracle 10.20.30.40 answered", f"Oracle {MASK} answered"),
+        ("the server's own, and the user's", "the server's own, and the user's"),
     ],
 )
 def test_only_words_of_ours_stay(text: str, left: str) -> None:
-    """Sentences stay readable; what is quoted, long, a path or unknown does not."""
+    """Sentences stay readable with their measures; what is quoted, enclosed, a number, a path or unknown does not."""
     assert Scrubber(["orders"]).text(text) == left
-    assert "acme" not in own_words()
+    assert own_words().isdisjoint({"acme", "eva", "anna", "bob", "hara"}), "examples in comments are not our words"
+
+
+LITERALS = [
+    "4111 1111 1111 1111", "4111-1111-1111-1111", "4111.1111.1111.1111", "41 11 11 11", "+49 89 1234 567",
+    "(555) 123-4567", "555 1234", "089/1234", "+49", "123-45-6789", "123 45 6789", "(ssn)=(123-45-6789)",
+    "ssn=123", "1970-05-17", "17.05.1970", "05/17/1970", "17 05 1970", "1970-05-17 08:30", "1970-05-17T08:30:00Z",
+    "08:30", "42", "-7", "3.5", "1,5", "(42)", "[1234]", "42,", "1-2-3", "4-1-1", "王", "É",
+    "DE89 3704 0044 0532 0130 00", "12 EUR", "no. 42", "§ 42", "#42", "0x2a", "1e5", "v2",
+    "\uff14\uff11\uff11\uff11", "\u0664\u0662", "a1b2", "x'41'", "N'Frau'", "$$Frau$$", "name=Frau", "Frau-Frau",
+]  # fmt: skip
+
+
+@over("literal", LITERALS)
+@over("sentence", ["the move failed: {}", "{} is wrong", "value {} for the column", "it said ({}) again"])
+def test_no_literal_stays(literal: str, sentence: str) -> None:
+    """Card and phone numbers, dates, numbers of every script: no digit of them is left, wherever they stand."""
+    left = Scrubber([]).text(sentence.format(literal))
+    assert not any(character.isdigit() for character in left)
+    assert not {"Frau", "EUR", "王", "É"} & set(re.findall(r"\w+", left))
+    assert MASK in left
+    document = Scrubber([]).value({literal: literal, "error": literal, "list": [literal]})
+    assert not any(character.isdigit() for character in json.dumps(document, ensure_ascii=False))
+
+
+@given(
+    words=st.lists(st.integers(0, 9999).map(str), min_size=1, max_size=6),
+    between=st.sampled_from([" ", "-", "/", ", ", ") ("]),
+)
+def test_numbers_stay_before_a_unit_only(words: list[str], between: str) -> None:
+    """Several in a row are none that we wrote, whatever follows the last of them."""
+    text = between.join(words)
+    assert not any(character.isdigit() for character in Scrubber([]).text(f"it said {text} here"))
+    left = Scrubber([]).text(f"it took {text} ms")
+    assert (left == f"it took {text} ms") == (len(words) == 1)
+
+
+def test_times_and_numbers_of_our_own_stay() -> None:
+    """Where a field of ours holds nothing else, or an event begins with it: not within a text that a server wrote."""
+    scrub = Scrubber([])
+    document = {
+        "at": "2026-01-05T02:00:00Z",
+        "updated_at": "2026-01-05 02:00",
+        "cycles": 1234567,
+        "error": "2026-01-05T02:00:00Z",
+    }
+    assert scrub.value(document) == document | {"error": MASK}
+    line = "2026-01-05T02:00:00.123456Z [error    ] sample failed   database=acme seconds=0.25 error='no 4111' who=42x"
+    assert scrub.event(line) == (
+        f"2026-01-05T02:00:00.123456Z [error    ] sample failed database={MASK} seconds=0.25 error= {MASK} who={MASK}"
+    )
+    assert scrub.event("card=4111") == f"card={MASK}"
+    assert list(mask_events(['{"card": 4111}', '{"event": "failed", "level": "error", "seconds": 4}'], scrub)) == [
+        f"{{ {MASK} : {MASK}", '{"event": "failed", "level": "error", "seconds": 4}'
+    ]  # fmt: skip
+
+
+def test_a_letter_with_two_small_forms_is_no_error() -> None:
+    """The search finds a name in spellings that its lower case does not have."""
+    for name, spelling in (
+        ("shop", "\u017fhop"),
+        ("kilo", "\u212ailo"),
+        ("istanbul", "İstanbul"),
+        ("straße", "STRASSE"),
+    ):
+        left = Scrubber([name]).text(f"it is {spelling} here")
+        assert spelling not in left
+
+
+@over(
+    "repeated",
+    ["select ", "'", '"', "$", "$a$", "=(", "contains (", "4 ", "update x ", "a=", "name-1 ", "`", "(", "orders"],
+)
+def test_scrubbing_takes_time_in_proportion(repeated: str) -> None:
+    """Twice the text takes twice as long, whatever it repeats."""
+    scrub = Scrubber(["orders", "kunden"])
+    assert not grows(lambda text: scrub.text(str(text)), lambda length: repeated * (length // len(repeated)))

@@ -39,6 +39,19 @@ def test_a_team_without_name_or_database_is_refused(shared: Site, team: str) -> 
     assert (done.code, "NAME=DATABASE,..." in done.err) == (ExitCode.USAGE, True)
 
 
+@pytest.mark.parametrize("team", ["a\nDROP TABLE x;=shop", "a\u2028b=shop", "$$; DROP TABLE x; $$=shop", "a=sh\nop"])
+def test_a_team_of_a_hostile_name_is_refused(shared: Site, team: str) -> None:
+    """What a DBA runs is read line by line, and has parts within dollars."""
+    done = shared.run("ledger", "grants", "--team", team)
+    assert (done.code, "printable characters" in done.err) == (ExitCode.USAGE, True)
+
+
+def test_what_is_filled_in_is_no_blank(shared: Site) -> None:
+    """A team may be called as a blank of the script is."""
+    script = shared.good("ledger", "grants", "--team", "@databases@=shop").out
+    assert 'CREATE ROLE "@databases@" NOLOGIN' in script
+
+
 def test_a_file_has_no_roles(site: Site) -> None:
     """The error says so, and where a server is named."""
     done = site.run("ledger", "grants")

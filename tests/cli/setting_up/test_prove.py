@@ -1,22 +1,24 @@
-"""``hotplace prove`` as a command: what it lists, and what it refuses before it connects."""
+"""``hotplace lab prove`` as a command: what it lists, and what it refuses before it connects."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent.cli.session import Options, Session
-from agent.cli.setting_up.prove import tell
+from agent.cli.setting_up.lab import tell
 from agent.prove.claims import Findings, every_claim
 from agent.prove.page import Page, markdown_of
 from agent.terminal.exit_codes import ExitCode
 from connectors.registry import find_engine
 from tests.cli.site import Site
+from tests.docs.reference.claims import read_page
 
-ARGUMENTS = ("prove", "--engine", "postgresql", "--schema", "scratch", "--slow", "slow", "--fast", "fast")
+ARGUMENTS = ("lab", "prove", "--engine", "postgresql", "--schema", "scratch", "--slow", "slow", "--fast", "fast")
 DATABASE = {
     "name": "real",
     "engine": "postgresql",
@@ -56,7 +58,7 @@ def test_what_is_refused_before_connecting(far: Site) -> None:
     """Another engine, another digest, and no terminal to ask on."""
     far.values["dry_run"] = False
     far.write()
-    assert far.run("prove", "--engine", "db2", *ARGUMENTS[3:]).code == ExitCode.USAGE
+    assert far.run("lab", "prove", "--engine", "db2", *ARGUMENTS[4:]).code == ExitCode.USAGE
     assert far.run(*ARGUMENTS, "--yes", "--digest", "0" * 12).code == ExitCode.REFUSED
     assert far.run(*ARGUMENTS).code == ExitCode.REFUSED
     assert far.run(*ARGUMENTS, "--yes").code == ExitCode.CANNOT_CONNECT
@@ -64,7 +66,7 @@ def test_what_is_refused_before_connecting(far: Site) -> None:
 
 def test_an_engine_without_cases_is_refused(site: Site) -> None:
     """It says so, and connects to nothing."""
-    done = site.run("prove", "--engine", "simulated", *ARGUMENTS[3:])
+    done = site.run("lab", "prove", "--engine", "simulated", *ARGUMENTS[4:])
     assert done.code == ExitCode.USAGE
     assert "no cases to prove simulated by" in done.err
 
@@ -77,7 +79,9 @@ def page(*contradicted: str) -> Page:
     for code in contradicted:
         findings.note_contradiction(code, "a | b <c> was `d`", "42P01")
     values: dict[str, Any] = {"title": "PostgreSQL", "engine": "postgresql", "version": "18.4", "server": "real"}
-    return Page(**values, made_at="2026-01-01T00:00:00Z", digest="d" * 64, seconds=1.0, findings=findings.all())
+    return Page(
+        **values, made_at=datetime(2026, 1, 1, tzinfo=UTC), digest="d" * 64, seconds=1.0, findings=findings.all()
+    )
 
 
 @pytest.mark.parametrize("suffix", ["md", "json"])
@@ -87,6 +91,6 @@ def test_a_page_is_plain(tmp_path: Path, suffix: str) -> None:
     with Session(Options(as_json=True)) as session:
         tell(session, page("query units", "clean"), file)
     text = file.read_text(encoding="utf-8")
-    shown = markdown_of(json.loads(text)) if suffix == "json" else text
+    shown = markdown_of(read_page(file)) if suffix == "json" else text
     assert "| units | **contradicted** | a \\| b \\<c\\> was \\`d\\` (42P01) |" in shown
     assert "2 contradicted" in shown

@@ -11,6 +11,7 @@ from tests.db2.demand.vector import Counted, Vector
 from tests.db2.demand.vectors import VECTORS
 from tests.demand_vectors import faults, worst_error
 from tests.labs.db2.documented import NEWEST, views
+from tests.over import over
 
 KINDS = ("DATA", "INDEX", "XDA", "COL")
 ALL = [*VECTORS, *HELD_OUT]
@@ -21,7 +22,7 @@ def by_name(vector: Vector) -> str:
     return vector.name
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_counters_are_documented(vector: Vector) -> None:
     """Every counter is a column of its function."""
     known = views(NEWEST)
@@ -32,7 +33,7 @@ def test_counters_are_documented(vector: Vector) -> None:
                 assert counters.keys() <= known[f"MON_GET_{function}"].columns.keys()
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_spaces_read_what_their_objects_read(vector: Vector) -> None:
     """Pages of each kind that a space read, from storage or the pool, are the sum over its objects."""
     for counted in (vector.before, *vector.during):
@@ -54,7 +55,7 @@ def _of_objects(vector: Vector, counted: Counted, level: str) -> Counter[tuple[s
     return found
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_waits_of_a_space_are_those_of_its_units(vector: Vector) -> None:
     """What sessions waited in a space, by its four times, is the truth of its units and what belongs to no unit."""
     told: Counter[str] = Counter()
@@ -70,7 +71,7 @@ def test_waits_of_a_space_are_those_of_its_units(vector: Vector) -> None:
     assert {s: n for s, n in told.items() if n} == {s: n for s, n in true.items() if n}
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_what_is_said_of_units_fits_together(vector: Vector) -> None:
     """Keys are of units; the truth is within its bounds; no order contradicts the truth."""
     units = set(vector.units())
@@ -90,7 +91,7 @@ def test_enough_is_held_out() -> None:
     assert len({vector.name for vector in ALL}) == len(ALL)
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_the_runner_accepts_the_truth_and_nothing_else(vector: Vector) -> None:
     """The truth has no fault; a wait that is said to be a fifth longer has, and so has a unit that is missing."""
     truth = {key: vector.truth.get(key, 0.0) for key in vector.units()}

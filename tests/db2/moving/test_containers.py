@@ -142,7 +142,7 @@ def test_written_for_a_person() -> None:
 
 SITE_FILES = {"/db2/slow/files/a": 400, "/db2/slow/files/b": 400, "/db2/fast/files/c": 400}
 B_FILE = "/db2/slow/files/b"
-DRAIN = ("balance", "--type", "drain", "--space", "TS_FILES", "--container")
+DRAIN = ("plan", "--mode", "drain", "--space", "TS_FILES", "--container")
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +168,8 @@ def life(db2: Db2, tmp_path: Path) -> Iterator[Life]:
 @pytest.mark.xdist_group("db2 life")
 def test_emulated_server_a_file_leaves_and_comes_back(db2: Db2, life: Life) -> None:
     """Listed, approved by its digest, verified in the catalog, taken back; while it is gone nobody finds it."""
-    (space,) = life.good("containers", "--space", "TS_FILES", "--json").document["spaces"]
+    spaces = life.good("status", "--containers", "--json").document["databases"][0]["containers"]
+    space = next(each for each in spaces if each["space"] == "TS_FILES")
     assert sorted(each["name"] for each in space["containers"]) == sorted(SITE_FILES)
     document = life.good(*DRAIN, B_FILE, "--propose", "--json").document
     (move,) = document["moves"]

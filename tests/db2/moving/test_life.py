@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.db2.life import KEY, SCHEMA, TABLE, Life, load
+from tests.examples import by_turns
 from tests.labs.db2.client import Db2, running_db2, wait_until
 from tests.labs.db2.server import FAST, SLOW, TS_FAST
 
@@ -168,8 +169,10 @@ def test_emulated_server_life_of_a_table_space(db2: Db2, tmp_path: Path) -> None
     life.good("audit", "verify")
 
 
-@pytest.mark.parametrize("noticed", [False, True], ids=["the server works on", "the server notices"])
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize(
+    ("phase", "noticed"),
+    [(phase, noticed) for place, phase in enumerate(PHASES) for noticed in by_turns((False, True), place + 1)],
+)
 def test_emulated_server_pitfall_20_killed_in_a_phase(db2: Db2, tmp_path: Path, phase: str, noticed: bool) -> None:
     """Kill -9 in the middle of each phase; the next run asks STATUS and goes on; nothing is done twice.
 

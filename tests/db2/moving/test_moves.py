@@ -30,6 +30,7 @@ from connectors.db2.settings import Db2Settings
 from connectors.model import NoRoute, Route, UnitKind
 from connectors.move_effects import Locked
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, STORAGE, TABLE, bundle, space, table
+from tests.over import over
 
 
 def to_fast(facts: TableFacts | None = TABLE, settings: Db2Settings = SETTINGS) -> Route | NoRoute:
@@ -113,7 +114,7 @@ KEYS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@over(
     ("facts", "code"),
     [
         (None, "gone"),

@@ -229,6 +229,17 @@ KEYS_OF_LINES = (
     "SELECT R.CONSTNAME, R.REFTABNAME, R.REFKEYNAME, R.DELETERULE, R.UPDATERULE FROM SYSCAT.REFERENCES AS R "
     "WHERE R.TABNAME = 'LINES' WITH UR"
 )
+STATE_OF_LINES = (
+    "SELECT K.CONSTNAME, K.ENFORCED, K.TRUSTED, K.CHECKEXISTINGDATA, K.ENABLEQUERYOPT, K.PERIODNAME, K.REMARKS "
+    "FROM SYSCAT.TABCONST AS K WHERE K.TABNAME = 'LINES' AND K.TYPE = 'F' WITH UR"
+)
+STATES: dict[str, dict[str, Any]] = {
+    "enforced": {},
+    "believed": {"enforced": False},
+    "not believed": {"enforced": False, "trusted": False, "optimized": False},
+    "not believed, not left out by the optimizer": {"enforced": False, "trusted": False},
+    "not used": {"optimized": False},
+}
 
 
 @pytest.mark.parametrize("moved", ["ORDERS", "LINES"])
@@ -249,6 +260,48 @@ def test_emulated_server_rule_12_a_table_with_foreign_keys_moves(
         assert rows(session, KEYS_OF_LINES) == before
     finally:
         end(session)
+        lab.drop_table("APP", "LINES")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_emulated_server_rule_12_a_key_comes_back_with_all_it_was(
+    db2: Db2, lab: Any, connect: Connect, state: str
+) -> None:
+    """One that was NOT TRUSTED and came back TRUSTED would make queries leave out rows, without an error."""
+    lab.create_table("APP", "LINES", "LINES_PK", TS_SLOW, 64)
+    lab.add_foreign_key("LINES", "ORDERS", "Of Order", **STATES[state])
+    session = open_session(db2)
+    try:
+        before = rows(session, STATE_OF_LINES)
+        connector = connect(foreign_keys="drop_and_add")
+        route = without_keys(connector)
+        run(connector, route)
+        assert rows(session, STATE_OF_LINES) == before
+        assert "not as it was" not in connector.inspect(route).sentence
+    finally:
+        end(session)
+        lab.drop_table("APP", "LINES")
+
+
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ((("REMARKS", "for the auditors"),), "a comment"),
+        ((("PERIODNAME", "BUSINESS_TIME"),), "the period BUSINESS_TIME"),
+        ((("CHECKEXISTINGDATA", "N"),), "rows that it has not checked"),
+    ],
+)
+def test_emulated_server_rule_12_what_would_not_come_back_is_refused(
+    lab: Any, connect: Connect, columns: tuple[tuple[str, object], ...], named: str
+) -> None:
+    """By name, before a key is dropped for it."""
+    lab.create_table("APP", "LINES", "LINES_PK", TS_SLOW, 64)
+    lab.add_foreign_key("LINES", "ORDERS", "Of Order", columns_of_catalog=columns)
+    try:
+        found = answer(connect(foreign_keys="drop_and_add"))
+        assert isinstance(found, NoRoute)
+        assert (found.code, named in found.sentence) == ("key_attributes", True), found.sentence
+    finally:
         lab.drop_table("APP", "LINES")
 
 

@@ -56,6 +56,10 @@ def _reorder_index(table: Table) -> None:
     table.indexes[-1].columns = table.indexes[-1].columns.replace("+", "-")
 
 
+def _lose_rows(table: Table) -> None:
+    table.rows -= table.rows // 10
+
+
 def _lose_statistics(table: Table) -> None:
     table.analysed = False
 
@@ -69,6 +73,7 @@ LOSSES: dict[str, Callable[[Table], None]] = {
     "statistics": _lose_statistics,
     "grant": lambda table: table.grants.clear(),
     "column_grant": lambda table: table.column_grants.clear(),
+    "rows": _lose_rows,
 }
 
 
@@ -223,6 +228,9 @@ class _Phase:
             load(self._world, self._key, options["COPY_USE_LOAD"])
         self._log(1.0)
         home.pages, home.lob_pages = source.pages, source.lob_pages
+        move.target.rows = table.rows
+        if "COPY_USE_LOAD" not in options:
+            home.counts[0]["ROWS_INSERTED"] += table.rows
         move.target.indexes = [_copied(index, number) for number, index in enumerate(table.indexes, start=1)]
         move.protocol |= {"COPY_START": _now(), "COPY_END": _now(), "STATUS": "REPLAY"}
         move.protocol["COPY_TOTAL_ROWS"] = str(table.rows)
@@ -252,14 +260,16 @@ class _Phase:
             self._session.wait(lambda: False, self._world.behaviour.locked_seconds)
 
     def _swap(self, move: Move) -> None:
-        """The table is a new object with new counters; what it was is the target's until CLEANUP."""
+        """The table is a new object with new counters; what it was is the target's until CLEANUP, as are its rights."""
         table = self._table()
+        move.target.owner, move.target.grants = table.owner, dict(table.grants)
         for index in table.indexes:
             index.counts = counts()
             if index.kind in OF_THE_SYSTEM:
                 index.name = f"SQL2011230900{self._world.next_file_id():05}"
         table.set_statistics(statistics_after(table, options_of(move.protocol["INIT_OPTS"])))
         table.parts, move.target.parts = move.target.parts, table.parts
+        table.rows, move.target.rows = move.target.rows, table.rows
         for what in self._world.behaviour.swap_loses:
             LOSSES[what](table)
         move.protocol |= {"SWAP_START": _now(), "SWAP_END": _now(), "STATUS": "CLEANUP"}

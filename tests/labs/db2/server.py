@@ -288,6 +288,19 @@ class Lab:
             self._world.log_used, self._world.log_held_by = used, by
             self._world.touch()
 
+    def write_rows(self, schema: str, name: str, inserted: int = 0, deleted: int = 0) -> None:
+        """Somebody writes to the table."""
+        with self._world.lock:
+            table = self._world.table(schema, name)
+            table.rows += inserted - deleted
+            table.parts[0].counts[0].update({"ROWS_INSERTED": inserted, "ROWS_DELETED": deleted})
+            self._world.touch()
+
+    def count_rows(self, schema: str, name: str) -> int:
+        """Of the table, by the world itself."""
+        with self._world.lock:
+            return self._world.table(schema, name).rows
+
     def scan(self, schema: str, name: str, member: int = 0, waited_ms: int = 0) -> None:
         """Read it in order; the session waits so long for prefetchers."""
         with self._world.lock:

@@ -35,6 +35,7 @@ class Session:
     pending: list[Callable[[], None]] = field(default_factory=list)  # what the next commit does
     forced: threading.Event = field(default_factory=threading.Event)
     lost: Callable[[], bool] = lambda: False  # whether the server has seen that the client is gone
+    own_schema_in_path: bool = True  # CURRENT PATH is the default, which ends with the user's name
     running: str = ""  # the statement of the lab that it executes now
 
     def wait(self, until: Callable[[], bool], seconds: float) -> bool:

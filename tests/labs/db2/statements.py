@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -19,6 +20,10 @@ from tests.labs.db2.world import EXTENT, PAGE_SIZE, Rebalance, TableSpace, World
 
 Force = Callable[[int], None]
 LARGEST_TIMEOUT = 32767
+# Functions of SYSIBM that agents call; a user may make one of the same name, and CAST, TABLE and types are none.
+_UNQUALIFIED = re.compile(
+    r"(?<![.\w])(COALESCE|COUNT|SUM|MAX|MIN|MOD|LENGTH|TRIM|UPPER|LOCATE|REPEAT)\s*\(", re.IGNORECASE
+)
 BEGINNINGS = (
     "GRANT EXECUTE",
     "ALTER TABLESPACE",
@@ -36,6 +41,12 @@ def is_ours(text: str) -> bool:
     return beginning.startswith(BEGINNINGS) and beginning != "CALL SYSIBM "  # those are of Derby's own client
 
 
+def hostile_call(text: str) -> str:
+    """A function that a statement names without its schema, so that CURRENT PATH decides which one is meant; or ""."""
+    found = _UNQUALIFIED.search(text)
+    return found[1].upper() if found else ""
+
+
 class Statements:
     """Executes them on one world."""
 
@@ -51,6 +62,7 @@ class Statements:
             "ALTER TABLESPACE <> REDUCE MAX": self._reduce,
             "SET CURRENT LOCK TIMEOUT <>": self._lock_timeout,
             "SET CURRENT LOCK TIMEOUT = <>": self._lock_timeout,
+            "SET CURRENT PATH = SYSTEM PATH": self._system_path,
             "CALL SYSPROC . ADMIN_CMD ( <> )": self._admin_cmd,
         }
 
@@ -206,6 +218,10 @@ class Statements:
         if not token.isdigit() or int(token) > LARGEST_TIMEOUT:
             raise refusals.syntax(token)
         session.lock_seconds = min(float(token), self._world.behaviour.lock_seconds)
+
+    @staticmethod
+    def _system_path(session: Session) -> None:
+        session.own_schema_in_path = False
 
     def _admin_cmd(self, session: Session, token: str) -> None:
         command = words(string_of(token))

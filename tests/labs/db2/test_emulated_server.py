@@ -367,3 +367,17 @@ def test_emulated_server_ends_a_connection_with_a_code(db2: Db2, table: str, cod
     assert "SQL30108N" in refused(session, f"ALTER TABLESPACE {table} USING STOGROUP FAST")
     assert db2.lab.containers(table) == ["/db2/slow"]
     end(session)
+
+
+def test_the_path_decides_which_function_is_meant(db2: Db2) -> None:
+    """Emulated server: the schema of one's own name is in CURRENT PATH until SET CURRENT PATH takes it out."""
+    counted = "SELECT COUNT(*) FROM SYSCAT.TABLES AS T"
+    before = db2.lab.behave(hostile_functions=True)
+    session = connect(db2)
+    try:
+        assert "SQL0438N" in refused(session, counted)
+        session.cursor().execute("SET CURRENT PATH = SYSTEM PATH")
+        assert rows(session, counted)
+    finally:
+        end(session)
+        db2.lab.behave(**before)

@@ -15,6 +15,7 @@ from tests.labs.db2.views.filled import FILLED
 from tests.labs.db2.wire.calls import call_text
 from tests.labs.db2.wire.dss import OBJECT, SEGMENT, Code, Dss, obj, objects, read_dss
 from tests.labs.db2.wire.sqlca import Sqlca, read_sqlca, sqlcard
+from tests.over import over
 
 VERSIONS = [(9, 7), (10, 1), (10, 5), (11, 1), (11, 5), (12, 1)]
 
@@ -125,7 +126,7 @@ def test_views_come_with_their_version() -> None:
     assert {"MON_GET_DATABASE", "MON_GET_UTILITY"} <= views((10, 5)).keys() - views((10, 1)).keys()
 
 
-@pytest.mark.parametrize("name", sorted(FILLED))
+@over("name", sorted(FILLED))
 def test_rows_have_documented_columns_only(name: str) -> None:
     """What the world shows is nothing that the documentation does not name."""
     world = new_world(NEWEST)

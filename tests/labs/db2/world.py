@@ -150,6 +150,7 @@ class Index:
     columns: str = "+C0"  # of the key, with their order
     kind: str = "REG"  # INDEXTYPE
     on_expression: bool = False
+    catalog: dict[str, str | int | None] = field(default_factory=dict)  # other columns of its row in SYSCAT.INDEXES
     analysed: bool = True  # statistics were collected
     analysed_at: datetime = CREATED
     counts: Counts = field(default_factory=counts)
@@ -171,6 +172,10 @@ class Table:
     dependents: dict[str, str] = field(default_factory=dict)  # views and query tables in its schema: DTYPE by name
     invalid: set[str] = field(default_factory=set)  # of its views
     triggers: dict[str, str] = field(default_factory=dict)  # VALID by name
+    trigger_columns: dict[str, str | None] = field(default_factory=dict)  # others of their rows in SYSCAT.TRIGGERS
+    constraints: dict[str, dict[str, str | None]] = field(
+        default_factory=dict
+    )  # checks: columns of TABCONST and CHECKS
     grants: dict[str, str] = field(default_factory=dict)  # of each role, by SYSCAT.TABAUTH: "SELECT=Y INSERT=G"
     column_grants: dict[str, str] = field(default_factory=dict)  # of each role, by SYSCAT.COLAUTH: "C0=U C1=RG"
     packages: list[str] = field(default_factory=list)  # of static SQL that use it
@@ -224,6 +229,7 @@ class ForeignKey:
     enforced: bool = True
     trusted: bool = True  # where it is not enforced
     optimized: bool = True
+    columns_of_catalog: tuple[tuple[str, str | None], ...] = ()  # others of its row in SYSCAT.TABCONST
 
 
 @dataclass
@@ -309,6 +315,7 @@ class Behaviour:
     hadr_role: str = "STANDARD"
     blocknonlogged: str = "NO"
     locked_seconds: float = 0.0  # for which COPY with ALLOW_READ_ACCESS, and SWAP, keep their locks of the table
+    hostile_functions: bool = False  # each user's schema has functions of others that fit better than the server's
     log_files: tuple[int, int, int] = (1024, 13, 12)  # logfilsiz in pages of 4 KB, logprimary, logsecond
 
 

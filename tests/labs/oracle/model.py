@@ -248,6 +248,7 @@ class Quirks:
     cloud_service: str = ""  # of an Autonomous Database
     online_ddl_times_out: bool = False  # whether DDL_LOCK_TIMEOUT ends the wait of online DDL
     dead_entries: bool = True  # V$SEGSTAT keeps rows of segments that are gone
+    hostile_synonyms: bool = False  # somebody with CREATE PUBLIC SYNONYM has put objects of his behind every bare name
 
 
 # Names of V$SEGSTAT_NAME with whether 11.2 has them and whether they are sampled.

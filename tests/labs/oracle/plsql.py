@@ -15,7 +15,7 @@ _BLOCK = re.compile(
     r"\A\s*(?:DECLARE(?P<declared>.*?))?\bBEGIN\b(?P<body>.*)\bEND\s*;?\s*\Z", re.DOTALL | re.IGNORECASE
 )
 _CALL = re.compile(
-    r"\A(?:(?P<to>:?\w+)\s*:=\s*)?(?:SYS\s*\.\s*)?(?P<package>\w+)\s*\.\s*(?P<name>\w+)\s*\((?P<arguments>.*)\)\Z",
+    r"\A(?:(?P<to>:?\w+)\s*:=\s*)?(?P<owner>SYS\s*\.\s*)?(?P<package>\w+)\s*\.\s*(?P<name>\w+)\s*\((?P<arguments>.*)\)\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _CHECK = re.compile(
@@ -37,6 +37,8 @@ def run_block(session: EmulatedSession, sql: str, binds: list[Bind]) -> None:
     variables: dict[str, int] = {}
     for statement in _statements(block["body"]):
         call, check = _CALL.match(statement), _CHECK.match(statement)
+        if call and not call["owner"] and session.database.quirks.hostile_synonyms:
+            raise OracleError(20666, f"a package of another user was found by the name {call['package']}")
         if call:
             answer = _call(session, call["package"].upper(), call["name"].upper(), _arguments(call["arguments"], bound))
             _assign(call["to"], answer, variables, bound)

@@ -1,6 +1,6 @@
 """Statements of the connector, read by two parsers of Oracle's DDL that others have made (Debezium, ShardingSphere).
 
-An optional extra: where Maven and a JDK are, ``python -m tests.components`` brings the parsers, else these tests skip.
+``python -m tests.components`` brings the parsers; without Maven and a JDK these tests skip.
 A statement is good when either parser accepts it; its broken twins must be rejected by both.
 """
 
@@ -32,8 +32,8 @@ from tests.labs.oracle.model import Quirks
 from tests.oracle import made
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("javac") is None, reason="optional: needs a JDK"),
-    pytest.mark.skipif(not ORACLE_GRAMMARS.exists(), reason="optional: no parsers, see tests/components.py"),
+    pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK"),
+    pytest.mark.skipif(not ORACLE_GRAMMARS.exists(), reason="no parsers, see tests/components.py"),
     pytest.mark.xdist_group("oracle grammars"),  # one start of the parsers for all
 ]
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # the best compiler takes longer than it saves

@@ -12,6 +12,7 @@ from tests.labs.oracle.database import EmulatedDatabase
 from tests.labs.oracle.model import Quirks, Table
 from tests.labs.oracle.session import EmulatedSession
 from tests.labs.tns.backend import Client, OracleError
+from tests.over import over
 
 MB = 2**20
 RIGHTS = {"SELECT ANY DICTIONARY", "ALTER ANY TABLE", "ALTER ANY INDEX", "ALTER DATABASE"}
@@ -120,7 +121,7 @@ def test_a_rebuild_makes_an_index_usable_and_stores_its_degree() -> None:
     assert index.degree == "1"
 
 
-@pytest.mark.parametrize(
+@over(
     ("version", "edition", "sql", "number"),
     [
         ((12, 1), "EE", "ALTER TABLE APP.ORDERS MOVE ONLINE TABLESPACE FAST", 25148),

@@ -17,6 +17,7 @@ from tests.labs.oracle.views.dictionary import DICTIONARY
 from tests.labs.oracle.views.performance import PERFORMANCE
 from tests.labs.tns.backend import Bind, Client, OracleError
 from tests.labs.tns.values import OracleType
+from tests.over import over
 
 MB = 2**20
 VERSIONS = ((11, 2, 0, 4), (12, 1, 0, 2), (12, 2, 0, 1), (19, 22, 0), (23, 4, 0))
@@ -54,7 +55,7 @@ def usual() -> EmulatedDatabase:
     return database()
 
 
-@pytest.mark.parametrize(
+@over(
     ("sql", "expected"),
     [
         ("SELECT NVL('', 'nothing') FROM dual", [("nothing",)]),
@@ -91,7 +92,7 @@ def test_binds_by_name_and_position(usual: EmulatedDatabase) -> None:
     assert ask(usual, sql, "APP", "INDEX", 1000) == [("ORDERS_PK",)]
 
 
-@pytest.mark.parametrize(
+@over(
     ("sql", "number"),
     [
         ("SELECT 1 FROM dba_nothing", 942),
@@ -141,7 +142,7 @@ def test_columns_come_with_their_release(version: tuple[int, ...]) -> None:
                 ask(of, sql)
 
 
-@pytest.mark.parametrize("name", sorted({**DICTIONARY, **PERFORMANCE}))
+@over("name", sorted({**DICTIONARY, **PERFORMANCE}))
 def test_every_emulated_column_is_documented(usual: EmulatedDatabase, name: str) -> None:
     """The lab shows no column that the documentation of the newest release does not have."""
     shown = view(name, (23, 99))

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from uuid import UUID
 
@@ -174,13 +174,14 @@ class Instance:
         self.databases: dict[str, Database] = {}
         self.accounts: dict[str, Account] = {}
         self.sessions: dict[int, Connected] = {}
-        self.app_locks: dict[str, int] = {}
+        self.app_locks: dict[tuple[str, str], int] = {}  # by principal and resource: who holds it
         self.started = STARTED
         self.performance: Counter[str] = Counter()
         self.tempdb = FileCounters()
         self.waits: Counter[str] = Counter()  # of sys.dm_os_wait_stats: milliseconds, and how often under "<type>/n"
         self.replicas: list[dict[str, object]] = []
         self.extra_requests: list[str] = []  # commands somebody else runs: BACKUP DATABASE ...
+        self.later = timedelta()  # by so much the server's clock has gone on
         self.build_seconds = 0.0  # how long any copy takes
         self.last_lock_seconds = 0.0  # for how long an online build keeps its last lock
         self.minute = 1.0  # seconds that a minute of WAIT_AT_LOW_PRIORITY lasts here
@@ -214,6 +215,10 @@ class Instance:
     def version(self) -> tuple[int, int, int]:
         """As LOGINACK and ProductVersion say."""
         return (self.major, 0, 4000)
+
+    def now(self) -> datetime:
+        """The server's time, in UTC; it stands still until a test lets it go on."""
+        return STARTED + self.later
 
     def add_database(self, name: str) -> Database:
         """An empty one, without filegroups."""

@@ -56,6 +56,9 @@ class Partition:
     units: dict[int, AllocationUnit]
     compression: str = "NONE"
     counters: Counter[str] = field(default_factory=Counter)
+    hidden: int = 0  # of its rows, those that a security predicate of the table hides from whoever reads
+    version: int = 0  # of what its rows say: an UPDATE makes it another one
+    miscounted: int = 0  # by so many rows the storage's own count is off
     merged: dict[object, int] = field(
         default_factory=dict
     )  # boundary that MERGE took away -> rows that came from there
@@ -111,7 +114,9 @@ class Table:
     references: bool = False  # it has a foreign key
     referenced: bool = False  # by one of another table
     checks: bool = False
+    predicates: tuple[str, ...] = ()  # security policies with a filter predicate on it
     limits: tuple[tuple[str, str, object], ...] = ()  # of a CHECK: column, comparison, value
+    check: str = ""  # the name of that CHECK
     lock_holders: dict[int, str] = field(default_factory=dict)  # session -> mode
     grants: tuple[tuple[str, str], ...] = ()  # permission, to whom
     properties: dict[str, str] = field(default_factory=dict)  # extended ones
@@ -125,6 +130,10 @@ class Table:
     def base(self) -> Index:
         """Heap or clustered index: the rows themselves."""
         return self.indexes[0] if 0 in self.indexes else self.indexes[1]
+
+    def visible(self, partition: Partition) -> int:
+        """Rows of a partition that a statement reads; predicates hide the others from everybody, owners included."""
+        return partition.rows - (partition.hidden if self.predicates else 0)
 
     def lob_space(self) -> int:
         """lob_data_space_id: 0 where it has no large objects."""

@@ -7,19 +7,22 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tests.labs.sqlserver.changes import builds, partitions, rows, spaces
+from tests.labs.sqlserver.changes import builds, conditions, partitions, rows, spaces
 from tests.labs.sqlserver.changes.switch import switch
 from tests.labs.sqlserver.changes.work import POLL_SECONDS, Work
 from tests.labs.sqlserver.instance import Account, Connected, Instance, Request
+from tests.labs.sqlserver.language.conditions import RefuseIf
+from tests.labs.sqlserver.language.dialect import may_lock_as
 from tests.labs.sqlserver.language.partition_statements import (
+    AddCheck,
     AddKey,
     CreateTable,
+    DropConstraint,
     InsertSelect,
     NextUsed,
-    RefuseIfDifferent,
-    RefuseIfRows,
     Reshape,
     Switch,
+    Truncate,
 )
 from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, UpdateRow, read_rows
 from tests.labs.sqlserver.language.statements import (
@@ -78,8 +81,10 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     Grant: rows.grant,
     Reshape: partitions.reshape,
     NextUsed: partitions.next_used,
-    RefuseIfRows: partitions.refuse_if_rows,
-    RefuseIfDifferent: partitions.refuse_if_different,
+    AddCheck: partitions.add_check,
+    DropConstraint: partitions.drop_constraint,
+    Truncate: partitions.truncate,
+    RefuseIf: conditions.refuse_if,
     Switch: switch,
 }
 WALKS_THE_POOL = "dm_os_buffer_descriptors"
@@ -121,6 +126,7 @@ class SqlserverSession:
         self._viewer = Viewer(instance, database, account, connected)
         self._work = Work(instance, database, account, connected, self.cancelled)
         self._own_transaction = False  # begun by a statement, not by the driver
+        self._row_count = 0  # of the statement before
 
     @property
     def ended(self) -> bool:
@@ -162,16 +168,17 @@ class SqlserverSession:
 
     def _statement(self, sql: str, variables: dict[str, Value]) -> Result:
         parser = Parser(sql)
+        self._row_count, self._work.row_count = self._work.row_count, 0
         if parser.peek("SELECT") and (asked := read_rows(sql)) is not None:
             return rows.read_rows(self._work, asked)
         if parser.peek("SELECT", "WITH"):
             return self._select(sql, variables)
         if parser.take("EXEC", "SYS", ".", "SP_DESCRIBE_FIRST_RESULT_SET"):
-            return self._describe(dict(_arguments(parser)))
+            return self._describe(dict(_arguments(parser, variables)))
         if parser.take("SET"):
             self._set(parser)
         elif parser.take("DECLARE"):
-            _declare(parser, variables)
+            self._declare(parser, variables)
         elif parser.take("EXEC") or parser.take("EXECUTE"):
             self._execute(parser, variables)
         elif parser.take("IF", "@@TRANCOUNT", ">"):
@@ -226,22 +233,37 @@ class SqlserverSession:
             raise ServerError(195, f"'{name}' is not a recognized SET option.", severity=15)
         parser.finish()
 
+    def _declare(self, parser: Parser, variables: dict[str, Value]) -> None:
+        """DECLARE @name type [= expression], ..."""
+        while True:
+            name = parser.name().lstrip("@")
+            parser.until("=", ",")
+            if parser.take("="):
+                expression = parser.until(",").replace("ROWCOUNT_BIG()", str(self._row_count))
+                found = self._select(f"SELECT {expression} AS value", variables)
+                variables[name] = next(iter(found.rows))[0]
+            else:
+                variables[name] = None
+            if not parser.take(","):
+                break
+        parser.finish()
+
     def _execute(self, parser: Parser, variables: dict[str, Value]) -> None:
         """EXEC [@answer =] procedure @name = value, ..."""
         schema, answer = parser.table()
         procedure = answer
         if schema == "dbo" and parser.take("="):
             _, procedure = parser.table()
-        variables[answer.lstrip("@")] = self._procedure(procedure, dict(_arguments(parser)))
+        variables[answer.lstrip("@")] = self._procedure(procedure, dict(_arguments(parser, variables)))
 
     def _describe(self, arguments: dict[str, Value]) -> Rows:
         """sp_describe_first_result_set: columns of the first SELECT of a batch, for parameters that are all NULL."""
         variables: dict[str, Value] = {}
-        _declare(Parser(str(arguments.get("@params") or "@none int")), variables)
+        self._declare(Parser(str(arguments.get("@params") or "@none int")), variables)
         for statement in statements_of(str(arguments["@tsql"])):
             parser = Parser(statement)
             if parser.take("DECLARE"):
-                _declare(parser, variables)
+                self._declare(parser, variables)
             elif parser.peek("SELECT", "WITH"):
                 found = select(self._viewer, statement, variables)
                 described = [(at, column.name) for at, column in enumerate(found.columns, start=1)]
@@ -254,7 +276,10 @@ class SqlserverSession:
         if name.lower() == "sp_addextendedproperty":
             rows.add_property(self._work, dict(arguments))
             return 0
-        resource = str(arguments.get("@Resource", ""))
+        principal, name_of = str(arguments.get("@DbPrincipal", "public")), str(arguments.get("@Resource", ""))
+        if not may_lock_as(self._viewer, principal):
+            return -999
+        resource = (principal, name_of)
         with self._instance.lock:
             holder = self._instance.app_locks.get(resource)
             if name.lower() == "sp_getapplock":
@@ -322,30 +347,21 @@ class SqlserverSession:
                 del locks[name]
 
 
-def _declare(parser: Parser, variables: dict[str, Value]) -> None:
-    """DECLARE @name type [= constant], ..."""
-    while True:
-        name = parser.name().lstrip("@")
-        parser.until("=", ",")
-        variables[name] = _argument(parser) if parser.take("=") else None
-        if not parser.take(","):
-            break
-    parser.finish()
-
-
-def _arguments(parser: Parser) -> Iterator[tuple[str, Value]]:
+def _arguments(parser: Parser, variables: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
     """@name = value, ..."""
     while not parser.ended:
         name = parser.name()
         parser.need("=")
-        yield name, _argument(parser)
+        yield name, _argument(parser, variables)
         parser.take(",")
 
 
-def _argument(parser: Parser) -> Value:
+def _argument(parser: Parser, variables: Mapping[str, Value]) -> Value:
     if parser.peek("-"):
         return parser.number()
     piece = parser.next("string", "number", "word")
+    if piece.text.startswith("@") and piece.text[1:] in variables:
+        return variables[piece.text[1:]]
     if piece.kind == "word" and not piece.says("NULL"):
         raise parser.near()
     return {"string": piece.text, "number": piece.text, "word": None}[piece.kind]

@@ -16,6 +16,7 @@ from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.views.relations import Viewer
 from tests.labs.sqlserver.views.relations_server import RELATIONS
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, READER, SLOW, STRANGER, add_scheme, add_table
+from tests.over import over
 
 NumberOf = Callable[..., int]
 
@@ -100,7 +101,7 @@ def test_functions_of_the_server(lab: Lab, ask: Ask) -> None:
     assert ask("SELECT sqlserver_start_time FROM sys.dm_os_sys_info") == [(datetime(2026, 1, 2, 3, 4, 5),)]
 
 
-@pytest.mark.parametrize(
+@over(
     ("sql", "number"),
     [
         ("SELECT name FROM sys.no_such_view", 208),
@@ -190,3 +191,24 @@ def test_application_locks(lab: Lab, ask: Ask) -> None:
     assert ask(take, account=READER) == [(-1,)]
     ask("EXEC sp_releaseapplock @Resource = N'only one', @LockOwner = N'Session'")
     assert ask(take, account=READER) == [(0,)]
+
+
+def test_application_locks_in_the_name_of_a_principal(lab: Lab, ask: Ask) -> None:
+    """Each principal has locks of its own; only its members and db_owner lock in its name, -999 for others."""
+    me = "DECLARE @me sysname = USER_NAME(), @got int"
+
+    def take(principal: str) -> str:
+        return (
+            f"{me}; EXEC @got = sys.sp_getapplock @Resource = N'only one', @LockMode = N'Exclusive', "
+            f"@LockOwner = N'Session', @LockTimeout = 0, @DbPrincipal = {principal}; SELECT @got AS got"
+        )
+
+    assert ask(take("@me"), account=READER) == [(0,)]
+    assert ask(take("N'public'"), account=STRANGER) == [(0,)], "of public it is another lock"
+    assert ask(take("@me"), account=STRANGER) == [(0,)], "and of each user"
+    assert ask(take(f"N'{READER.name}'"), account=STRANGER) == [(-999,)]
+    assert ask(take(f"N'{READER.name}'")) == [(-1,)], "an administrator may, and it is taken"
+    seen = "SELECT APPLOCK_MODE(USER_NAME(), N'only one', N'Session') AS mode"
+    assert ask(seen, account=READER) == [("Exclusive",)]
+    described = "SELECT resource_description FROM sys.dm_tran_locks WHERE resource_type = 'APPLICATION'"
+    assert len({text.partition(":")[0] for (text,) in ask(described)}) == 3

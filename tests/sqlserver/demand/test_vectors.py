@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.labs.sqlserver.documented import documented
+from tests.over import over
 from tests.sqlserver.demand.held_out import HELD_OUT
 from tests.sqlserver.demand.vector import Vector
 from tests.sqlserver.demand.vectors import VECTORS
@@ -18,7 +19,7 @@ def by_name(vector: Vector) -> str:
     return vector.name
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_counters_are_documented(vector: Vector) -> None:
     """Every counter is a column of the view."""
     view = documented("sys.dm_db_index_operational_stats", NEWEST)
@@ -28,7 +29,7 @@ def test_counters_are_documented(vector: Vector) -> None:
             assert counters.keys() <= view.columns.keys()
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_waits_of_a_row_are_those_of_its_units(vector: Vector) -> None:
     """What a row waited is the truth of its heap or index and, where it has one, of its LOB part."""
     for key, counters in vector.during.rows.items():
@@ -38,7 +39,7 @@ def test_waits_of_a_row_are_those_of_its_units(vector: Vector) -> None:
     assert {key.removesuffix(" lob") for key in vector.truth} <= vector.during.rows.keys()
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_files_saw_every_request(vector: Vector) -> None:
     """A request reads 1 to 64 pages (a backup's 128), and nothing is read ahead that was not read."""
     largest = 128 if vector.running else 64
@@ -48,7 +49,7 @@ def test_files_saw_every_request(vector: Vector) -> None:
         assert counted.read_ahead <= sum(pages for _, pages, _ in counted.files.values())
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_the_part_is_in_the_whole(vector: Vector) -> None:
     """Waits on upper levels are contained in all waits."""
     for counters in vector.during.rows.values():
@@ -57,7 +58,7 @@ def test_the_part_is_in_the_whole(vector: Vector) -> None:
             assert counters.get(f"tree_page_io_latch_wait_{name}", 0) <= whole
 
 
-@pytest.mark.parametrize("vector", ALL, ids=by_name)
+@over("vector", ALL)
 def test_what_is_said_of_units_fits_together(vector: Vector) -> None:
     """Keys are of units; the truth is within its bounds; no order contradicts the truth."""
     units = set(vector.units())

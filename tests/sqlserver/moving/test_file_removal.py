@@ -136,7 +136,7 @@ def site(tmp_path: Path, lab: Lab, driver: OdbcDriver) -> Site:
     )
 
 
-DRAIN = ("balance", "--type", "drain", "--space", SLOW, "--container")
+DRAIN = ("plan", "--mode", "drain", "--space", SLOW, "--container")
 
 
 def approved(site: Site) -> int:
@@ -226,7 +226,8 @@ def test_the_room_is_gone_by_then(site: Site, lab: Lab) -> None:
 
 def test_names(site: Site) -> None:
     """What does not exist is named with what does; the only file of a space stands for it; options that clash."""
-    listed = site.good("containers", "--space", SLOW, "--json").document["spaces"][0]["containers"]
+    spaces = site.good("status", "--containers", "--json").document["databases"][0]["containers"]
+    listed = next(each["containers"] for each in spaces if each["space"] == SLOW)
     assert [(each["name"], each["path"]) for each in listed] == [
         (f"shop_{SLOW}", f"D:\\shop_{SLOW}.ndf"), ("second", "D:\\second.ndf"),
     ]  # fmt: skip
@@ -236,9 +237,9 @@ def test_names(site: Site) -> None:
         (SLOW, "third", f"no container of {SLOW} is named 'third'; there are shop_{SLOW}, second"),
         ("tape", "second", "no space is named 'tape'"),
     ):
-        done = site.run("balance", "--type", "drain", "--space", space, "--container", container)
+        done = site.run("plan", "--mode", "drain", "--space", space, "--container", container)
         assert (done.code, words in " ".join(done.err.split())) == (7, True), done
-    only = site.good("balance", "--type", "drain", "--space", "PRIMARY", "--container", "shop_PRIMARY")
-    assert only.out == site.good("balance", "--type", "drain", "--space", "PRIMARY").out
+    only = site.good("plan", "--mode", "drain", "--space", "PRIMARY", "--container", "shop_PRIMARY")
+    assert only.out == site.good("plan", "--mode", "drain", "--space", "PRIMARY").out
     assert site.run(*DRAIN, "second", "--time-limit", "1h").code == 2
-    assert site.run("balance", "--type", "usage", "--container", "second").code == 2
+    assert site.run("plan", "--mode", "usage", "--container", "second").code == 2

@@ -24,14 +24,22 @@ def constraints(world: World) -> Rows:
             "CONSTNAME": key.name, "TABSCHEMA": key.child[0], "TABNAME": key.child[1], "OWNER": "DB2INST1",
             "OWNERTYPE": "U", "TYPE": "F", "ENFORCED": "Y" if key.enforced else "N", "CHECKEXISTINGDATA": "I",
             "TRUSTED": " " if key.enforced else "Y" if key.trusted else "N",
-            "ENABLEQUERYOPT": "Y" if key.optimized else "N",
+            "ENABLEQUERYOPT": "Y" if key.optimized else "N", "PERIODPOLICY": "N", "PERIODNAME": None, "REMARKS": None,
+            **dict(key.columns_of_catalog),
         }  # fmt: skip
     for table in world.tables.values():
         for index in _unique(table):
             yield f"{table.schema}.{table.name}.{index.name}", {
                 "CONSTNAME": index.name, "TABSCHEMA": table.schema, "TABNAME": table.name, "OWNER": "DB2INST1",
                 "OWNERTYPE": "U", "TYPE": index.unique, "ENFORCED": "Y", "TRUSTED": " ", "CHECKEXISTINGDATA": "I",
-                "ENABLEQUERYOPT": "Y",
+                "ENABLEQUERYOPT": "Y", "PERIODPOLICY": "N", "PERIODNAME": None, "REMARKS": None,
+            }  # fmt: skip
+        for name, columns in table.constraints.items():
+            yield f"{table.schema}.{table.name}.{name}", {
+                "CONSTNAME": name, "TABSCHEMA": table.schema, "TABNAME": table.name, "OWNER": "DB2INST1",
+                "OWNERTYPE": "U", "TYPE": "K", "ENFORCED": "Y", "TRUSTED": " ", "CHECKEXISTINGDATA": "I",
+                "ENABLEQUERYOPT": "Y", "PERIODPOLICY": "N", "PERIODNAME": None, "REMARKS": None,
+                **{column: value for column, value in columns.items() if column != "TEXT"},
             }  # fmt: skip
 
 

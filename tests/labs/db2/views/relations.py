@@ -73,6 +73,11 @@ def checks(world: World) -> Rows:
                     "CONSTNAME": constraint.name, "OWNER": table.owner, "TABSCHEMA": table.schema,
                     "TABNAME": table.name, "TYPE": "C", "TEXT": constraint.text,
                 }  # fmt: skip
+        for name, columns in table.constraints.items():
+            yield f"{table.schema}.{table.name}.{name}", {
+                "CONSTNAME": name, "OWNER": table.owner, "TABSCHEMA": table.schema, "TABNAME": table.name, "TYPE": "C",
+                "TEXT": columns.get("TEXT", "C0 > 0"),
+            }  # fmt: skip
 
 
 def schemata(world: World) -> Rows:
@@ -115,6 +120,9 @@ def triggers(world: World) -> Rows:
             yield f"{table.schema}.{name}", {
                 "TRIGSCHEMA": table.schema, "TRIGNAME": name, "TABSCHEMA": table.schema, "TABNAME": table.name,
                 "TRIGTIME": "A", "TRIGEVENT": "I", "GRANULARITY": "R", "VALID": valid, "OWNER": "DB2INST1",
+                "OWNERTYPE": "U", "EVENTUPDATE": "N", "EVENTDELETE": "N", "EVENTINSERT": "Y", "QUALIFIER": table.schema,
+                "FUNC_PATH": '"SYSIBM","SYSFUN"', "TEXT": f"CREATE TRIGGER {name} ...", "REMARKS": None,
+                "COLLATIONSCHEMA": "SYSIBM", "COLLATIONNAME": "IDENTITY", **table.trigger_columns,
             }  # fmt: skip
 
 

@@ -114,7 +114,8 @@ def indexes(world: World) -> Rows:
             "INDEXTYPE": f"{index.kind:4}", "UNIQUERULE": index.unique, "NLEVELS": 3, "COMPRESSION": "N",
             "VIEWNAME": "KEYS" if index.on_expression else None,
             "STATS_TIME": index.analysed_at if index.analysed else None,
-            "FULLKEYCARD": table.rows if index.analysed else -1,
+            "FULLKEYCARD": table.rows if index.analysed else -1, "PCTFREE": -1, "REVERSE_SCANS": "Y",
+            "MADE_UNIQUE": "N", "ENTRYTYPE": "", "REMARKS": None, **index.catalog,
         }  # fmt: skip
 
 

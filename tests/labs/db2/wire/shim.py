@@ -16,7 +16,7 @@ from contextlib import suppress
 from tests.labs.db2 import refusals
 from tests.labs.db2.documented import View
 from tests.labs.db2.sessions import Session, User
-from tests.labs.db2.statements import Statements, is_ours
+from tests.labs.db2.statements import Statements, hostile_call, is_ours
 from tests.labs.db2.tables.statements import Change, Tables
 from tests.labs.db2.text import Rewriter
 from tests.labs.db2.views.projection import SCHEMA, Projection
@@ -219,6 +219,7 @@ class Shim:
         self._changes.pop(_section(command), None)
         try:
             self._may_end(text)
+            self._resolve(text)
             about_table = self._about_table(command, text)
             if about_table:
                 return about_table
@@ -260,6 +261,16 @@ class Shim:
         if code:
             raise refusals.ended(code)
 
+    def _resolve(self, text: str) -> None:
+        """Whether each function that is named without a schema is the server's.
+
+        Raises:
+            Refusal: SQL0438N, which a hostile function of the user's schema raises.
+        """
+        reached = self._shared.world.behaviour.hostile_functions and self.session.own_schema_in_path
+        if reached and (name := hostile_call(text)):
+            raise refusals.Refusal(-438, "75000", f"{self.session.user.authid}.{name} of another user was called")
+
     def _query(self, text: str) -> str:
         """A statement of Derby's, over a catalog that is up to date."""
         rewriter = Rewriter(text, self._shared.views, self.session.handle)
@@ -277,7 +288,8 @@ class Shim:
 
     def _execute(self, correlation: int, text: str) -> None:
         self.session.running = text
-        self._shared.sent.append(text)
+        if not text.startswith("SET CURRENT PATH"):  # each session says it first; it changes nothing of the database
+            self._shared.sent.append(text)
         try:
             self._shared.statements.execute(self.session, text)
         except refusals.Refusal as refusal:

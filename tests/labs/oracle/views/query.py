@@ -46,6 +46,9 @@ def _ddl(kind: str, name: str) -> str:
     return "TIMESTAMP" if kind.startswith("TIMESTAMP") else "VARCHAR"
 
 
+HOSTILE = 20666  # of RAISE_APPLICATION_ERROR in a function that a hostile view calls
+
+
 class Engine:
     """One DuckDB for a database; queries run one after the other."""
 
@@ -64,6 +67,8 @@ class Engine:
         if len(prepared.binds) > len(binds):
             raise OracleError(1008, "not all variables bound")
         values = {f"b{at}": _bound(bind.values[0]) for at, bind in enumerate(binds)}
+        if self._database.quirks.hostile_synonyms and prepared.bare:
+            raise OracleError(HOSTILE, f"an object of another user was found by the name {prepared.bare[0]}")
         if {"V$BH", "GV$BH"} & set(prepared.views):
             session.pause(self._database.quirks.buffers * self._database.seconds_per_buffer)
         with self._lock:

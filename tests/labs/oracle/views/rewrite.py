@@ -58,6 +58,7 @@ class Prepared:
     star: bool
     binds: tuple[str, ...]
     visits: tuple[Visit, ...] = ()
+    bare: tuple[str, ...] = ()  # of the views, those that are named without their owner
 
 
 def refuse(what: str) -> OracleError:
@@ -167,11 +168,14 @@ def translate_query(tree: exp.Query, asking: Asking, binds: tuple[str, ...]) -> 
     views = tuple(dict.fromkeys(v for t in tree.find_all(exp.Table) if (v := view_name(t)) not in within))
     columns = frozenset(identifier.name.upper() for identifier in tree.find_all(exp.Identifier))
     star = any(not isinstance(node.parent, exp.Count) for node in tree.find_all(exp.Star))
+    bare = tuple(
+        name for t in tree.find_all(exp.Table) if t.args.get("db") is None and (name := view_name(t)) not in within
+    )
     for table in tree.find_all(exp.Table):
         if view_name(table) not in within:
             name_in_duck(table)
     visits = tuple(_visits(tree)) if any("." in view for view in views) else ()
-    return Prepared(translated(tree, ERRORS), views, columns, star, binds, visits)
+    return Prepared(translated(tree, ERRORS), views, columns, star, binds, visits, bare)
 
 
 def name_in_duck(table: exp.Table) -> None:

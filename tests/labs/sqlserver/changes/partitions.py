@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.labs.sqlserver.changes import builds
+from tests.labs.sqlserver.changes.conditions import partition_number
 from tests.labs.sqlserver.changes.copying import refuse_while_held
-from tests.labs.sqlserver.changes.work import EXCLUSIVE, SCHEMA_MODIFICATION, SHARED, Work
+from tests.labs.sqlserver.changes.work import SCHEMA_MODIFICATION, SHARED, Work
 from tests.labs.sqlserver.instance import Database, all_indexes
 from tests.labs.sqlserver.language.partition_statements import (
+    AddCheck,
     AddKey,
     CreateTable,
+    DropConstraint,
     InsertSelect,
+    Limit,
     NextUsed,
-    PartitionOf,
-    RefuseIfDifferent,
-    RefuseIfRows,
     Reshape,
+    Truncate,
 )
 from tests.labs.sqlserver.language.statements import CreateIndex
 from tests.labs.sqlserver.objects import (
@@ -61,7 +63,7 @@ def create_table(work: Work, asked: CreateTable) -> None:
             units[LOB] = database.storage.new_unit(LOB, large or group)
         compression = asked.build.compression.get(at, asked.build.compression.get(0, "NONE"))
         heap.append(Partition(database.next_id("partition"), at, 0, units, compression))
-    table = Table(database.next_id("object"), schema, name, asked.columns, limits=asked.limits)
+    table = Table(database.next_id("object"), schema, name, asked.columns, limits=asked.limits, check=asked.check)
     table.indexes[HEAP] = Index(0, None, HEAP, where.space_id, heap, partition_column=asked.column)
     database.tables[table.object_id] = table
 
@@ -106,29 +108,31 @@ def insert_select(work: Work, asked: InsertSelect) -> None:
         raise ServerError(50000, "the emulated server copies into an empty table without partitions only")
     work.hold(source, SHARED)
     _check_columns(source, target, asked.columns)
-    number = _partition_number(work, source, asked.rows)
+    number = partition_number(work.database, source, asked.rows)
     work.on_rollback(lambda: _emptied(work.database, target))
     work.fail_if_told()
+    base = source.base.partitions[number - 1]
+    work.row_count = source.visible(base)
     for new in target.indexes.values():
         old = _counterpart(source, new).partitions[number - 1]
-        _fill(work, new.partitions[0], old)
+        _fill(work, new.partitions[0], old, unseen=base.rows - work.row_count)
 
 
-def _fill(work: Work, new: Partition, old: Partition) -> None:
-    """Chunk by chunk, while time passes."""
+def _fill(work: Work, new: Partition, old: Partition, *, unseen: int) -> None:
+    """Chunk by chunk, while time passes; rows that a predicate hides are not read."""
     pages = old.units[IN_ROW].total
     size = max(-(-pages // CHUNKS), 1)
     for at in range(0, pages, size):
         work.pause(work.instance.build_seconds * size / max(pages, 1))
         with work.instance.lock:
             work.database.storage.grow(new.units[IN_ROW], min(size, pages - at))
-    new.rows = old.rows
+    new.rows, new.version = old.rows - unseen, old.version
 
 
 def _emptied(database: Database, table: Table) -> None:
     for index in table.indexes.values():
         for partition in index.partitions:
-            partition.rows = 0
+            partition.rows = partition.hidden = 0
             for unit in partition.units.values():
                 database.storage.free(unit)
 
@@ -139,18 +143,6 @@ def _check_columns(source: Table, target: Table, columns: list[str]) -> None:
         raise ServerError(207, f"Invalid column name '{wrong[0]}'.")
     if len(columns) < len(target.columns):
         raise ServerError(50000, "the emulated server copies whole rows only")
-
-
-def _partition_number(work: Work, table: Table, rows: PartitionOf) -> int:
-    """The partition that $PARTITION names, where the table is partitioned by that function and column."""
-    scheme = work.database.schemes.get(table.base.data_space)
-    if scheme is None or scheme.function.name.lower() != rows.function.lower():
-        raise ServerError(208, f"Invalid object name '{rows.function}'.")
-    if (table.base.partition_column or "").lower() != rows.column.lower():
-        raise ServerError(50000, "the emulated server looks for rows of a partition by the partitioning column only")
-    if not 1 <= rows.number <= scheme.function.fanout:
-        raise ServerError(50000, f"there is no partition {rows.number}: the copy would be empty")
-    return rows.number
 
 
 def _counterpart(table: Table, index: Index) -> Index:
@@ -174,27 +166,54 @@ def same_index(one: Index, other: Index) -> bool:
     return shape(one) == shape(other)
 
 
-def refuse_if_rows(work: Work, asked: RefuseIfRows) -> None:
-    """IF EXISTS (...) THROW: the table stays locked to the end of the transaction."""
+def add_check(work: Work, asked: AddCheck) -> None:
+    """WITH CHECK ADD CONSTRAINT: rows are read under Sch-M; that they keep it is not looked at, they are numbers."""
     table = work.table(asked.table)
-    if not may_read_and_write(work.account):
-        raise ServerError(229, f"The SELECT permission was denied on the object '{table.name}'.", severity=14)
-    work.hold(table, EXCLUSIVE)
-    if table.base.partitions[_partition_number(work, table, asked.rows) - 1].rows:
-        raise asked.error
+    work.hold(table, SCHEMA_MODIFICATION)
+    if table.check:
+        raise ServerError(50000, "the emulated server keeps one CHECK constraint of a table")
+    _with_check(work, table, asked.name, asked.limits)
 
 
-def refuse_if_different(work: Work, asked: RefuseIfDifferent) -> None:
-    """IF (count) <> (count) THROW."""
-    tables = [work.table(name) for name in (asked.one, asked.other)]
-    with work.instance.lock:
-        shut = [table for table in tables if table.lock_holders.get(work.spid) == SCHEMA_MODIFICATION]
-        work.instance.scans_under_lock += len(shut)
-    one, other = (sum(p.rows for p in table.base.partitions) for table in tables)
-    if asked.part is not None:
-        other = tables[1].base.partitions[_partition_number(work, tables[1], asked.part) - 1].rows
-    if one != other:
-        raise asked.error
+def drop_constraint(work: Work, asked: DropConstraint) -> None:
+    """DROP CONSTRAINT of a CHECK."""
+    table = work.table(asked.table)
+    if table.check.lower() != asked.name.lower():
+        raise ServerError(3728, f"'{asked.name}' is not a constraint.")
+    work.hold(table, SCHEMA_MODIFICATION)
+    _with_check(work, table, "", ())
+
+
+def _with_check(work: Work, table: Table, name: str, limits: tuple[Limit, ...]) -> None:
+    before = table.check, table.limits
+
+    def put_back() -> None:
+        table.check, table.limits = before
+
+    work.on_rollback(put_back)
+    table.check, table.limits = name, limits
+
+
+def truncate(work: Work, asked: Truncate) -> None:
+    """All rows go; their pages when it commits."""
+    table = work.table(asked.table)
+    work.hold(table, SCHEMA_MODIFICATION)
+    parts = [partition for index in table.indexes.values() for partition in index.partitions]
+    rows = [(partition, partition.rows) for partition in parts]
+
+    def put_back() -> None:
+        for partition, count in rows:
+            partition.rows = count
+
+    def free() -> None:
+        for partition in parts:
+            for unit in partition.units.values():
+                work.database.storage.free(unit)
+
+    work.on_rollback(put_back)
+    work.on_commit(free)
+    for partition in parts:
+        partition.rows = partition.hidden = 0
 
 
 def next_used(work: Work, asked: NextUsed) -> None:

@@ -71,7 +71,7 @@ def read_rows(work: Work, asked: ReadRows) -> Rows:
     _check_names(table, [asked.key] if asked.key else [])
     (work.hold if asked.keep else work.lock)(table, INTENT_SHARED)
     with work.instance.lock:
-        rows = sum(partition.rows for partition in table.base.partitions)
+        rows = sum(map(table.visible, table.base.partitions))
         counted = {"singleton_lookup_count": 1} if asked.key else {"range_scan_count": 1}
         table.base.partitions[0].counters.update(counted)
         if asked.what == "COUNT_BIG":
@@ -94,7 +94,11 @@ def add_property(work: Work, arguments: dict[str, object]) -> None:
     if "@level2name" in arguments and (index is None or arguments.get("@level2type") != "INDEX"):
         raise ServerError(15135, "Object is invalid. Extended properties are not permitted, or it does not exist.")
     properties = index.properties if index is not None else table.properties
-    properties[str(arguments["@name"])] = str(arguments["@value"])
+    name = str(arguments["@name"])
+    if name in properties:
+        raise ServerError(15233, f"Property cannot be added. Property '{name}' already exists for '{table.name}'.")
+    work.on_rollback(lambda: properties.__delitem__(name))
+    properties[name] = str(arguments["@value"])
 
 
 def _table(work: Work, name: tuple[str, str], right: str) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.labs.sqlserver.changes.work import POLL_SECONDS, SCHEMA_MODIFICATION, Work
-from tests.labs.sqlserver.instance import all_indexes
+from tests.labs.sqlserver.instance import Database, all_indexes
 from tests.labs.sqlserver.language.statements import (
     AddFile,
     CreateFunction,
@@ -13,7 +13,7 @@ from tests.labs.sqlserver.language.statements import (
     ModifyFile,
     RemoveFile,
 )
-from tests.labs.sqlserver.objects import PartitionFunction, PartitionScheme
+from tests.labs.sqlserver.objects import PartitionFunction, PartitionScheme, Table
 from tests.labs.sqlserver.rights import may_alter, may_alter_spaces
 from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Volume
 from tests.labs.tds.backend import Rows, ServerError
@@ -77,12 +77,21 @@ def _drop_table(work: Work, asked: Drop) -> None:
     table = work.database.table_named(*asked.table)
     if table is None or not may_alter(work.account, table.schema):
         raise _cannot_drop("table", asked)
-    work.lock(table, SCHEMA_MODIFICATION)
+    work.hold(table, SCHEMA_MODIFICATION)
+    if table.predicates:
+        raise ServerError(
+            3729, f"Cannot DROP TABLE '{table.name}' because it is being referenced by a security policy."
+        )
     del work.database.tables[table.object_id]
+    work.on_rollback(lambda: work.database.tables.update({table.object_id: table}))
+    work.on_commit(lambda: _free(work.database, table))
+
+
+def _free(database: Database, table: Table) -> None:
     for index in table.indexes.values():
         for partition in index.partitions:
             for unit in partition.units.values():
-                work.database.storage.free(unit)
+                database.storage.free(unit)
 
 
 def _drop_scheme(work: Work, asked: Drop) -> None:

@@ -66,6 +66,9 @@ def _part(work: Work, side: Side) -> _Part:
 def _exchange(pairs: list[tuple[Partition, Partition]]) -> None:
     for one, other in pairs:
         one.rows, other.rows = other.rows, one.rows
+        one.hidden, other.hidden = other.hidden, one.hidden
+        one.version, other.version = other.version, one.version
+        one.miscounted, other.miscounted = other.miscounted, one.miscounted
         one.units, other.units = other.units, one.units
 
 

@@ -46,6 +46,7 @@ class Work:
     lock_timeout: float | None = None
     in_transaction: bool = False
     sql: str = ""
+    row_count: int = 0  # that the statement has written
     ends_session: bool = False  # the server ends it after what it has said
     _undo: list[Callable[[], None]] = field(default_factory=list)
     _at_commit: list[Callable[[], None]] = field(default_factory=list)

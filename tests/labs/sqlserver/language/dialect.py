@@ -9,8 +9,9 @@ from sqlglot import exp
 from tests.labs.sql.duck import Changes, replaced
 from tests.labs.sqlserver.documented import View, floating_columns, variant_columns
 from tests.labs.sqlserver.instance import Instance
+from tests.labs.sqlserver.language.tokens import pieces_of
 from tests.labs.sqlserver.rights import has_permission
-from tests.labs.sqlserver.views.relations import Viewer, principal_id
+from tests.labs.sqlserver.views.relations import Viewer, principal_id, user_name
 from tests.labs.tds.backend import ServerError
 
 NOT_EMULATED = 50000
@@ -124,6 +125,7 @@ _CHANGES: Changes[Viewer] = {
     exp.Like: _like,
     exp.Anonymous: _anonymous,
     exp.CurrentUser: _login,
+    exp.ObjectId: lambda node, viewer: _object_id([node.this], viewer),
 }
 
 
@@ -139,6 +141,24 @@ def _text(argument: exp.Expr) -> str | None:
     if isinstance(argument, exp.National) or (isinstance(argument, exp.Literal) and argument.is_string):
         return argument.name
     raise ServerError(NOT_EMULATED, f"the emulated server takes only constants here: {argument.sql('tsql')}")
+
+
+def _plain(argument: exp.Expr, viewer: Viewer) -> str | None:
+    """A constant string, or one of two by whether a principal is there: in whose name a lock is taken."""
+    if isinstance(argument, exp.Case):
+        (branch,) = argument.args["ifs"]
+        asked = branch.this
+        if not (isinstance(asked, exp.Is) and isinstance(asked.expression, exp.Null)):
+            raise ServerError(NOT_EMULATED, f"the emulated server does not compute {argument.sql('tsql')}")
+        chosen = branch.args["true"] if isinstance(asked.this, exp.Null) else argument.args["default"]
+        return _plain(chosen, viewer)
+    return _text(argument)
+
+
+def may_lock_as(viewer: Viewer, principal: str | None) -> bool:
+    """Only members of a principal lock in its name: who it is, everybody as public; db_owner as all."""
+    owner = viewer.account.administrator or "CONTROL" in viewer.account.database_rights
+    return principal in {user_name(viewer), "public"} or (owner and principal_id(viewer, principal) is not None)
 
 
 def global_variable(name: str, viewer: Viewer) -> object:
@@ -198,8 +218,18 @@ def _database_id(arguments: Call, viewer: Viewer) -> exp.Expr:
     return literal(found.database_id) if found else exp.null()
 
 
+def _object_id(arguments: Call, viewer: Viewer) -> exp.Expr:
+    """NULL for what is not there, or may not be seen."""
+    parts = [piece.text.lower() for piece in pieces_of(_text(arguments[0]) or "") if piece.kind in ("name", "word")]
+    found = (t.object_id for t in viewer.tables() if [t.schema.lower(), t.name.lower()] == parts)
+    return exp.cast(literal(next(found, None)), "INT")
+
+
 def _lock_mode(arguments: Call, viewer: Viewer) -> exp.Expr:
-    holder = viewer.instance.app_locks.get(_text(arguments[1]) or "")
+    principal = _plain(arguments[0], viewer)
+    if principal is None or not may_lock_as(viewer, principal):
+        return exp.null()
+    holder = viewer.instance.app_locks.get((principal, _text(arguments[1]) or ""))
     return literal("Exclusive" if holder == viewer.connected.spid else "NoLock")
 
 
@@ -215,9 +245,15 @@ def _database_role(viewer: Viewer, role: str | None) -> int | None:
     return int(has[role]) if role in has else None
 
 
+def _principal_id(arguments: Call, viewer: Viewer) -> exp.Expr:
+    found = principal_id(viewer, _plain(arguments[0], viewer) if arguments else None)
+    return exp.null() if found is None else literal(found)
+
+
 _FUNCTIONS: dict[str, Callable[[Call, Viewer], exp.Expr]] = {
     "DB_ID": _database_id,
-    "DATABASE_PRINCIPAL_ID": lambda _, viewer: literal(principal_id(viewer)),
+    "DATABASE_PRINCIPAL_ID": _principal_id,
+    "USER_NAME": lambda _, viewer: literal(user_name(viewer)),
     "IS_SRVROLEMEMBER": lambda a, viewer: literal(_server_role(viewer, _text(a[0]))),
     "IS_ROLEMEMBER": lambda a, viewer: literal(_database_role(viewer, _text(a[0]))),
     "DB_NAME": lambda _, viewer: literal(viewer.database.name),
@@ -227,5 +263,6 @@ _FUNCTIONS: dict[str, Callable[[Call, Viewer], exp.Expr]] = {
     "HAS_PERMS_BY_NAME": _permission,
     "QUOTENAME": _quoted,
     "APPLOCK_MODE": _lock_mode,
+    "SYSUTCDATETIME": lambda _, viewer: exp.cast(literal(viewer.instance.now().isoformat()), "TIMESTAMP"),
     "STRFTIME": lambda a, _: exp.Anonymous(this="strftime", expressions=a),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.labs.sqlserver.language.conditions import PartitionOf, read_partition
 from tests.labs.sqlserver.language.options import Build, read_low_priority, read_options
 from tests.labs.sqlserver.language.row_statements import InsertRows, insert_rows
 from tests.labs.sqlserver.language.tokens import Parser
@@ -30,6 +31,7 @@ class CreateTable:
     build: Build
     column: str | None = None  # that partitions it
     large: str | None = None  # TEXTIMAGE_ON
+    check: str = ""  # name of the constraint that has the limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +56,6 @@ class InsertSelect:
     source: tuple[str, str]
     columns: list[str]
     rows: PartitionOf
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionOf:
-    """$PARTITION.f(column) = n."""
-
-    function: str
-    column: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +85,27 @@ class NextUsed:
 
 
 @dataclass(frozen=True, slots=True)
-class RefuseIfRows:
-    """IF EXISTS (SELECT 1 FROM t WITH (TABLOCKX, HOLDLOCK) WHERE ...) THROW."""
+class AddCheck:
+    """ALTER TABLE ... WITH CHECK ADD CONSTRAINT ... CHECK (range): rows that are there already are looked at."""
 
     table: tuple[str, str]
-    rows: PartitionOf
-    error: ServerError
+    name: str
+    limits: tuple[Limit, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RefuseIfDifferent:
-    """IF (SELECT COUNT_BIG(*) FROM a) <> (SELECT COUNT_BIG(*) FROM b [WHERE ...]) THROW; of b one partition, or all."""
+class DropConstraint:
+    """ALTER TABLE ... DROP CONSTRAINT."""
 
-    one: tuple[str, str]
-    other: tuple[str, str]
-    error: ServerError
-    part: PartitionOf | None = None
+    table: tuple[str, str]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """TRUNCATE TABLE."""
+
+    table: tuple[str, str]
 
 
 def create_table(parser: Parser, major: int) -> CreateTable:
@@ -116,12 +114,10 @@ def create_table(parser: Parser, major: int) -> CreateTable:
     parser.need("(")
     columns: list[ColumnOf] = []
     limits: tuple[Limit, ...] = ()
+    check = ""
     while True:
         if parser.take("CONSTRAINT"):
-            parser.name()
-            parser.need("CHECK", "(")
-            limits = _limits(parser)
-            parser.need(")")
+            check, limits = _check(parser)
         else:
             columns.append(_column(parser, len(columns) + 1))
         if not parser.take(","):
@@ -130,7 +126,16 @@ def create_table(parser: Parser, major: int) -> CreateTable:
     space = parser.name()
     column = parser.names()[0] if parser.peek("(") else None
     large = parser.name() if parser.take("TEXTIMAGE_ON") else None
-    return CreateTable(table, columns, limits, space, read_options(parser, major), column, large)
+    return CreateTable(table, columns, limits, space, read_options(parser, major), column, large, check)
+
+
+def _check(parser: Parser) -> tuple[str, tuple[Limit, ...]]:
+    """Behind CONSTRAINT."""
+    name = parser.name()
+    parser.need("CHECK", "(")
+    limits = _limits(parser)
+    parser.need(")")
+    return name, limits
 
 
 def _column(parser: Parser, number: int) -> ColumnOf:
@@ -185,9 +190,13 @@ def _constant(parser: Parser) -> object:
     return int(piece.text) if piece.kind == "number" else piece.text
 
 
-def alter_table(parser: Parser, major: int) -> AddKey | Switch:
+def alter_table(parser: Parser, major: int) -> AddKey | AddCheck | DropConstraint | Switch:
     """Behind ALTER TABLE."""
     table = parser.table()
+    if parser.take("WITH", "CHECK", "ADD", "CONSTRAINT"):
+        return AddCheck(table, *_check(parser))
+    if parser.take("DROP", "CONSTRAINT"):
+        return DropConstraint(table, parser.name())
     if parser.take("ADD", "CONSTRAINT"):
         return _add_key(parser, major, table)
     parser.need("SWITCH")
@@ -236,16 +245,12 @@ def insert_select(parser: Parser, _: int) -> InsertSelect | InsertRows:
     parser.need("FROM")
     source = parser.table()
     parser.need("WITH", "(", "TABLOCK", ",", "HOLDLOCK", ")", "WHERE")
-    return InsertSelect(target, source, chosen, _partition(parser))
+    return InsertSelect(target, source, chosen, read_partition(parser))
 
 
-def _partition(parser: Parser) -> PartitionOf:
-    parser.need("$PARTITION", ".")
-    function = parser.name()
-    parser.need("(")
-    column = parser.name()
-    parser.need(")", "=")
-    return PartitionOf(function, column, parser.number())
+def truncate(parser: Parser, _: int) -> Truncate:
+    """Behind TRUNCATE TABLE."""
+    return Truncate(parser.table())
 
 
 def alter_function(parser: Parser, _: int) -> Reshape:
@@ -266,36 +271,3 @@ def alter_scheme(parser: Parser, _: int) -> NextUsed:
     name = parser.name()
     parser.need("NEXT", "USED")
     return NextUsed(name, None if parser.ended else parser.name())
-
-
-def refuse_if(parser: Parser, _: int) -> RefuseIfRows | RefuseIfDifferent:
-    """Behind IF."""
-    if parser.take("EXISTS", "(", "SELECT"):
-        parser.number()
-        parser.need("FROM")
-        table = parser.table()
-        parser.need("WITH", "(", "TABLOCKX", ",", "HOLDLOCK", ")", "WHERE")
-        rows = _partition(parser)
-        parser.need(")")
-        return RefuseIfRows(table, rows, _throw(parser))
-    one, _unused = _counted(parser)
-    parser.need("<>")
-    other, part = _counted(parser)
-    return RefuseIfDifferent(one, other, _throw(parser), part)
-
-
-def _counted(parser: Parser) -> tuple[tuple[str, str], PartitionOf | None]:
-    parser.need("(", "SELECT", "COUNT_BIG", "(", "*", ")", "FROM")
-    table = parser.table()
-    part = _partition(parser) if parser.take("WHERE") else None
-    parser.need(")")
-    return table, part
-
-
-def _throw(parser: Parser) -> ServerError:
-    parser.need("THROW")
-    number = parser.number()
-    parser.need(",")
-    message = parser.next("string").text
-    parser.need(",")
-    return ServerError(number, message, state=parser.number())

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tests.labs.sqlserver.language.conditions import RefuseIf, refuse_if
 from tests.labs.sqlserver.language.options import Build, read_options, read_resume_options
 from tests.labs.sqlserver.language.partition_statements import (
+    AddCheck,
     AddKey,
     CreateTable,
+    DropConstraint,
     InsertSelect,
     NextUsed,
-    RefuseIfDifferent,
-    RefuseIfRows,
     Reshape,
     Switch,
+    Truncate,
     alter_function,
     alter_scheme,
     alter_table,
     create_table,
     insert_select,
-    refuse_if,
+    truncate,
 )
 from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, UpdateRow, grant, update_row
 from tests.labs.sqlserver.language.tokens import Parser
@@ -151,8 +153,10 @@ Statement = (
     | Switch
     | Reshape
     | NextUsed
-    | RefuseIfRows
-    | RefuseIfDifferent
+    | AddCheck
+    | DropConstraint
+    | Truncate
+    | RefuseIf
 )
 Reader = Callable[[Parser, int], Statement]
 SHRINK_LOW_PRIORITY_SINCE = 16
@@ -320,6 +324,7 @@ _READERS: dict[str, Reader] = {
     "ALTER PARTITION SCHEME": alter_scheme,
     "CREATE TABLE": create_table,
     "INSERT INTO": insert_select,
+    "TRUNCATE TABLE": truncate,
     "IF": refuse_if,
     "UPDATE": update_row,
     "GRANT": grant,

@@ -137,6 +137,14 @@ class Parser:
         self.need(")")
         return tuple(found)
 
+    def raw(self) -> str:
+        """The next piece as it stands."""
+        if self.ended:
+            raise self.near()
+        piece = self._pieces[self._at]
+        self._at += 1
+        return self.sql[piece.begin : piece.end]
+
     def number(self) -> int:
         """A whole number, negative ones included."""
         sign = -1 if self.take("-") else 1

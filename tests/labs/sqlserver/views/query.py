@@ -128,6 +128,10 @@ def _facts(sql: str, viewer: Viewer) -> Iterator[Hashable]:
     yield from (account.name, account.server_rights, account.database_rights, account.administrator, account.denied)
     yield viewer.database.name
     yield tuple((d.name, d.database_id, d.updateability, d.recovery_model) for d in instance.databases.values())
+    if re.search(r"\bOBJECT_ID\s*\(", sql, re.I):
+        yield frozenset((table.schema, table.name, table.object_id) for table in viewer.tables())
+    if "SYSUTCDATETIME" in sql.upper():
+        yield viewer.instance.now()
     if "APPLOCK" in sql.upper() or "@@SPID" in sql.upper():
         yield viewer.connected.spid
         yield frozenset(instance.app_locks.items())

@@ -13,6 +13,7 @@ from tests.labs.sqlserver.rights import sees_definitions
 from tests.labs.sqlserver.storage import IN_ROW, LOB, OVERFLOW, UNIT_NAMES
 
 Row = dict[str, Any]
+_OTHERS = 100  # principals that own nothing are numbered from here
 CREATED = datetime(2026, 1, 1)  # the server's own time has no zone
 COUNTERS = (
     "leaf_insert_count",
@@ -268,7 +269,7 @@ def partition_stats(viewer: Viewer) -> Iterator[Row]:
             "in_row_data_page_count": pages.get(IN_ROW, 0),
             "used_page_count": partition.pages,
             "reserved_page_count": partition.pages,
-            "row_count": partition.rows,
+            "row_count": partition.rows + partition.miscounted,
         }
         for name, kind in (("in_row", IN_ROW), ("lob", LOB), ("row_overflow", OVERFLOW)):
             row[f"{name}_used_page_count"] = row[f"{name}_reserved_page_count"] = pages.get(kind, 0)
@@ -346,9 +347,17 @@ def database_permissions(viewer: Viewer) -> Iterator[Row]:
             yield {**key, **given, "grantee_principal_id": principals[name], "grantor_principal_id": 1}
 
 
-def principal_id(viewer: Viewer) -> int:
-    """DATABASE_PRINCIPAL_ID() of who asks: 1 is dbo, 2 guest."""
-    return 1 if viewer.account.administrator else _principals(viewer).get(viewer.account.name, 2)
+def principal_id(viewer: Viewer, name: str | None = None) -> int | None:
+    """DATABASE_PRINCIPAL_ID() of a name, or of who asks; None where there is none of it. 0 is public, 1 dbo."""
+    name = user_name(viewer) if name is None else name
+    known = {"public": 0, "dbo": 1, **_principals(viewer)}
+    accounts = sorted(viewer.instance.accounts)
+    return known.get(name, _OTHERS + accounts.index(name) if name in accounts else None)
+
+
+def user_name(viewer: Viewer) -> str:
+    """USER_NAME() of who asks: an administrator is dbo in every database."""
+    return "dbo" if viewer.account.administrator else viewer.account.name
 
 
 def _principals(viewer: Viewer) -> dict[str, int]:

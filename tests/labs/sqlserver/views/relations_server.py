@@ -13,7 +13,7 @@ from tests.labs.sqlserver.objects import CLUSTERED, HEAP, Index, Partition
 from tests.labs.sqlserver.pool import Buffer
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
 from tests.labs.sqlserver.storage import EXTENT, IN_ROW, PAGE, AllocationUnit, FileCounters, Volume
-from tests.labs.sqlserver.views.relations import CREATED, STORAGE, Row, Viewer
+from tests.labs.sqlserver.views.relations import CREATED, STORAGE, Row, Viewer, principal_id
 from tests.labs.sqlserver.views.relations_partitions import PARTITIONING
 from tests.labs.sqlserver.views.relations_statements import STATEMENTS, texts_of_handles
 
@@ -365,8 +365,8 @@ def sql_text(viewer: Viewer) -> Iterator[Row]:
 def locks(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_tran_locks: application locks and tables."""
     common = {"resource_database_id": viewer.database.database_id, "request_status": "GRANT", "request_type": "LOCK"}
-    for name, spid in viewer.instance.app_locks.items():
-        described = f"0:[{name[:32]}]:(5a1d1c3b)"
+    for (principal, name), spid in viewer.instance.app_locks.items():
+        described = f"{principal_id(viewer, principal)}:[{name[:32]}]:(5a1d1c3b)"
         application = {"resource_type": "APPLICATION", "resource_description": described, "request_mode": "X"}
         yield {**common, **application, "resource_associated_entity_id": 0, "request_session_id": spid}
     for table in viewer.database.tables.values():

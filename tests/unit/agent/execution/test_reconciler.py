@@ -129,6 +129,16 @@ def test_what_was_begun_is_ended_unless_the_server_works_on_it(ledger: Ledger, r
     assert ("the server still works on it" in told[0]) is running
 
 
+@pytest.mark.parametrize("running", [False, True])
+def test_what_the_server_works_on_is_no_leftover(ledger: Ledger, running: bool) -> None:
+    """Dropped while its statement still runs, it would be dropped under that statement's hands."""
+    engine = Engine(replace(LEFT, running=running), AT_HOME)
+    made, row, _ = reconciler(ledger, engine)
+    row = made.reconcile(row)
+    assert engine.sent == ([] if running else [DROP.sql])
+    assert row.state is (MoveState.UNKNOWN if running else MoveState.APPROVED)
+
+
 def test_what_tidies_up_is_numbered_after_the_moves_own_statements(ledger: Ledger) -> None:
     """Else the next try would begin at its place."""
     made, row, _ = reconciler(ledger, Engine(AT_HOME))

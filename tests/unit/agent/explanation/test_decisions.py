@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from agent.explanation.decisions import decision_arrays, decision_from_arrays
-from agent.ledger.file.codec import decode_arrays, encode_arrays
+from agent.ledger.measured.codec import decode_arrays, encode_arrays
 from connectors.storage_io import Role, RoleFigures
 from policies.explanation.figures import figures_of
 from policies.explanation.verdicts import explain

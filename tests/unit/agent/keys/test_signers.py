@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from agent.keys import ApprovalDocument, ApprovalList, ListedApproval, SignatureInvalid, Signers
+from agent.keys import ApprovalDocument, ApprovalList, ListedApproval, RuleDocument, SignatureInvalid, Signers
 from tests.keys import Person
 
 DOCUMENT = ApprovalDocument(
@@ -91,6 +93,16 @@ def test_a_name_cannot_pass_for_another_line() -> None:
     assert replace(DOCUMENT, expires_at=there).text == DOCUMENT.text
 
 
+def test_each_kind_of_document_says_what_it_is() -> None:
+    """In its first line: an approval, a list of them and a rule begin alike in nothing that a person reads first."""
+    one = ListedApproval(document=DOCUMENT, wave=1)
+    rule = RuleDocument(ledger=DOCUMENT.ledger, database="main", fingerprint="cluster 1", rule=1, limits={}, sequence=9)
+    documents = (DOCUMENT, ApprovalList(ledger=DOCUMENT.ledger, members=(one,)), rule)
+    assert [each.text.splitlines()[0] for each in documents] == [
+        "hotplace approval 1", "hotplace approval list 1", "hotplace standing rule 1",
+    ]  # fmt: skip
+
+
 def test_another_purpose_does_not_count(signers: Signers, anna: Person) -> None:
     """As a signature over a commit or a file."""
     with pytest.raises(SignatureInvalid):
@@ -125,22 +137,42 @@ def test_a_file_that_others_may_write_proves_nothing(signers: Signers, anna: Per
         signers.verify(DOCUMENT, anna.sign(DOCUMENT.text))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_a_file_of_the_user_himself_proves_nothing(signers: Signers, tmp_path: Path) -> None:
-    """Owned by him, or in a folder in which he can replace it."""
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents[:3]:
+@contextmanager
+def as_user(uid: int) -> Iterator[None]:
+    """With the rights of another user than root."""
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def deep(tmp_path: Path, anna: Person) -> Signers:
+    """Two folders below one that everybody may search."""
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(folder.stat().st_mode | 0o055)
-    os.chown(signers.path, 12345, 12345)
-    os.seteuid(12345)
-    try:
-        with pytest.raises(SignatureInvalid, match=r"so it proves nothing"):
-            signers.check_file()
-    finally:
-        os.seteuid(0)
-    os.chown(signers.path, 0, 0)
-    os.seteuid(12345)
-    try:
-        signers.check_file()
-    finally:
-        os.seteuid(0)
+    path = tmp_path / "outer" / "inner" / "allowed_signers"
+    path.parent.mkdir(parents=True)
+    path.write_text(anna.line)
+    return Signers(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("user", [0, 12345])
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_file_that_is_not_roots_proves_nothing(deep: Signers, anna: Person, level: int, user: int) -> None:
+    """It or a folder above it is of whoever runs hotplace, of a stranger, or such that everybody may write it."""
+    place = (deep.path, *deep.path.parents)[level]
+    with as_user(user):
+        deep.check_file()
+    for owner in (12345, 23456):
+        os.chown(place, owner, owner)
+        with as_user(user), pytest.raises(SignatureInvalid, match=rf"so it proves nothing: {place} belongs to"):
+            deep.check_file()
+    with pytest.raises(SignatureInvalid, match=r"so it proves nothing"):
+        deep.verify(DOCUMENT, anna.sign(DOCUMENT.text))
+    os.chown(place, 0, 0)
+    place.chmod(place.stat().st_mode | 0o002)
+    with as_user(user), pytest.raises(SignatureInvalid, match=rf"so it proves nothing: {place} can be written by"):
+        deep.check_file()

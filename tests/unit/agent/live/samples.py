@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agent.cli.daemon_state import DaemonState
+from agent.cli.daemon_state import DaemonState, daemon_status_of
 from agent.cli.live.picture import Picture
 from agent.cli.looking.under_way import UnderWay
 from agent.explanation.ranking import Ranking
@@ -65,7 +65,7 @@ def a_picture(
     **changes: Any,
 ) -> Picture:
     """A database that a daemon watches."""
-    status = {"pid": 7, "spaces": ROOMS}
+    status = daemon_status_of({"pid": 7, "spaces": ROOMS})
     given: dict[str, Any] = {
         "at": MADE_AT, "database": "shop", "engine": "postgresql", "dry_run": False,
         "daemon": DaemonState(word="running", alive=True, age_seconds=2.0, at=MADE_AT, status=status),

@@ -81,7 +81,9 @@ def test_hostile_names_are_escapes() -> None:
     """Neither a row nor a sentence, a message, a page or a prompt holds a control character."""
     asked = Question(prompt=EVIL, answer="y", act=Act(run=Run.UNDO))
     picture = a_picture([EVIL], [proposal_row(asked_by=EVIL)], [move_row(4, key=EVIL)])
-    picture = replace(picture, daemon=replace(picture.daemon, status={**picture.daemon.status, "error": EVIL}))
+    assert picture.daemon.status is not None
+    status = replace(picture.daemon.status, error=EVIL)
+    picture = replace(picture, daemon=replace(picture.daemon, status=status))
     views = (
         View(), View(chosen=Choice(Kind.UNIT, EVIL)), View(chosen=Choice(Kind.MOVE, "4")), View(message=EVIL),
         View(sought=EVIL), View(page=Page(title=EVIL, lines=(EVIL,), question=asked)),
@@ -114,7 +116,7 @@ def test_rooms_of_the_parts() -> None:
 def test_what_is_not_known_is_not_drawn() -> None:
     """No waits, no ranking, no daemon, no room: sentences in place of figures."""
     picture = a_picture(waiting_now=math.nan, ranking=None, proposals=[], moves=[])
-    picture = replace(picture, daemon=replace(picture.daemon, word="stopped", status={}), dry_run=True)
+    picture = replace(picture, daemon=replace(picture.daemon, word="stopped", status=None), dry_run=True)
     said = text(screen(picture))
     for part in ("read wait: not measured yet", "no unit is ranked yet", "no daemon runs", "dry run: nothing"):
         assert part in said

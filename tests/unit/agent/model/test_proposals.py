@@ -75,7 +75,8 @@ def a_forecast(**changes: object) -> Forecast:
     """From 100 to 400 transactions a second with two sessions."""
     values: dict[str, object] = {
         "transactions": 400.0, "interval": ConfidenceInterval(low=320.0, high=500.0), "wait_per_transaction": 0.001,
-        "present_transactions": 100.0, "sessions": 2.0,
+        "present_transactions": 100.0, "sessions": 2.0, "latency": 0.005,
+        "latency_interval": ConfidenceInterval(low=0.004, high=0.00625), "assumed": ("processors are not counted",),
     }  # fmt: skip
     return Forecast(**{**values, **changes})  # type: ignore[arg-type]  # as above
 
@@ -94,7 +95,11 @@ def test_what_is_not_forecast_reads_back_with_its_reason() -> None:
     """JSON knows no NaN: what is unknown is None."""
     nan = float("nan")
     unknown = a_forecast(
-        transactions=nan, interval=ConfidenceInterval(low=nan, high=nan), wait_per_transaction=nan, why_not="no session"
+        transactions=nan,
+        interval=ConfidenceInterval(low=nan, high=nan),
+        latency=nan,
+        wait_per_transaction=nan,
+        why_not="no session",
     )
     found = WorkForecast.of(unknown, "activities", 0.9)
     assert (found.per_second, found.latency, found.read_wait, found.why_not) == (None, None, None, "no session")

@@ -11,6 +11,7 @@ import pytest
 from agent.model.conditions import Conditions
 from agent.model.standing_rules import LockClass, StandingRule, find_refusal
 from connectors.move_effects import Locked
+from tests.over import over
 from tests.unit.samples import a_move, a_proposal
 
 MIB = 1 << 20
@@ -22,6 +23,8 @@ RULE = StandingRule(
 )  # fmt: skip
 _MOVE = a_move()
 MOVE = replace(_MOVE, route=replace(_MOVE.route, locked=Locked.BRIEFLY, lock_seconds=0.5))
+_BUNDLE = replace(MOVE.route.bundle, unit_keys=(MOVE.key, "hr.salaries"))
+WITH_ANOTHER = replace(MOVE, route=replace(MOVE.route, bundle=_BUNDLE))  # of another table, which moves with it
 PROPOSAL = a_proposal(MOVE, wait_saved_low_per_hour=700.0)
 
 
@@ -43,8 +46,10 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"locks": LockClass.NONE}, {}, "it allows locks of the class none"),
     ({}, locking(Locked.WRITES), "is writes, it allows locks of the class brief"),
     ({"locks": LockClass.ANY, "most_stall_seconds": 1.9}, locking(Locked.ALL), "may hold up others for 2"),
-    ({"locks": LockClass.ANY}, locking(None), "is not known"),
+    ({}, locking(None), "is not known, it allows locks of the class brief"),
+    ({"locks": LockClass.ANY}, locking(None), "may hold up others for an unknown time"),
     ({}, locking(Locked.NOTHING, "other.orders"), "other.orders matches none"),
+    ({}, {"moves": (WITH_ANOTHER,)}, "hr.salaries matches none"),
     ({"most_stall_seconds": 0.4}, {}, "may hold up others for 500 ms"),
     ({"least_gain_per_hour": 700.5}, {}, "the lower end of the gain is"),
     ({}, {"wait_saved_low_per_hour": None}, "the lower end of the gain is not known"),
@@ -56,7 +61,7 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("limits", "proposal", "why"), BEYOND, ids=[each[2] for each in BEYOND])
+@over(("limits", "proposal", "why"), BEYOND)
 def test_beyond_a_limit_it_is_not(limits: dict[str, Any], proposal: dict[str, Any], why: str) -> None:
     """One limit at a time; the reason names it."""
     assert why in find_refusal(replace(RULE, **limits), replace(PROPOSAL, **proposal), NOW)

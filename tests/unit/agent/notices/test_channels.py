@@ -6,9 +6,11 @@ import hashlib
 import hmac
 import json
 import socket
+import ssl
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,8 +20,10 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from agent.config.notices import NoticeConfig, NoticeEvent
+from agent.notices import channels
 from agent.notices.channels import NoticeFailed, send
 from agent.notices.notice import Notice
+from tests.labs.tds.certificate import make_certificate
 
 NOTICE = Notice(
     key="shop proposal 3", event=NoticeEvent.PROPOSAL, database="shop", at=datetime(2026, 3, 1, tzinfo=UTC),
@@ -183,3 +187,134 @@ def test_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         send(NoticeConfig(name="page", command=(str(script),)), [NOTICE])
     with pytest.raises(NoticeFailed, match="No such file"):
         send(NoticeConfig(name="page", command=(str(tmp_path / "nothing"),)), [NOTICE])
+
+
+# -- receivers that do not end -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def shaken(connection: socket.socket, certificate: Path) -> Iterator[ssl.SSLSocket]:
+    """The server's side of a connection over TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with context.wrap_socket(connection, server_side=True) as served:
+        yield served
+
+
+@contextmanager
+def dripping(begin: bytes, drop: bytes, *, certificate: Path | None = None) -> Iterator[int]:
+    """A server that says something at once and then goes on bit by bit for ever; its port."""
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0.1)
+
+        def drip(connection: socket.socket) -> None:
+            tls = nullcontext() if certificate is None else shaken(connection, certificate)
+            with suppress(OSError), connection, tls as shaken_hands:
+                served = shaken_hands or connection
+                served.sendall(begin)
+                while not over.wait(0.05):
+                    served.sendall(drop)
+
+        def serve() -> None:
+            while not over.is_set():
+                with suppress(TimeoutError):
+                    serving.append(threading.Thread(target=drip, args=(listening.accept()[0],)))
+                    serving[-1].start()
+
+        serving = [threading.Thread(target=serve)]
+        serving[0].start()
+        try:
+            yield listening.getsockname()[1]
+        finally:
+            over.set()
+            for each in serving:
+                each.join()
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The deadline of a message, a second; that of each step, which drops never reach, stays."""
+    monkeypatch.setattr(channels, "SEND_SECONDS", 1.0)
+    return 1.0
+
+
+LONG = b"HTTP/1.1 200 OK\r\n" + b"X" * 70000
+DRIPS = {
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"), "one header": (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+    "a status": (b"HTTP/1.1 2", b"0"), "go on": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", DRIPS)
+def test_a_webhook_that_drips_is_given_up(what: str, tmp_path: Path, soon: float) -> None:
+    """Each piece is in time, the whole is not: it ends at its deadline, by a sentence without the address."""
+    with dripping(*DRIPS[what]) as port:
+        began = time.monotonic()
+        with pytest.raises(NoticeFailed, match="chat: the webhook did not take the message within 1 s") as failed:
+            send(webhook(tmp_path, f"http://127.0.0.1:{port}/hook/{SECRET}"), [NOTICE])
+        assert soon <= time.monotonic() - began < 5 * soon
+    assert SECRET not in f"{failed.value}{failed.value.__cause__}"
+
+
+def test_a_handshake_that_drips_is_given_up(tmp_path: Path, soon: float) -> None:
+    """TLS, whose records come byte by byte; its socket is in nobody's hands meanwhile."""
+    with dripping(b"\x16\x03\x03\x40\x00", b"\x02") as port:
+        began = time.monotonic()
+        with pytest.raises(NoticeFailed, match="within 1 s"):
+            send(webhook(tmp_path, f"https://127.0.0.1:{port}/"), [NOTICE])
+        assert time.monotonic() - began < 5 * soon
+
+
+def test_a_webhook_over_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soon: float) -> None:
+    """A certificate that is trusted is taken, one that is not is refused, and a slow one is given up."""
+    certificate = make_certificate(tmp_path)
+    with dripping(b"HTTP/1.1 204 No Content\r\n\r\n", b"", certificate=certificate) as port:
+        with pytest.raises(NoticeFailed, match="cannot be reached"):
+            send(webhook(tmp_path, f"https://127.0.0.1:{port}/"), [NOTICE])
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        send(webhook(tmp_path, f"https://127.0.0.1:{port}/"), [NOTICE])
+    slow = dripping(b"HTTP/1.1 200 OK\r\nX: ", b"y", certificate=certificate)
+    with slow as port, pytest.raises(NoticeFailed, match="within 1 s"):
+        send(webhook(tmp_path, f"https://127.0.0.1:{port}/"), [NOTICE])
+
+
+@pytest.mark.parametrize(
+    "answer", [b"SSH-2.0-x\r\n", b"HTTP/1.1 abc\r\n\r\n", b"\r\n", b"HTTP/1.1 200 OK\r\n" + b"X" * 70000]
+)
+def test_a_webhook_that_speaks_something_else(tmp_path: Path, answer: bytes) -> None:
+    """What is no HTTP is a failure of the channel, and of nothing else."""
+    with dripping(answer, answer) as port, pytest.raises(NoticeFailed, match="chat: the webhook cannot be reached"):
+        send(webhook(tmp_path, f"http://127.0.0.1:{port}/"), [NOTICE])
+
+
+@pytest.mark.parametrize("encryption", ["none", "starttls", "tls"])
+def test_a_mail_server_that_drips_is_given_up(encryption: str, soon: float) -> None:
+    """A greeting, or a handshake, that never ends."""
+    with dripping(b"220-hello\r\n", b"220-hello\r\n") as port:
+        channel = NoticeConfig.model_validate({
+            "name": "mail",
+            "mail": {"host": "127.0.0.1", "port": port, "encryption": encryption, "from": "a@b.c", "to": ["d@e.f"]},
+        })  # fmt: skip
+        began = time.monotonic()
+        with pytest.raises(NoticeFailed, match="notice channel mail"):
+            send(channel, [NOTICE])
+        assert time.monotonic() - began < 5 * soon
+
+
+def test_a_name_with_many_dead_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soon: float) -> None:
+    """Each address may take its time, all of them together not more than the message has."""
+    tried: list[object] = []
+
+    class Waiting(socket.socket):
+        def connect(self, address: Any) -> None:
+            tried.append(address)
+            time.sleep(0.4)
+            raise TimeoutError
+
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 9))] * 50
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(socket, "socket", Waiting)
+    with pytest.raises(NoticeFailed, match="within 1 s"):
+        send(webhook(tmp_path, "http://many.example/"), [NOTICE])
+    assert len(tried) < 10

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.planning.situation import elsewhere_alone
+from agent.planning.situation import elsewhere_alone, load_by_outcomes
+from policies.demand.arrivals import CLOSED, OPEN, UNKNOWN
 
 # 100 a second at 80 ms, 60 of them reads, were to become 300; they are 150 at 50 ms, of which reads are 5 ms only.
 SHORT = Outcome(
@@ -53,3 +54,14 @@ def test_other_outcomes_say_nothing_of_it(other: dict[str, float]) -> None:
     """Where the forecast came true, or its miss has another reason, no limit is made up."""
     assert math.isnan(elsewhere_alone([replace(SHORT, **other)]))  # type: ignore[arg-type]  # of all kinds
     assert math.isnan(elsewhere_alone([]))
+
+
+def test_what_moves_did_to_a_load_says_who_asks() -> None:
+    """Half as much again is done: closed. As much as before, where more was forecast: open. The newest that tells."""
+    closed, waited = SHORT, replace(SHORT, latency_after=0.079)
+    arriving = replace(SHORT, transactions_per_second_after=101.0)
+    assert load_by_outcomes([closed]) == CLOSED
+    assert load_by_outcomes([arriving, closed]) == OPEN
+    assert load_by_outcomes([waited, arriving]) == OPEN
+    assert load_by_outcomes([]) == load_by_outcomes([waited, replace(closed, measured=False)]) == UNKNOWN
+    assert load_by_outcomes([replace(arriving, predicted_transactions_per_second_low=105.0)]) == UNKNOWN

@@ -49,6 +49,7 @@ class Rewriting:
         self.rewrites: dict[str, str] = {}  # by key
         self.exact_ratio = 1.0  # of what the catalog says
         self.transient_ratio: float | None = None  # of the bundle; None: as the engine says
+        self.stays = False  # the original of every bundle is kept for a time
         self.asked_exactly = 0
         self.stuck: set[str] = set()  # keys without a route
         self._connector = connector
@@ -70,6 +71,7 @@ class Rewriting:
                 transient_bytes=route.transient_bytes
                 if self.transient_ratio is None
                 else int(bundle.size_bytes * self.transient_ratio),
+                stays_bytes=bundle.size_bytes if self.stays else 0,
             )
             for route in found
         )
@@ -278,6 +280,20 @@ def test_a_plan_leaves_room_for_what_its_routes_take_on_the_way(
         left[move.to_space] = there - move.size_bytes
         left[move.from_space] = (left[move.from_space] or 0) + move.size_bytes
     assert planning.plan.moves
+
+
+def test_a_plan_does_not_count_on_room_that_originals_keep(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes down frees nothing for what comes up: only what fits beside it is planned."""
+    picture = filled(desk, desk.plan(), 0.3, monkeypatch)
+    assert any(move.reason == "make_room" for move in desk.plan().plan.moves)
+    desk.engine.stays = True
+    planning = desk.plan()
+    ratio = planning.settings.head_room_ratio
+    left = {space.name: room_bytes(space, ratio) or 0 for space in planning.situation.spaces}
+    for move in planning.plan.moves:
+        assert move.size_bytes <= left[move.to_space]
+        left[move.to_space] -= move.size_bytes
+    assert not any(move.reason == "make_room" for move in planning.plan.moves), picture
 
 
 def test_a_growing_database_is_planned_with_what_it_will_have_grown_to(

@@ -1,0 +1,1 @@
+"""What users see, written down: a re-arrangement of modules has to leave it as it is."""

@@ -1,0 +1,1 @@
+"""Every regular expression of the product takes time in proportion to its text."""

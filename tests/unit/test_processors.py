@@ -1,0 +1,42 @@
+"""Processor time of a server on this machine, and who is not one."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+
+from connectors.postgresql.session.processors import server_processors
+
+
+def test_a_server_is_who_has_the_backend_among_its_processes() -> None:
+    """This process listens, and has a child that computes: its time is counted, and that of what has ended."""
+    here, there = socket.socketpair()
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    with here, there:
+        try:
+            before, count = server_processors(here.fileno(), child.pid)
+            time.sleep(0.3)
+            after, _ = server_processors(here.fileno(), child.pid)
+        finally:
+            child.kill()
+            child.wait()
+        assert before is not None
+        assert after is not None
+        assert after > before
+        assert count == len(os.sched_getaffinity(0))
+
+
+def test_a_pooler_is_no_server() -> None:
+    """What listens there has no process for the session: its own time says nothing of the server's."""
+    here, there = socket.socketpair()
+    with here, there:
+        assert server_processors(here.fileno(), os.getppid()) == (None, None)
+
+
+def test_a_server_elsewhere_is_not_seen() -> None:
+    """Over TCP nothing tells which process answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as here:
+        assert server_processors(here.fileno(), os.getpid()) == (None, None)
