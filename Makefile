@@ -38,7 +38,7 @@ demo: $(DEMO) ## the main job on a private PostgreSQL; ARGS="--yes --json" are p
 	@$(BIN)/hotplace demo $(ARGS)
 
 demo-fleet: $(DEMO) ## three databases, two agents, a standby, one ledger, two people; ARGS="--yes --json" are passed on
-	@$(BIN)/hotplace fleet demo $(ARGS)
+	@$(BIN)/hotplace demo --fleet $(ARGS)
 
 components: $(DEV)
 	@$(BIN)/python -m tests.components >&2
@@ -66,15 +66,20 @@ bench-quick: $(DEV) ## small versions of the benchmarks in about five minutes; p
 fault-simulation: $(DEV) ## the whole agent among faults drawn from seeds; ARGS="--seeds 1000 --jobs 2", or ARGS="--seed 7"
 	@$(BIN)/python -m tests.fault_simulation $(ARGS)
 
-mutants: components ## small mistakes in the agent's source, each against the tests that pass by it; ARGS="--named" for those with a name
+mutants: components ## small mistakes in the agent's source, each against the tests that pass by it; ARGS="--named" for those with a name, "--fixed" for the fixed list
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
 # What makes sure takes hours: a thousand seeds that no other run has, every mistake, real faults, thousands of connections.
-soak: components ## the long proofs, hours: seeds, all examples, mutants, faults in the laboratory, split tables, the fleet's demo, 5,000 slow connections
+soak: components ## the long proofs, hours: seeds, forgers, every PostgreSQL, all examples, mutants, faults in the laboratory, split tables, the fleet's demo, 5,000 slow connections
 	@$(BIN)/python -m tests.fault_simulation --first $${SOAK_FIRST:-100000} --seeds $${SOAK_SEEDS:-1000} --jobs 2
+	@$(BIN)/python -m tests.fault_simulation --forgers --first $${SOAK_FIRST:-100000} --seeds $${SOAK_SEEDS:-1000} --jobs 2
+	@HOTPLACE_FROZEN_SEEDS=100 $(BIN)/python -m pytest -q -n $(WORKERS) tests/fault_simulation/test_seeds.py
+	@HOTPLACE_ALL_VERSIONS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m postgresql
 	@HOTPLACE_SLOW_CONNECTIONS=5000 $(BIN)/python -m pytest -q tests/e2e/test_slow_connections.py
 	@HOTPLACE_SPLIT_EXAMPLES=$${SOAK_SEEDS:-1000} $(BIN)/python -m pytest -q tests/labs/test_split_property.py
 	@HOTPLACE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup -m hypothesis
+	@HOTPLACE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup tests/patterns tests/assess \
+	  tests/contract/test_by_hand.py tests/ledger/test_damage.py tests/db2/moving/test_life.py
 	@HOTPLACE_LAB_VERDICTS=1 $(BIN)/python -m pytest -q tests/lab/test_verdicts.py
 	@HOTPLACE_DEMO_FLEET=1 $(BIN)/python -m pytest -q tests/e2e/test_demo_fleet.py
 	@$(BIN)/python -m tests.bench.lab faults
