@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -198,17 +199,21 @@ class Pulse:
     def __init__(self, watch: Watch, every_seconds: float) -> None:
         self._watch = watch
         self._every = every_seconds
+        self.samples = 0  # taken since the beginning
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
         self.error: HotplaceError | None = None
 
     def _beat(self) -> None:
-        while not self._stop.wait(self._every):
+        next_beat = time.monotonic() + self._every
+        while not self._stop.wait(max(0.0, next_beat - time.monotonic())):
+            next_beat = max(next_beat, time.monotonic()) + self._every
             try:
                 self._watch.sample()
             except HotplaceError as error:  # kept for the story, which ends with it
                 self.error = error
                 return
+            self.samples += 1
 
     def start(self) -> None:
         """Begin."""

@@ -49,6 +49,7 @@ WARM_UP_SECONDS = 5.0  # before anything is sampled
 OBSERVE_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # at most this much longer, where a slow machine has not yet seen enough
 LOOK_AGAIN_SECONDS = 5.0
+ENOUGH_SAMPLES = 8  # before the first move: an outcome is measured against them, and a busy machine samples late
 WAITS_FOR_EVIDENCE = (int(Verdict.NOT_ENOUGH_HISTORY), int(Verdict.UNPROVEN), int(Verdict.UNCERTAIN))
 MORE_LOOKS = 12  # where the first could not tell
 MEASURE_SECONDS = 2 * SETTLE_SECONDS + 4.0  # settle, then as long again, and a sample or two
@@ -162,9 +163,11 @@ class Story:
             planning = self._company.watch.plan()
             assert planning is not None, "there are samples"
             unsure = np.isin(ranking_of(planning).verdict, WAITS_FOR_EVIDENCE).any()
-            if not unsure or time.monotonic() >= end:
+            seen = self._company.pulse.samples
+            if time.monotonic() >= end or (seen >= ENOUGH_SAMPLES and not unsure):
                 return planning
-            self._out.note("watching on: some units have not been watched long enough to be sure of them")
+            too_short = "some units have not been watched long enough to be sure of them"
+            self._out.note(f"watching on: {too_short if unsure else f'only {seen} samples so far'}")
             self._wait(LOOK_AGAIN_SECONDS, "watching on")
 
     def _decoys(self, ranking: Ranking) -> tuple[Decoy, ...]:
