@@ -33,9 +33,10 @@ COST = (
     "oracle_cost",
     "sqlserver_cost",
     "db2_cost",
+    "db2_i",
     "fleet",
 )  # modules of tests.bench.cost
-SHORT = ("history", "agent_cost", "cli_start")  # seconds each
+SHORT = ("history", "agent_cost", "cli_start", "db2_i")  # seconds each
 QUICK_LAB = ("lab.disks", "lab.headline", "lab.kindness")  # the others take minutes even when small
 SMALL_TOO = (
     "verify",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
@@ -23,17 +22,16 @@ from connectors.db2.plan_only import scripts
 from connectors.db2.plan_only.connector import PlanOnlyConnector
 from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
 from connectors.db2.plan_only.residency import bytes_by_object, mixed_media_pools, pools
-from connectors.db2.plan_only.session import PACKAGE, PlanSession, odbc_string
+from connectors.db2.plan_only.session import PACKAGE, odbc_string
 from connectors.db2.session.queries import fit, query
-from connectors.db2.settings import Db2Settings
 from connectors.model import Bundle, Interval, NoRoute, Signal
 from connectors.settings import SecretSource
+from tests.db2.hand_made import GIB, Double, connector_over, settings
 
 KNOWN = json.loads((Path(__file__).parent / "columns.json").read_text(encoding="utf-8"))
 NAMES = sorted(
     path.name.removesuffix(".sql") for path in (files(PACKAGE) / "sql").iterdir() if path.name.endswith(".sql")
 )
-GIB = 2**30
 
 
 @pytest.mark.parametrize(
@@ -68,7 +66,8 @@ def test_the_wrong_db2_is_refused_with_the_setting_that_fits() -> None:
 def test_columns_are_documented_or_probed(name: str) -> None:
     """What nobody saw documented is asked for only where a probe finds it, and read as NULL elsewhere."""
     wanted = query(name, PACKAGE)
-    documented, unverified = set(KNOWN["catalog"][wanted.source]), set(KNOWN["unverified"][wanted.source])
+    known = [KNOWN[kind].get(wanted.source, ()) for kind in ("catalog", "documentation", "unverified")]
+    documented, unverified = {*known[0], *known[1]}, set(known[2])
     named = set(re.findall(r"\b[A-Z]\.([A-Z_]+)", wanted.text))
     assert named <= documented | unverified
     assert named & (unverified - documented) <= wanted.optional
@@ -199,47 +198,6 @@ def test_pitfall_30_statistics_are_only_read() -> None:
     assert units["DB.TS partition P2"] == 0  # -40 KB, as data sharing shows for a while
 
 
-class Double:
-    """A DB-API connection with canned rows by source; a source that is absent does not exist."""
-
-    def __init__(self, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        self._rows = rows
-        self.sent: list[str] = []
-        self.description: Sequence[Sequence[Any]] | None = None
-        self._found: list[tuple[Any, ...]] = []
-
-    def cursor(self) -> Double:
-        """Itself."""
-        return self
-
-    def execute(self, operation: str) -> None:
-        """Find the rows that a statement asks for, by its own list of columns."""
-        import ibm_db_dbi
-
-        self.sent.append(operation)
-        source = re.search(r"FROM (\S+) AS", operation)
-        assert source is not None
-        if source[1] not in self._rows:
-            raise ibm_db_dbi.Error(f"SQL0204N {source[1]} SQLSTATE=42704 SQLCODE=-204")
-        rows = self._rows[source[1]]
-        columns = sorted({column for row in rows for column in row})
-        self.description = [(column,) for column in columns]
-        asked = re.findall(r"\b[A-Z]\.([A-Z_]+)|AS ([A-Z_]+)(?=,|$)", operation.partition("\n  FROM")[0], re.MULTILINE)
-        self._found = [tuple(row.get(one or other) for one, other in asked) for row in rows]
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """Those."""
-        return self._found
-
-    def close(self) -> None:
-        """Of a cursor, or all of it."""
-
-
-def settings(platform: str, **more: Any) -> Db2Settings:
-    """Of that platform."""
-    return Db2Settings.model_validate({"platform": platform, "host": "h", "dbname": "DB", "user": "u", **more})
-
-
 def on_i(index: dict[str, Any] | None = None, **reads: Any) -> tuple[PlanOnlyConnector, Double]:
     """ORDERS has two partitions, the second on SSDs; ITEMS one; an index on hard disks."""
     disk = {"ASP_NUMBER": 1, "UNIT_MEDIA_CAPACITY": 100 * GIB, "UNIT_SPACE_AVAILABLE": 40 * GIB}
@@ -256,19 +214,18 @@ def on_i(index: dict[str, Any] | None = None, **reads: Any) -> tuple[PlanOnlyCon
 
     of_index = {"INDEX_SCHEMA": "SHOP", "INDEX_NAME": "ORDERS_IX", "INDEX_MEMBER": "M", "TABLE_SCHEMA": "SHOP"}
     of_index |= {"INDEX_TYPE": "INDEX", "TABLE_NAME": "ORDERS", **(index or {})}
+    name = {key: value for key, value in of_index.items() if key.startswith(("INDEX_", "SYSTEM_INDEX_"))}
     double = Double(
         {
             "QSYS2.SYSPARTITIONDISK": [
                 at("ORDERS", "P1", hdd, 3 * GIB), at("ORDERS", "P2", ssd, 2 * GIB), at("ITEMS", "ITEMS", hdd, GIB),
             ],
             "QSYS2.SYSPARTITIONINDEXDISK": [{**of_index, "UNIT_SPACE_USED": 5, **hdd}],
+            **({"QSYS2.SYSPARTITIONINDEXES": [name]} if "SYSTEM_INDEX_NAME" in name else {}),
             "QSYS2.SYSPARTITIONSTAT": [stat("ORDERS", "P1"), stat("ORDERS", "P2"), stat("ITEMS", "ITEMS")],
         }
     )  # fmt: skip
-    of = settings("i")
-    return PlanOnlyConnector(
-        of, SystemClock(), PlanSession(of, Platform.I, lambda _: (double, "DB2/400 SQL", "07.05"))
-    ), double
+    return connector_over(Platform.I, double), double
 
 
 def zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnlyConnector:
@@ -289,8 +246,7 @@ def zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnlyCon
             ],
         }
     )  # fmt: skip
-    of = settings("zos", storage_groups=["SGSSD"])
-    return PlanOnlyConnector(of, SystemClock(), PlanSession(of, Platform.ZOS, lambda _: (double, "DB2", "12.01")))
+    return connector_over(Platform.ZOS, double, storage_groups=["SGSSD"])
 
 
 def _sizes(connector: PlanOnlyConnector) -> list[tuple[str, int]]:
@@ -446,8 +402,7 @@ def test_reads_that_a_probe_finds_are_ranked() -> None:
 
 def test_a_view_that_is_missing_is_a_finding() -> None:
     """An older release degrades by name, not with a crash."""
-    of = settings("zos")
-    connector = PlanOnlyConnector(of, SystemClock(), PlanSession(of, Platform.ZOS, lambda _: (Double({}), "DB2", "11")))
+    connector = connector_over(Platform.ZOS, Double({}))
     assert len(connector.catalog().units) == 0
     missing = [f.sentence for f in connector.doctor() if f.code == "source_missing"]
     assert len(missing) == 4

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from connectors.base import Clock, Mover, StatementFailed
-from connectors.db2.plan_only.look import NOWHERE, Look, Seen, look_at_i, look_at_zos
+from connectors.db2.plan_only.counters import UNCOUNTED, Counted, counted, waited_for
+from connectors.db2.plan_only.look import NOWHERE, Look, look_at_i, look_at_zos
 from connectors.db2.plan_only.platforms import TITLES, Platform
 from connectors.db2.plan_only.scripts import script, trace_and_balance
 from connectors.db2.plan_only.session import PlanSession
-from connectors.db2.reading.names import physical_id
 from connectors.db2.settings import Db2Settings
 from connectors.findings import Capability, Finding
 from connectors.model import (
@@ -32,8 +32,6 @@ from connectors.model import (
 )
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ})
-COUNTERS = ("logical_reads", "physical_reads", "random_reads")
-UNCOUNTED = "samples_without_physical_reads"
 ADVICE = "A plan for it is a script: `hotplace plan` prints it, a person runs it."
 TRACE_MINUTES = 1440
 
@@ -58,7 +56,8 @@ class PlanOnlyConnector:
         self._clock = clock
         self._platform = Platform(settings.platform)
         self._session = session or PlanSession(settings, self._platform)
-        self._uncounted = 0
+        self._samples = 0
+        self._unplaced: frozenset[int] = frozenset()  # counted, and on no disk: to look for them again would be in vain
         self._look: Look | None = None
 
     def identify(self) -> Identity:
@@ -82,7 +81,7 @@ class PlanOnlyConnector:
             Capability(name="moves", available=False, because=f"{TITLES[self._platform]} is plan-only", advice=ADVICE),
             Capability(
                 name="object_counters",
-                available=any(unit.physical is not None for unit in self._fresh().units),
+                available=bool(self._counted().totals),
                 because="physical reads of each partition, where a probe finds that column",
             ),
         )
@@ -91,8 +90,9 @@ class PlanOnlyConnector:
         """Media of each ASP, or storage groups; table partitions and indexes with their sizes."""
         look = self._fresh()
         rows = {space.name: at for at, space in enumerate(look.spaces)}
-        units = sorted(look.units, key=number_of)
-        ids = np.array([number_of(unit) for unit in units], dtype=np.int64)
+        units = look.units
+        self._unplaced = frozenset(self._counted().totals.keys() - {unit.number for unit in units})
+        ids = np.array([unit.number for unit in units], dtype=np.int64)
         table = UnitTable(
             physical_id=ids,
             key=tuple(str(unit.key) for unit in units),
@@ -105,46 +105,47 @@ class PlanOnlyConnector:
         return Catalog(taken_at=self._clock.now(), spaces=look.spaces, units=table)
 
     def sample(self) -> Sample:
-        """Reads of each partition, where the system tells them."""
+        """Reads of each unit, where the system tells them; of the others, that it does not.
+
+        Views of disk units, which are slow, are read by ``catalog`` alone.
+        """
         taken_at, monotonic = self._clock.now(), self._clock.monotonic()
-        units = sorted(self._fresh().units, key=number_of)
-        physical = [unit.physical or 0 for unit in units]
-        self._uncounted += not any(unit.physical is not None for unit in units)
-        random = [round(reads * unit.random_share) for reads, unit in zip(physical, units, strict=True)]
-        columns = ([unit.logical or 0 for unit in units], physical, random)
+        look = self._look or self._fresh()
+        self._samples += 1
+        ids, counters = (
+            self._counted().without(self._unplaced).columns([unit.number for unit in look.units], self._samples)
+        )
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
             epoch="",
-            physical_id=np.array([number_of(unit) for unit in units], dtype=np.int64),
-            counters={name: np.array(of, dtype=np.int64) for name, of in zip(COUNTERS, columns, strict=True)},
-            database={UNCOUNTED: float(self._uncounted)},
+            physical_id=ids,
+            counters=counters,
+            database={},
             server_seconds=self._clock.monotonic() - monotonic,
         )
 
-    def classify(self, interval: Interval, catalog: Catalog) -> Demand:
-        """Random reads are those a session waited for; without a count of physical reads nothing is observed."""
-        blind = interval.database.get(UNCOUNTED, 0.0) > 0
-        ids = catalog.units.physical_id if blind else interval.physical_id
-        rates = np.zeros((SIGNALS, len(ids)))
-        if not blind:
-            random = np.minimum(interval.deltas["random_reads"], interval.deltas["physical_reads"])
-            rates[Signal.LOGICAL_READ] = interval.deltas["logical_reads"] / interval.seconds
-            rates[Signal.SYNC_READ] = random / interval.seconds
-            rates[Signal.PREFETCHED_READ] = (interval.deltas["physical_reads"] - random) / interval.seconds
+    def classify(self, interval: Interval, catalog: Catalog) -> Demand:  # noqa: ARG002  # the contract's
+        """Random reads are those a session waited for; a unit without a count of physical reads is not observed."""
+        deltas = interval.deltas
+        waited = waited_for(deltas)
+        rates = np.zeros((SIGNALS, len(interval.physical_id)))
+        rates[Signal.LOGICAL_READ] = deltas["logical_reads"] / interval.seconds
+        rates[Signal.SYNC_READ] = waited / interval.seconds
+        rates[Signal.PREFETCHED_READ] = (deltas["physical_reads"] - waited) / interval.seconds
         return Demand(
             ended_at=interval.ended_at,
             seconds=interval.seconds,
-            physical_id=ids,
+            physical_id=interval.physical_id,
             rates=rates,
-            observed=np.zeros(len(ids), dtype=np.bool_) if blind else ~interval.restarted,
+            observed=~interval.restarted & (deltas[UNCOUNTED] == 0),
             estimated=ESTIMATED,
             database=DatabaseDemand(),
         )
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Sizes from the catalog; there is no more exact source."""
-        sizes = {number_of(unit): unit.size_bytes for unit in self._fresh().units}
+        sizes = {unit.number: unit.size_bytes for unit in self._fresh().units}
         return np.array([sizes.get(int(number), -1) for number in physical_ids], dtype=np.int64)
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
@@ -184,7 +185,16 @@ class PlanOnlyConnector:
                 ADVICE,
             )
         ]
-        if not any(unit.physical is not None for unit in look.units):
+        counts = self._counted()
+        if counts.bounded:
+            found.append(
+                Finding.info(
+                    "index_reads_bounded",
+                    "reads of indexes are operations, also those that memory answers: sessions wait less than is shown",
+                    "Judge a move of an index by what a trace of the system shows: " + self._instead(look),
+                )
+            )
+        if not counts.totals:
             found.append(
                 Finding.warning(
                     "no_physical_reads",
@@ -221,6 +231,12 @@ class PlanOnlyConnector:
             self._look = look_at_zos(self._session, self._settings.storage_groups)
         return self._look
 
+    def _counted(self) -> Counted:
+        if self._platform is not Platform.I:
+            return counted((), ())
+        tables = [(*row[:3], row[7], row[8], row[9], row[10]) for row in self._session.rows("i_reads")]
+        return counted(tables, self._session.rows("i_index_reads"))
+
     def _instead(self, look: Look) -> str:
         if self._platform is not Platform.I:
             return "Pin what you know to be hot: LSTATS and IFCID 199 would tell, and reset what the site itself reads."
@@ -230,9 +246,3 @@ class PlanOnlyConnector:
             for asp in asps
             for statement in trace_and_balance(asp, TRACE_MINUTES, device=look.devices.get(asp, ""))
         )
-
-
-def number_of(unit: Seen) -> int:
-    """The number that stands for it in samples."""
-    key = unit.key
-    return physical_id(key.part, key.schema, f"{key.name}\0{key.partition or ''}", 0, None)

@@ -1,12 +1,19 @@
-"""What Db2 for i and z/OS show: spaces, units, counters, and for each unit the script that would move it."""
+"""What Db2 for i and z/OS show: spaces, units, and for each unit the script that would move it.
+
+Several rows an object are normal: an index of i has one for each member and table, a clone of z/OS shares the table
+space and the storage group of its base table, and moves with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from connectors.db2.plan_only import scripts
-from connectors.db2.plan_only.residency import Placed, bytes_by_object, mixed_media_pools, pool_name, pools
+from connectors.db2.plan_only.counters import unit_number
+from connectors.db2.plan_only.residency import Placed, Pool, bytes_by_object, mixed_media_pools, pools, space_of, total
 from connectors.db2.plan_only.session import PlanSession, Row
 from connectors.db2.reading.names import Key, Part
 from connectors.model import Space, UnitKind
@@ -21,16 +28,14 @@ Script = Callable[[str], tuple[str, ...]]  # name of the target -> statements, n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One unit. Counters are None where the system has no such column."""
+    """One unit."""
 
     key: Key
+    number: int  # in samples
     kind: UnitKind
     size_bytes: int
     space: str
     script: Script
-    logical: int | None = None
-    physical: int | None = None
-    random_share: float = 1.0  # of the physical reads, those a session waited for
     why_no_script: str = ""  # where there is none
 
 
@@ -44,39 +49,71 @@ class Look:
     devices: Mapping[int, str] = field(default_factory=dict)  # of independent ASPs, by number
 
 
+def one_of_each(units: Iterable[Seen]) -> tuple[Seen, ...]:
+    """Units by their numbers, ascending; rows that speak of one object are one unit, which is where most of it is."""
+    found: dict[int, Seen] = {}
+    for unit in units:
+        other = found.get(unit.number)
+        if other is not None:
+            larger = max(other, unit, key=lambda one: one.size_bytes)
+            unit = replace(larger, size_bytes=other.size_bytes + unit.size_bytes)
+        found[unit.number] = unit
+    return tuple(found[number] for number in sorted(found))
+
+
 def look_at_i(session: PlanSession) -> Look:
     """By residency: a unit is where most of its bytes are, whatever is preferred for it.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    partitions, indexes = session.rows("i_partitions"), session.rows("i_indexes")
-    reads = {tuple(str(part) for part in row[:3]): row for row in session.rows("i_reads")}
-    found = pools((row[3], row[4], row[5], row[7], row[8]) for row in partitions)
+    partitions = session.rows("i_partitions")
+    system_names = {tuple(str(part) for part in row[:3]): row[3:6] for row in session.rows("i_reads")}
+    # Disk units that hold tables first: SYSDISKSTAT, where it answers, knows them and those that hold nothing yet.
+    found = pools((*((row[3], row[4], row[5], row[7], row[8]) for row in partitions), *session.rows("i_units")))
     both = mixed_media_pools(found)
     devices = {int(row[0]): str(row[1]) for row in session.rows("i_asps") if row[1]}
-    spaces = tuple(
+    tables, indexes = bytes_by_object(partitions, 3), _indexes_of_i(session)
+    of_table = Counter(name[:2] for name in tables)
+    of_index = Counter(name[:2] for name in indexes)
+    known = {pool.name for pool in found}
+    units = one_of_each(
+        chain(
+            (
+                _table_of_i(
+                    name, at, space_of(at, known), system_names.get(name), _balance(at.asp, both, devices),
+                    partitioned=of_table[name[:2]] > 1,
+                )
+                for name, at in tables.items()
+            ),
+            (
+                _index_of_i(
+                    index, space_of(index.at, known), _balance(index.at.asp, both, devices),
+                    partitioned=of_index[name[:2]] > 1,
+                )
+                for name, index in indexes.items()
+            ),
+        )
+    )  # fmt: skip
+    return Look(_spaces_of_i(found, units), units, "the same with UNIT(*ANY), ALTER UNIT ANY", devices)
+
+
+def _spaces_of_i(found: Sequence[Pool], units: Sequence[Seen]) -> tuple[Space, ...]:
+    """Media of each ASP; one that no view of disk units shows has no size, and its units stay."""
+    spaces = [
         Space(
             name=pool.name, path="", used_bytes=pool.capacity - pool.free, free_bytes=pool.free,
             capacity_bytes=pool.capacity,
         )
         for pool in found
-    )  # fmt: skip
-    tables = bytes_by_object(partitions, 3)
-    several = {name[:2] for name in tables if sum(other[:2] == name[:2] for other in tables) > 1} if tables else set()
-    units = [
-        _table_of_i(name, at, reads.get(name), _balance(at.asp, both, devices), partitioned=name[:2] in several)
-        for name, at in tables.items()
-    ]
-    units += [
-        _index_of_i(name, at, _balance(at.asp, both, devices)) for name, at in bytes_by_object(indexes, 8).items()
-    ]
-    known = {space.name for space in spaces}
-    return Look(
-        spaces,
-        tuple(unit for unit in units if unit.space in known),
-        "the same with UNIT(*ANY), ALTER UNIT ANY",
-        devices,
+    ]  # fmt: skip
+    used: dict[str, int] = {}
+    for unit in units:
+        used[unit.space] = used.get(unit.space, 0) + unit.size_bytes
+    unknown = sorted(used.keys() - {space.name for space in spaces})
+    return (
+        *spaces,
+        *(Space(name=name, path="", used_bytes=used[name], free_bytes=None, capacity_bytes=None) for name in unknown),
     )
 
 
@@ -86,55 +123,89 @@ def _balance(asp: int, both: frozenset[int], devices: Mapping[int, str]) -> tupl
 
 
 def _table_of_i(
-    name: tuple[str, ...], at: Placed, row: Row | None, balance: tuple[str, ...], *, partitioned: bool
+    name: tuple[str, ...], at: Placed, space: str, names: Row | None, balance: tuple[str, ...], *, partitioned: bool
 ) -> Seen:
     schema, table, partition = name
-    logical, physical, sequential, random = row[7:11] if row is not None else (None,) * 4
-    accesses = int(random or 0) + int(sequential or 0)
 
     def write(target: str) -> tuple[str, ...]:
         media: scripts.Media = "SSD" if target.endswith("SSD") else "ANY"
         if not partitioned:
             first = scripts.prefer_table(schema, table, media)
-        elif row is None:
+        elif names is None:
             return ()
         else:
-            first = scripts.prefer_member(
-                scripts.Member(library=str(row[3]), file=str(row[4]), member=str(row[5])), media
-            )
+            library, file, member = (str(part) for part in names)
+            first = scripts.prefer_member(scripts.Member(library=library, file=file, member=member), media)
         return (first, *balance)
 
     return Seen(
         key=Key(Part.TABLE, schema, table, partition if partitioned else None),
+        number=unit_number(Part.TABLE, schema, table, partition),
         kind=UnitKind.TABLE_PARTITION if partitioned else UnitKind.TABLE,
         size_bytes=at.size,
-        space=pool_name(at.asp, fast=at.mostly_fast),
+        space=space,
         script=write,
-        logical=None if logical is None else int(logical),
-        physical=None if physical is None else int(physical),
-        random_share=int(random or 0) / accesses if accesses else 1.0,
     )
 
 
-def _index_of_i(name: tuple[str, ...], at: Placed, balance: tuple[str, ...]) -> Seen:
-    schema, index, _, _, table, kind, library, file = name
-    library, file = library or scripts.system_name(schema), file or scripts.system_name(index)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Index:
+    """One member of an index, over all rows that speak of it."""
+
+    schema: str
+    name: str
+    member: str  # "": a constraint has none
+    at: Placed
+    kinds: frozenset[str]  # INDEX_TYPE: a constraint may be called as an index is
+    tables: frozenset[str]  # several under a join logical file
+    library: str  # system names; "": not known
+    file: str
+
+
+def _indexes_of_i(session: PlanSession) -> dict[tuple[str, ...], _Index]:
+    """Members of indexes by schema, name and member."""
+    names = {(str(row[0]), str(row[1])): (str(row[2]), str(row[3])) for row in session.rows("i_index_names") if row[3]}
+    rows: dict[tuple[str, ...], list[tuple[tuple[str, ...], Placed]]] = {}
+    for row, at in bytes_by_object(session.rows("i_indexes"), 6).items():
+        rows.setdefault(row[:3], []).append((row, at))
+    return {
+        (schema, name, member): _Index(
+            schema=schema,
+            name=name,
+            member=member,
+            at=total([at for _, at in of]),
+            kinds=frozenset(row[5] for row, _ in of),
+            tables=frozenset(row[4] for row, _ in of),
+            library=names.get((schema, name), (scripts.system_name(schema), ""))[0],
+            file=names.get((schema, name), ("", scripts.system_name(name)))[1],
+        )
+        for (schema, name, member), of in rows.items()
+    }
+
+
+def _index_of_i(index: _Index, space: str, balance: tuple[str, ...], *, partitioned: bool) -> Seen:
+    bound = sorted(index.kinds & CONSTRAINTS)
+    member = scripts.system_name(index.member)
 
     def write(target: str) -> tuple[str, ...]:
-        if kind in CONSTRAINTS or not (library and file):
+        if bound or not (index.library and index.file and (member or not partitioned)):
             return ()
         media: scripts.Media = "SSD" if target.endswith("SSD") else "ANY"
-        return (scripts.prefer_file(library, file, media, index=True), *balance)
+        if not partitioned:
+            return (scripts.prefer_file(index.library, index.file, media, index=True), *balance)
+        of = scripts.Member(library=index.library, file=index.file, member=member)
+        return (scripts.prefer_member(of, media, index=True), *balance)
 
     return Seen(
-        key=Key(Part.INDEX, schema, index),
-        kind=UnitKind.INDEX,
-        size_bytes=at.size,
-        space=pool_name(at.asp, fast=at.mostly_fast),
+        key=Key(Part.INDEX, index.schema, index.name, index.member if partitioned else None),
+        number=unit_number(Part.INDEX, index.schema, index.name, index.member),
+        kind=UnitKind.INDEX_PARTITION if partitioned else UnitKind.INDEX,
+        size_bytes=index.at.size,
+        space=space,
         script=write,
-        why_no_script=f"is the access path of a constraint and goes with the file of {table}"
-        if kind in CONSTRAINTS
-        else "has a system name that is not known here, and CL takes no other (QSYS2.SYSINDEXES tells it)",
+        why_no_script=f"is the access path of a constraint and goes with the file of {', '.join(sorted(index.tables))}"
+        if bound
+        else "has a system name that is not known here, and CL takes no other (QSYS2.SYSPARTITIONINDEXES tells it)",
     )
 
 
@@ -152,6 +223,7 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
     kinds = {(str(row[0]), str(row[1])): str(row[3]) for row in session.rows("z_kinds") if row[3] is not None}
     units = [_table_space_of_zos(row, groups, kinds) for row in session.rows("z_table_spaces")]
     units += [_index_of_zos(row) for row in session.rows("z_indexes")]
+    units = list(one_of_each(units))
     used: dict[str, int] = dict.fromkeys(more_groups, 0)
     for unit in units:
         used[unit.space] = used.get(unit.space, 0) + unit.size_bytes
@@ -164,7 +236,7 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
 def _table_space_of_zos(
     row: Row, groups: Mapping[tuple[str, str, int], str], kinds: Mapping[tuple[str, str], str]
 ) -> Seen:
-    database, name, partition, _, kilobytes, _, _, getpages = row
+    database, name, partition, _, kilobytes = row[:5]
     number, kind = int(partition or 0), kinds.get((str(database), str(name)))
 
     def write(target: str) -> tuple[str, ...]:
@@ -174,24 +246,24 @@ def _table_space_of_zos(
 
     return Seen(
         key=Key(Part.TABLE, str(database), str(name), f"P{number}" if number else None),
+        number=unit_number(Part.TABLE, str(database), str(name), f"P{number}" if number else ""),
         kind=UnitKind.TABLE_PARTITION if number else UnitKind.TABLE,
         size_bytes=max(0, int(kilobytes or 0)) * KILOBYTE,
         space=groups.get((str(database), str(name), number)) or NOWHERE,
         script=write,
         why_no_script="is partitioned, by range or by growth: which is not known here (SYSIBM.SYSTABLESPACE.TYPE), and "
         "the wrong statement ends with -665",
-        logical=None if getpages is None else max(0, int(getpages)),
     )
 
 
 def _index_of_zos(row: Row) -> Seen:
-    database, name, partition, _, kilobytes, _, creator, _, getpages = row
+    database, name, partition, _, kilobytes, _, creator = row[:7]
     number = int(partition or 0)
     return Seen(
         key=Key(Part.INDEX, str(creator or database), str(name), f"P{number}" if number else None),
+        number=unit_number(Part.INDEX, str(creator or database), str(name), f"P{number}" if number else ""),
         kind=UnitKind.INDEX_PARTITION if number else UnitKind.INDEX,
         size_bytes=max(0, int(kilobytes or 0)) * KILOBYTE,
         space=NOWHERE,
         script=lambda target: scripts.move_index(str(creator), str(name), number, target) if creator else (),
-        logical=None if getpages is None else max(0, int(getpages)),
     )

@@ -1,12 +1,12 @@
 """Where the bytes of Db2 for i are, by disk unit: what is preferred says nothing of that. Pure.
 
-``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, and spanning indexes come again with every
-partition, which the query takes out with DISTINCT.
+``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, also to one on which nothing lies yet, and
+spanning indexes come again with every partition, which the query takes out with DISTINCT.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 SSD = 1
@@ -33,6 +33,12 @@ class Placed:
         return self.fast * 2 > self.size
 
 
+def total(parts: Sequence[Placed]) -> Placed:
+    """Of an object that is shown in parts; it is in the ASP of its largest one."""
+    largest = max(parts, key=lambda part: part.size)
+    return Placed(largest.asp, sum(part.fast for part in parts), sum(part.slow for part in parts))
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     """The units of one medium in one ASP."""
@@ -52,6 +58,13 @@ class Pool:
 def pool_name(asp: int, *, fast: bool) -> str:
     """Of the SSDs or the other disks of an ASP."""
     return f"ASP{asp} {'SSD' if fast else 'HDD'}"
+
+
+def space_of(at: Placed, known: Collection[str]) -> str:
+    """Where an object is; one without bytes is on the disks of its ASP, or on its SSDs where it has no others."""
+    slow = pool_name(at.asp, fast=False)
+    fast = at.mostly_fast or (not at.size and slow not in known)
+    return pool_name(at.asp, fast=True) if fast else slow
 
 
 def bytes_by_object(rows: Iterable[Row], names: int) -> dict[tuple[str, ...], Placed]:
@@ -77,18 +90,21 @@ def pools(rows: Iterable[Row]) -> tuple[Pool, ...]:
     """Media of each ASP.
 
     Args:
-        rows: ASP_NUMBER, UNIT_NUMBER, UNIT_TYPE, UNIT_MEDIA_CAPACITY, UNIT_SPACE_AVAILABLE; units may repeat.
+        rows: ASP_NUMBER, UNIT_NUMBER, UNIT_TYPE, capacity, UNIT_SPACE_AVAILABLE; units may repeat: their last rows
+            count.
     """
     units: dict[tuple[int, int], tuple[bool, int, int]] = {}
     for row in rows:
         asp, unit, kind, capacity, free = (int(str(value or 0)) for value in row)
         if unit != NOT_CONFIGURED:
             units[asp, unit] = (kind == SSD, capacity, free)
-    found = []
-    for asp, fast in sorted({(asp, kind) for (asp, _), (kind, _, _) in units.items()}):
-        mine = [unit for (own, _), unit in units.items() if own == asp and unit[0] is fast]
-        found.append(Pool(asp, fast, len(mine), sum(unit[1] for unit in mine), sum(unit[2] for unit in mine)))
-    return tuple(found)
+    found: dict[tuple[int, bool], list[tuple[int, int]]] = {}
+    for (asp, _), (fast, capacity, free) in units.items():
+        found.setdefault((asp, fast), []).append((capacity, free))
+    return tuple(
+        Pool(asp, fast, len(mine), sum(capacity for capacity, _ in mine), sum(free for _, free in mine))
+        for (asp, fast), mine in sorted(found.items())
+    )
 
 
 def mixed_media_pools(found: Iterable[Pool]) -> frozenset[int]:
