@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.base import Clock, Crowding, Lease, Mover
+from connectors.base import Clock, Crowding, Lease, Mover, PrivilegeMissing
 from connectors.containers import ByHand
 from connectors.db2.doctor import findings
 from connectors.db2.moving import lease
@@ -185,9 +185,13 @@ class Db2Connector:
         if found is None:
             return None
         table = with_condition(self._session, found)
-        if not table.triggers or not read_protocol(self._session, table.schema, table.name).open:
+        if not table.triggers:
             return table
-        return replace(table, triggers=())
+        try:
+            open_ = read_protocol(self._session, table.schema, table.name).open
+        except PrivilegeMissing:
+            open_ = False  # then they count as the table's own; a move that cannot be seen does not begin either
+        return replace(table, triggers=()) if open_ else table
 
     def _room(self, storage: Storage, table: TableFacts | None, bundle: Bundle, target: TableSpace | None) -> Room:
         """Room for the log, for the protocol, and for the parts of the table that are rebuilt without moving."""

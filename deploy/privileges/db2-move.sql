@@ -3,7 +3,7 @@
 --
 --   db2 connect to APP && db2 -tvf db2-move.sql
 --
--- Run it as somebody with SECADM or ACCESSCTRL.
+-- Run it as somebody with DBADM and ACCESSCTRL.
 
 -- ADMIN_MOVE_TABLE (move_by: table or both). SQLADM is the smaller of the two authorities it accepts.
 GRANT SQLADM ON DATABASE TO USER HOTMOVE;
@@ -20,9 +20,15 @@ GRANT EXECUTE ON PROCEDURE SYSPROC.ADMIN_MOVE_TABLE
 -- with foreign_keys: drop_and_add also ALTER on the other table of each key, and REFERENCES on its parent:
 --   GRANT ALTER ON TABLE APP.ORDER_LINES TO USER HOTMOVE;
 --   GRANT REFERENCES ON TABLE APP.ORDERS TO USER HOTMOVE;
--- and, after the first move of the database has made it:
---   GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTMOVE;
---   GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTPLACE;
+
+-- The protocol of ADMIN_MOVE_TABLE. The procedure makes it at its first call, and nothing can be granted on it before:
+-- so an empty table is moved to where it is. A login that may not read it moves no table, since an open move would look
+-- like none.
+CREATE TABLE HOTPLACE.FIRST_MOVE (N INTEGER NOT NULL PRIMARY KEY);
+CALL SYSPROC.ADMIN_MOVE_TABLE('HOTPLACE', 'FIRST_MOVE', '', '', '', '', '', '', '', '', 'MOVE');
+DROP TABLE HOTPLACE.FIRST_MOVE;
+GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTMOVE;
+GRANT SELECT ON TABLE SYSTOOLS.ADMIN_MOVE_TABLE TO USER HOTPLACE;
 
 -- Storage groups (move_by: both or table_space). ALTER TABLESPACE wants SYSCTRL or SYSADM, a group of the operating
 -- system named by the instance and not to be granted in SQL. It is wide: it may create and drop databases. Think twice.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
+from connectors.base import ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.blocks import BLOCK_HEAT
 from connectors.db2.doctor.grants import moving_rights, unreadable
 from connectors.db2.doctor.storage_findings import storage_findings
@@ -17,7 +17,7 @@ from connectors.db2.reading.sampler import column_names
 from connectors.db2.reading.space_counters import skew
 from connectors.db2.reading.storage import read_storage
 from connectors.db2.routes.statements import CANCEL, move_table
-from connectors.db2.session.errors import EXECUTE_GIVES
+from connectors.db2.session.errors import EXECUTE_GIVES, SELECT_GIVES
 from connectors.db2.session.server import STANDBY, Server
 from connectors.db2.session.sessions import ReadSession
 from connectors.db2.settings import Db2Settings
@@ -30,6 +30,7 @@ PARTITIONS = (
     "Partition large tables by range (ADMIN_MOVE_TABLE can): the reads of each data partition are counted, "
     "and each may lie in a table space of its own."
 )
+PROTOCOL = "SYSTOOLS.ADMIN_MOVE_TABLE"
 UNANSWERED = frozenset({"execute_missing", "function_missing"})
 
 # What each query needs beyond SELECT on the catalog views, and what is lost without it.
@@ -93,7 +94,7 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
     found += [_query_finding(session, settings, name) for name in FUNCTIONS]
     found += unreadable(session, settings)
     found += [*moving_rights(session, settings), _lease(session)]
-    found += _unfinished_move_findings(session)
+    found += _unfinished_move_findings(session, settings.user)
     found += _skew_findings(session, server)
     found += pool_findings(session)
     found.append(_looks())
@@ -219,8 +220,26 @@ def _lease(session: ReadSession) -> Finding:
     )
 
 
-def _unfinished_move_findings(session: ReadSession) -> list[Finding]:
-    rows = session.optional_rows("unfinished_moves", doing="looking for unfinished moves") or []
+def _unseen_protocol(error: ConnectorError, user: str) -> Finding:
+    """Without it an open move is taken for none: SWAP fails, triggers stay, and the next INIT is SQL2104N."""
+    if isinstance(error, PrivilegeMissing):
+        return Finding.warning(
+            "protocol_unreadable",
+            f"{user} may not read {PROTOCOL}: whether a move is open is not known, so no table is moved",
+            Remedy(f"GRANT SELECT ON {PROTOCOL} TO USER {identifier(user.upper())}", SELECT_GIVES.format(PROTOCOL)),
+            about_moving=True,
+        )
+    return Finding.info(
+        "protocol_absent",
+        f"{PROTOCOL} is made by the first move: if {user} may not read it then, that move is taken back",
+        "Run db2-move.sql: it moves an empty table of its own, and grants SELECT on what that makes.",
+    )
+
+
+def _unfinished_move_findings(session: ReadSession, user: str) -> list[Finding]:
+    rows = session.optional_rows("unfinished_moves", doing="looking for unfinished moves")
+    if rows is None:
+        return [_unseen_protocol(session.missing["unfinished_moves"], user)]
     return [
         Finding.warning(
             "unfinished_move",

@@ -14,6 +14,7 @@ from connectors.base import (
     Interrupted,
     LockNotObtained,
     OutcomeUnknown,
+    PrivilegeMissing,
     SpaceFull,
     StatementFailed,
 )
@@ -232,6 +233,20 @@ class Db2Mover(Closing):
             elif phase.operation == CLEAN_UP:
                 self._refuse_lost_rows(phase)
         self._call(step, phase)
+        if phase.operation == "INIT":
+            self._insist_on_protocol(phase)
+
+    def _insist_on_protocol(self, phase: Phase) -> None:
+        """INIT of the first move of a database has made the protocol: where it may not be read, take INIT back.
+
+        Raises:
+            PrivilegeMissing: with the GRANT, which could not be given before.
+        """
+        try:
+            read_protocol(self._eye, phase.schema, phase.table)
+        except PrivilegeMissing:
+            self._tidy(CANCEL)
+            raise
 
     def _run_swap(self, step: Step, phase: Phase, protocol: MoveProtocol) -> None:
         """With a look at the target's counters before and after: it goes on under the table's name."""

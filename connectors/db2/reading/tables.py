@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from connectors.base import ObjectGone
 from connectors.db2.reading.attributes import Constraint, constraints_of, definition_of_trigger, words_of_index
 from connectors.db2.reading.keys import ForeignKey, columns_of_key, read_keys
 from connectors.db2.reading.names import Key, Part, readable
@@ -278,9 +279,13 @@ def read_protocol(session: ReadSession, schema: str, name: str) -> MoveProtocol:
     """Where a move of the table stands. The protocol table does not exist before the first move of a database.
 
     Raises:
-        ConnectorError: a subclass that says what may be done.
+        PrivilegeMissing: it is there and may not be read: then a move may be open, and nothing may begin.
+        ConnectorError: another subclass that says what may be done.
     """
-    rows = session.optional_rows("move_protocol", (schema, name), doing=f"looking for a move of {schema}.{name}") or []
+    try:
+        rows = session.rows("move_protocol", (schema, name), doing=f"looking for a move of {schema}.{name}")
+    except ObjectGone:
+        rows = []
     return protocol_of([(str(row[0]), str(row[1] or "")) for row in rows])
 
 

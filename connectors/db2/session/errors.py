@@ -184,7 +184,7 @@ def _grant(words: str) -> str:
     if len(tokens) < len(("who", "what", "of what")) or tokens[1] not in _GRANTS:
         return ""
     who, what, of = tokens[:3]
-    moves = of.endswith(_PROCEDURE)
+    moves = of.endswith(_PROCEDURE) and what == "EXECUTE"  # its protocol is a table of that name
     routine, signature = ("PROCEDURE", f" {_ELEVEN}") if moves else ("FUNCTION", "")
     gives = _MOVES if moves else (EXECUTE_GIVES if what == "EXECUTE" else SELECT_GIVES).format(of)
     return Remedy(_GRANTS[what].format(of=f"{of}{signature}", who=identifier(who), routine=routine), gives)

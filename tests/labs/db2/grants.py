@@ -1,4 +1,4 @@
-"""GRANT EXECUTE ON FUNCTION | PROCEDURE SYSPROC.name [(types)] TO [USER] name."""
+"""GRANT EXECUTE ON FUNCTION | PROCEDURE SYSPROC.name [(types)], GRANT SELECT ON [TABLE] SYSTOOLS.name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ PROCEDURES = frozenset({"ADMIN_CMD", "ADMIN_MOVE_TABLE_UTIL", *FORMS})
 
 def is_grant(said: list[str]) -> bool:
     """Whether it begins as such a GRANT."""
-    return said[:3] == ["GRANT", "EXECUTE", "ON"]
+    return said[:3] == ["GRANT", "EXECUTE", "ON"] or is_of_a_tool(said)
+
+
+def is_of_a_tool(said: list[str]) -> bool:
+    """Whether it is about a table that a routine of the server has made."""
+    return said[:3] == ["GRANT", "SELECT", "ON"] and [word for word in said[3:6] if word != "TABLE"][:2] == [
+        "SYSTOOLS",
+        ".",
+    ]
 
 
 def grant(world: World, session: Session, said: list[str]) -> None:
@@ -25,6 +33,9 @@ def grant(world: World, session: Session, said: list[str]) -> None:
     """
     if not session.user.administrator:
         raise refusals.no_authority(session.user.authid, "GRANT")
+    if is_of_a_tool(said):
+        _grant_protocol(world, said)
+        return
     kind, name, signature, grantee = _parts(said)
     known = PROCEDURES if kind == "PROCEDURE" else _functions(world)
     if name not in known:
@@ -33,6 +44,14 @@ def grant(world: World, session: Session, said: list[str]) -> None:
         raise refusals.not_unique(f"SYSPROC.{name}")
     if name in FORMS and signature not in FORMS[name]:
         raise refusals.undefined(f"SYSPROC.{name}")
+    world.executable[grantee].add(name)
+
+
+def _grant_protocol(world: World, said: list[str]) -> None:
+    """SELECT on the protocol of ADMIN_MOVE_TABLE, which that procedure makes: before its first call there is none."""
+    name, grantee = said[said.index(".") + 1], name_of(said[-1])
+    if name != "ADMIN_MOVE_TABLE" or not world.protocol_exists:
+        raise refusals.undefined(f"SYSTOOLS.{name}")
     world.executable[grantee].add(name)
 
 

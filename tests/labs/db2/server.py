@@ -39,7 +39,8 @@ NOT_FOR_BLIND = frozenset(
 BLIND = User("blind", "may-not-look", may_not_use=NOT_FOR_BLIND)
 PROVER = User("prover", "may-prove")  # what it may do is granted
 NARROW = User("narrow", "may-look-little", may_not_use=frozenset({"TRIGGERS", "STOGROUPS"}))
-USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW, PROVER)}
+MOVER = User("mover", "may-move", may_not_use=frozenset({"ADMIN_MOVE_TABLE"}))  # the view; SQLADM is granted
+USERS = {user.name: user for user in (ADMIN, SUCCESSOR, LOOKER, BLIND, NARROW, PROVER, MOVER)}
 SET_UP = (f"CREATE TABLE {SCHEMA}.NOTHING (ID INTEGER)", "CREATE TABLE HOTPLACE.LEASE (HOLDER VARCHAR(200))")
 KEY = b"lab"
 RENEW_SECONDS = 20.0
@@ -60,6 +61,7 @@ def new_world(version: tuple[int, ...]) -> World:
     ]
     world = World(groups, spaces, version)
     world.authorities = {user.authid: {"DBADM"} for user in USERS.values() if user.administrator}
+    world.authorities[MOVER.authid] = {"SQLADM", "CREATETAB"}
     return world
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from tests.labs.db2 import refusals
 from tests.labs.db2.containers import check_change, is_change, mode_of, read_change
-from tests.labs.db2.grants import grant, is_grant
+from tests.labs.db2.grants import grant, is_grant, is_of_a_tool
 from tests.labs.db2.keys import change_keys, is_key_change
 from tests.labs.db2.move import move_table
 from tests.labs.db2.partitions import add_partition, is_addition
@@ -37,6 +37,8 @@ BEGINNINGS = (
 
 def is_ours(text: str) -> bool:
     """Whether the lab executes it, and not Derby."""
+    if is_of_a_tool(words(text)):
+        return True
     beginning = " ".join(words(text)[:2]) + " "
     return beginning.startswith(BEGINNINGS) and beginning != "CALL SYSIBM "  # those are of Derby's own client
 
