@@ -4,7 +4,7 @@
 --
 -- Run it once as an instance owner or somebody with ACCESSCTRL, DBADM and CREATETAB. The user is one of the operating
 -- system or of LDAP, written here as HOTPLACE: change it throughout if yours is called otherwise.
--- None of these functions is granted to PUBLIC. Nothing here shows a row of any table.
+-- None of these functions is granted to PUBLIC, but DB_MEMBERS unless the database is RESTRICTIVE. Nothing here shows a row of any table.
 
 GRANT CONNECT ON DATABASE TO USER HOTPLACE;
 GRANT USAGE ON WORKLOAD SYSDEFAULTUSERWORKLOAD TO USER HOTPLACE;
@@ -23,6 +23,7 @@ GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_REBALANCE_STATUS TO USER HOTPLACE;
 GRANT EXECUTE ON FUNCTION SYSPROC.ADMIN_GET_STORAGE_PATHS TO USER HOTPLACE;
 GRANT EXECUTE ON FUNCTION SYSPROC.ADMIN_GET_TAB_INFO TO USER HOTPLACE;
 GRANT EXECUTE ON FUNCTION SYSPROC.DB_GET_CFG TO USER HOTPLACE;
+GRANT EXECUTE ON FUNCTION SYSPROC.DB_MEMBERS TO USER HOTPLACE;
 
 -- Only a database made RESTRICTIVE needs these; elsewhere PUBLIC has them.
 GRANT SELECT ON SYSCAT.TABLESPACES TO USER HOTPLACE;

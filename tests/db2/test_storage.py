@@ -12,7 +12,7 @@ from connectors.db2.doctor.storage_findings import storage_findings
 from connectors.db2.moving.inspection import Rebalance, _bytes_to_move, is_moving, space_arrived, space_home
 from connectors.db2.moving.mover import is_done
 from connectors.db2.reading.catalog import pages_of
-from connectors.db2.reading.storage import Storage, TableSpace, _Live, _room, _space, lies_under
+from connectors.db2.reading.storage import Storage, TableSpace, _group, _Live, _room, _space, lies_under
 from connectors.db2.reading.tables import protocol_of
 from connectors.db2.routes.operations import Phase, SpaceChange
 from connectors.db2.routes.space_move import Instance, space_route
@@ -51,6 +51,24 @@ def test_pitfall_09_automatic_storage_says_dms() -> None:
     """Not the type tells, but the flag of its own."""
     assert _space(CATALOG, [state(0, 1, 1, 0)], [], shared=False).group == "SG"
     assert _space(CATALOG, [state(0, 1, 1, 0, auto=0)], [], shared=False).group == ""
+
+
+def test_rule_22_a_table_space_that_was_not_touched_has_its_storage_group() -> None:
+    """MON_GET_TABLESPACE has no row of it, SGNAME of the catalog does; without one it has containers of its own."""
+    untouched = _space(CATALOG, [], [], shared=False)
+    assert (untouched.group, untouched.automatic, untouched.grows) == ("SG", True, True)
+    assert _space((*CATALOG[:8], None, *CATALOG[9:]), [], [], shared=False).group == ""
+
+
+def test_rule_23_file_systems_are_those_of_their_hosts() -> None:
+    """Four hosts, each with 100 bytes on a file system that it calls 7: 400, and 100 if all are one host or unknown."""
+    row, paths = (0, "SG", "Y", 0.0, 0.0, 0), [("SG", member, "/p", "IN_USE", 7, 200, 100) for member in range(4)]
+    assert _group(row, paths, {member: f"host{member}" for member in range(4)}).free_bytes == 400
+    assert _group(row, paths, dict.fromkeys(range(4), "host")).free_bytes == 100
+    assert _group(row, paths, {}).free_bytes == 100
+    containers = [(4, member, 0, "/p/c", "FILE_EXTENT_TAG", 1, 7, 150, 50) for member in range(4)]
+    apart = _space(CATALOG, [], containers, shared=False, hosts={member: f"host{member}" for member in range(4)})
+    assert apart.container_room == 400
 
 
 def test_pitfall_04_sizes_are_summed_but_not_on_purescale() -> None:

@@ -67,6 +67,40 @@ def test_emulated_server_pitfall_04_reads_of_all_members_are_summed(lab: Any, co
     assert units.size_bytes[list(units.key).index(KEY)] == PAGES * 4096  # each partition has its part
 
 
+def test_emulated_server_rule_23_room_of_several_hosts(lab: Any, connect: Connect) -> None:
+    """Two members on a host share its file systems, those of another host are others; doctor asks for DB_MEMBERS."""
+
+    def free() -> int | None:
+        spaces = connect(move_by="both").catalog().spaces
+        return next((int(space.free_bytes) for space in spaces if space.name == FAST), None)
+
+    one = free()
+    assert one
+    before = lab.behave(members=4)
+    try:
+        assert free() == one
+        lab.behave(hosts=("a", "b"))
+        assert free() == 2 * one
+        lab.behave(hosts=("a", "b", "c", "d"))
+        assert free() == 4 * one
+        assert [f for f in connect().doctor() if f.code == "execute" and f.values["function"] == "DB_MEMBERS"]
+    finally:
+        lab.behave(hosts=("db2host",), **before)
+
+
+def test_emulated_server_rule_22_an_untouched_table_space_takes_tables(lab: Any, connect: Connect) -> None:
+    """Since the start nobody has used the fast one: its storage group has room, and tables move into it."""
+    before = lab.behave(untouched=(TS_FAST,))
+    try:
+        spaces = {space.name: space for space in connect(move_by="both").catalog().spaces}
+        assert TS_FAST not in spaces
+        assert spaces[FAST].capacity_bytes
+        connector = connect(move_by="both", landing={FAST: TS_FAST})
+        assert route_to(connector, KEY, FAST).joins.endswith(TS_FAST)
+    finally:
+        lab.behave(**before)
+
+
 def test_emulated_server_skew_is_told(lab: Any, connect: Connect) -> None:
     """All reads on one of three members: 1 - average / maximum is two thirds, and doctor says so."""
     lab.behave(members=3)

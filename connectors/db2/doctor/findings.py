@@ -42,11 +42,13 @@ FUNCTIONS = {
     "buffer_pools": ("MON_GET_BUFFERPOOL", "how much buffer pools answer stays hidden"),
     "database": ("MON_GET_DATABASE", "a restart of the database shows only by falling counters"),
     "storage_paths": ("ADMIN_GET_STORAGE_PATHS", "how much room storage groups have stays hidden"),
+    "hosts": ("DB_MEMBERS", "file systems of several hosts that are numbered alike count as one"),
     "utilities": ("MON_GET_UTILITY", "reads of a backup or RUNSTATS are taken for demand"),
     "rebalance": ("MON_GET_REBALANCE_STATUS", "table spaces cannot be moved: the end of a rebalance would not be seen"),
     "configuration": ("DB_GET_CFG", "whether objects are counted stays hidden, so nothing is sampled"),
 }
 ESSENTIAL = frozenset({"sample_spaces", "sample_tables", "sample_indexes"})  # without one of these nothing is watched
+OF_PARTITIONS = frozenset({"hosts"})  # asked of several database partitions only
 _VALUES: dict[str, tuple[object, ...]] = {"storage_paths": (0,)}
 
 
@@ -91,7 +93,8 @@ def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shar
         ConnectorError: the server did not answer.
     """
     found = [check(server) for check in _CHECKS]
-    found += [_query_finding(session, settings, name) for name in FUNCTIONS]
+    asked = [name for name in FUNCTIONS if name not in OF_PARTITIONS or server.partitions > 1]
+    found += [_query_finding(session, settings, name) for name in asked]
     found += unreadable(session, settings)
     found += [*moving_rights(session, settings), _lease(session)]
     found += _unfinished_move_findings(session, settings.user)

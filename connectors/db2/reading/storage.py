@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 from connectors.db2.session.sessions import ReadSession, Row
 
@@ -14,6 +16,7 @@ NEVER_TOUCHED = frozenset({"SYSCATSPACE", "SYSTOOLSPACE"})
 ALL_MEMBERS, ANY_MEMBER = -2, 0
 SYSTEM_MANAGED = "S"
 NO_LIMIT = -1
+Hosts = Mapping[int, str]  # by member
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,7 @@ def lies_under(space: TableSpace, paths: Sequence[str]) -> bool:
 
 
 def read_storage(session: ReadSession, *, shared: bool, folders: Mapping[str, str] | None = None) -> Storage:
-    """Five set-based queries.
+    """Five set-based queries, and one for the hosts of several members.
 
     Args:
         session: to ask over.
@@ -139,9 +142,28 @@ def read_storage(session: ReadSession, *, shared: bool, folders: Mapping[str, st
     groups = session.optional_rows("storage_groups", doing="reading storage groups") or []
     member = ANY_MEMBER if shared else ALL_MEMBERS
     paths = session.optional_rows("storage_paths", (member,), doing="reading storage paths") or []
-    found = {row[0]: _space(row, states.get(row[0], []), containers.get(row[0], []), shared=shared) for row in catalog}
-    named = {row[1]: _group(row, [path for path in paths if path[0] == row[1]]) for row in groups}
+    members = {row[1] for row in chain(paths, *containers.values())}
+    hosts = {} if shared or len(members) <= 1 else _hosts(session)
+    found = {
+        row[0]: _space(row, states.get(row[0], []), containers.get(row[0], []), shared=shared, hosts=hosts)
+        for row in catalog
+    }
+    named = {row[1]: _group(row, [path for path in paths if path[0] == row[1]], hosts) for row in groups}
     return Storage(found, named, dict(folders or {}))
+
+
+def _hosts(session: ReadSession) -> Hosts:
+    """Host of each member; none where that may not be asked."""
+    rows = session.optional_rows("hosts", doing="reading the hosts of members") or []
+    return {int(row[0]): str(row[1]) for row in rows}
+
+
+def _file_system(member: object, number: object, hosts: Hosts) -> object:
+    """What tells a file system from another: its number is its host's own, so that hosts made alike have equal ones.
+
+    Where hosts are not known the number alone: room that may be one counts once.
+    """
+    return (hosts.get(int(str(member or 0)), ""), number)
 
 
 def _by_number(rows: Sequence[Row]) -> Mapping[int, list[Row]]:
@@ -169,12 +191,15 @@ class _Pages:
             self.total, self.used, self.free = self.total + total, self.used + used, self.free + free
 
 
-def _space(row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared: bool) -> TableSpace:
+def _space(
+    row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared: bool, hosts: Hosts = MappingProxyType({})
+) -> TableSpace:
+    """One table space; of one without states, not touched since the activation, the catalog knows the group."""
     number, name, managed, content, page, extent, overhead, rate, group, _, partition_group = row
     pages = _Pages(shared)
     for state in states:
         pages.add(state)
-    live = _Live.of(states)
+    live = _Live.of(states, bool(group))
     return TableSpace(
         number=int(number),
         name=name,
@@ -199,7 +224,10 @@ def _space(row: Row, states: Sequence[Row], containers: Sequence[Row], *, shared
         free_bytes=pages.free * int(page),
         containers=tuple(sorted({str(container[3]) for container in containers})),
         container_pages={str(container[3]): int(container[5] or 0) for container in containers},
-        container_room=_room([(c[1], c[6], int(c[7] or 0) - int(c[8] or 0)) for c in containers]) or 0,
+        container_room=_room(
+            [(c[1], _file_system(c[1], c[6], hosts), int(c[7] or 0) - int(c[8] or 0)) for c in containers]
+        )
+        or 0,
         only_files=all(str(container[4]).startswith("FILE") for container in containers),
         top_page=max((int(state[16] or 0) for state in states), default=0),
         partition_group=partition_group or "",
@@ -236,9 +264,9 @@ class _Live:
     caching_tier: str = ""
 
     @classmethod
-    def of(cls, states: Sequence[Row]) -> _Live:
+    def of(cls, states: Sequence[Row], has_group: bool = False) -> _Live:
         if not states:
-            return cls()  # not touched since activation: MON_GET_TABLESPACE has no row of it
+            return cls(automatic=has_group, grows=has_group)  # automatic storage grows unless it was told not to
 
         def anywhere(at: int) -> bool:
             return any(int(row[at] or 0) == 1 for row in states)
@@ -256,7 +284,7 @@ class _Live:
         )
 
 
-def _group(row: Row, paths: Sequence[Row]) -> Group:
+def _group(row: Row, paths: Sequence[Row], hosts: Hosts) -> Group:
     number, name, default, overhead, rate, datatag = row
     return Group(
         number=int(number),
@@ -266,8 +294,8 @@ def _group(row: Row, paths: Sequence[Row]) -> Group:
         read_rate=float(rate),
         datatag=int(datatag or 0),
         paths=tuple(sorted({str(path[2]) for path in paths})),
-        free_bytes=_room([(path[1], path[4], int(path[6] or 0)) for path in paths]),
-        total_bytes=_room([(path[1], path[4], int(path[5] or 0)) for path in paths]),
+        free_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[6] or 0)) for path in paths]),
+        total_bytes=_room([(path[1], _file_system(path[1], path[4], hosts), int(path[5] or 0)) for path in paths]),
     )
 
 

@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 _TYPE = re.compile(
     r"(VARCHAR\(\d+\)|CHAR\(\d+\)|DECIMAL\(\d+,\d+\)|BIGINT|INTEGER|SMALLINT|TIMESTAMP|DATE|DOUBLE|REAL|CLOB)"
 )
-_FUNCTION = re.compile(r"(?:MON|ADMIN)_GET_|SYSPROC\.DB_GET_|AUTH_LIST_")
+_FUNCTION = re.compile(r"(?:MON|ADMIN)_GET_|SYSPROC\.DB_GET_|AUTH_LIST_|DB_MEMBERS$")
 _PROCEDURES = ("SYSPROC.ADMIN_MOVE_TABLE", "SYSPROC.ADMIN_MOVE_TABLE_UTIL")
 NEWEST = (12, 1)
 _SINCE = re.compile(r"(\d+)\.(\d+)")

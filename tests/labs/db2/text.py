@@ -156,7 +156,7 @@ class Rewriter:
             token = self._in[self._at]
             self._at += 1
             if token == ")" and depth == 0:
-                return [argument.strip() for argument in found]
+                return [argument.strip() for argument in found] if "".join(found).strip() else []
             depth += {"(": 1, ")": -1}.get(token, 0)
             if token == "," and depth == 0:
                 found.append("")

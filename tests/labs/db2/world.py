@@ -312,6 +312,8 @@ class Behaviour:
     rebalance_fails: bool = False  # half-way, as when the new paths fill up: old and new containers stay
     pure_scale: bool = False
     members: int = 1
+    hosts: tuple[str, ...] = ("db2host",)  # of the members, in turn; each numbers its file systems alike
+    untouched: tuple[str, ...] = ()  # table spaces without a row in MON_GET_TABLESPACE
     hadr_role: str = "STANDARD"
     blocknonlogged: str = "NO"
     locked_seconds: float = 0.0  # for which COPY with ALLOW_READ_ACCESS, and SWAP, keep their locks of the table

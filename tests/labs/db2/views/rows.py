@@ -160,6 +160,8 @@ def mon_tablespace(world: World) -> Rows:
     """MON_GET_TABLESPACE."""
     used = world.used_pages()
     for space in world.spaces.values():
+        if space.name in world.behaviour.untouched:
+            continue
         for member in _members(world):
             here = _share(world, used[space.name], member)
             total = _share(world, sum(space.files.values()), member) or -(-here // EXTENT) * EXTENT
@@ -228,6 +230,16 @@ def storage_paths(world: World) -> Rows:
                 "FS_TOTAL_SIZE": group.capacity, "FS_USED_SIZE": world.used_bytes(group),
                 "STO_PATH_FREE_SIZE": world.free_bytes(group),
             }  # fmt: skip
+
+
+def members(world: World) -> Rows:
+    """DB_MEMBERS."""
+    hosts = world.behaviour.hosts
+    for member in _members(world):
+        yield str(member), {
+            "MEMBER_NUMBER": member, "HOST_NAME": hosts[member % len(hosts)], "PARTITION_NUMBER": member,
+            "MEMBER_TYPE": "D", "PORT_NUMBER": member, "STATUS": 0,
+        }  # fmt: skip
 
 
 def mon_database(world: World) -> Rows:
