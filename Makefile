@@ -91,6 +91,7 @@ docs: $(DEV) ## builds docs/ strictly into docs/site and checks links, commands,
 
 docs-write: $(DEV) ## writes the generated parts of docs/ again, after a change of commands, keys, metrics, verdicts, alerts
 	@$(BIN)/python -m tests.docs.reference
+	@$(BIN)/python -m tests.deploy.grants
 
 wheel: $(DEV) ## wheel and source archive, into dist/
 	@$(BIN)/python -m hatchling build -d dist

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
@@ -46,6 +47,19 @@ def test_a_view_that_planning_rests_on_is_an_error(name: str, settings: Db2Setti
     (found,) = (each for each in grants.unreadable(session, settings) if each.values["view"] == source)
     assert found.severity is (Severity.ERROR if name in grants.ESSENTIAL else Severity.WARNING)
     assert ("impossible" in found.sentence) is (found.severity is Severity.ERROR)
+
+
+def test_every_view_of_the_catalog_is_tried() -> None:
+    """By doctor's own queries, or by name: a RESTRICTIVE database hides each of them."""
+    names = [path.name.removesuffix(".sql") for path in (files("connectors.db2") / "sql").iterdir()]
+    read = {source for name in names for source in query(name).sources if source.startswith("SYSCAT.")}
+    assert "SYSCAT.DATATYPES" in read
+    assert read - grants.probed().keys() == {
+        "SYSCAT.DBAUTH",
+        "SYSCAT.TBSPACEAUTH",
+        "SYSCAT.TABLESPACES",
+        "SYSCAT.ROUTINES",
+    }
 
 
 def test_functions_without_which_nothing_is_sampled() -> None:

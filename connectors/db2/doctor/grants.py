@@ -6,6 +6,8 @@ the user itself or to PUBLIC: those of its groups and roles cannot be seen.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from connectors.base import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.db2.reading.names import identifier, readable
 from connectors.db2.reading.storage import NEVER_TOUCHED
@@ -30,6 +32,9 @@ LOST = {
     "lob_tables": "planning is impossible",
     "storage_groups": "table spaces cannot be moved",
     "index_columns": "tables cannot be moved: their indexes could not be compared afterwards",
+    "table_constraints": "tables cannot be moved: their keys and checks could not be compared afterwards",
+    "table_checks": "tables cannot be moved: their checks could not be compared afterwards",
+    "key_columns": "tables cannot be moved: the columns of their keys are not known",
     "references": "tables cannot be moved: whether foreign keys forbid it is not known",
     "dependents": "tables cannot be moved: what is made of them is not known",
     "invalid_views": "tables with views cannot be moved: which are valid is not known",
@@ -44,6 +49,12 @@ LOST = {
 ESSENTIAL = frozenset({"tables", "indexes", "partitions", "lob_tables"})  # without one of these nothing is planned
 
 
+def probed() -> Mapping[str, str]:
+    """Views that are tried, each with the query that says what is lost: of two queries the one that reads it first."""
+    first = {query(name).source: name for name in reversed(LOST)}
+    return first | {source: name for name in LOST for source in query(name).sources if source not in first}
+
+
 def unreadable(session: ReadSession, settings: Db2Settings) -> list[Finding]:
     """A finding for each, or one that all is well.
 
@@ -51,8 +62,8 @@ def unreadable(session: ReadSession, settings: Db2Settings) -> list[Finding]:
         ConnectorError: the server did not answer.
     """
     found = []
-    for name, lost in LOST.items():
-        source = query(name).source
+    for source, name in probed().items():
+        lost = LOST[name]
         try:
             session.select(f"SELECT 1 FROM {source} AS T WHERE 1 = 0", doing=f"trying {source}")  # noqa: S608  # ours
         except PrivilegeMissing:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 _SOURCE = re.compile(r"\bFROM\s+(TABLE\(.+\)|[\w.]+)\s+AS\s+(\w+)")
+_SOURCES = re.compile(r"\b(?:FROM|JOIN)\s+(TABLE\(.+?\)\)|[A-Z]\w*\.\w+)\s+AS\s+\w+")
 _OPTIONAL = re.compile(r"(?P<before>.*?)(?P<alias>\w+)\.(?P<column>\w+)(?P<comma>,?)\s*-- since [\d.]+, (?P<type>.+)")
 
 
@@ -24,6 +25,11 @@ class Query:
     def fit(self, columns: frozenset[str]) -> str:
         """The statement with typed NULLs for the optional columns that are not among ``columns``; no comments."""
         return "\n".join(_fit_line(line, columns) for line in self.text.splitlines())
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Everything that it reads."""
+        return tuple(found[1] for found in _SOURCES.finditer(self.text))
 
     @property
     def probe(self) -> str:
