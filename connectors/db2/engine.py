@@ -34,7 +34,7 @@ move_by: both               # tables and whole table spaces between storage grou
 # log_used_percent: 80      # nor while the active log is fuller
 foreign_keys: refuse        # or drop_and_add: their keys are dropped before such a table is copied and added after it
 keep_original: false        # ADMIN_MOVE_TABLE keeps the old table under another name
-# load_copy_to: /db2/copies # column-organised tables are loaded: COPY YES there; a standby must see the same folder
+# load_copy_to: /db2/copies # column-organised tables are loaded, COPY YES there; a standby must see the same folder
 """
 NO_WHEEL = (
     "IBM builds its driver for Linux on x86-64 with glibc, macOS and Windows; "

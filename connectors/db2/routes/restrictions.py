@@ -38,6 +38,11 @@ def refusal(table: TableFacts, *, keys_go: bool = False) -> tuple[str, str] | No
     return next(((code, f"{name} {why}") for applies, code, why in reasons if applies), None)
 
 
+def may_load(server: Server | None) -> bool:
+    """Whether a LOAD that leaves no copy loses nothing: nobody rolls this database forward, and it has no standby."""
+    return server is not None and load_refusal(server) is None
+
+
 def load_refusal(server: Server) -> tuple[str, str] | None:
     """Code and reason why this database must not be loaded without a copy, None where it may."""
     name_it = "name a folder for copies of the load (load_copy_to)"
@@ -46,6 +51,10 @@ def load_refusal(server: Server) -> tuple[str, str] | None:
     if server.hadr_role != STANDARD:
         why = f"this is an HADR {server.hadr_role.lower()}: its standby never gets what a LOAD without a copy brings"
         return "load_not_recoverable", f"{why}; {name_it} that the standby sees too, or {INSTEAD}"
+    if server.archives is not False:
+        seen = "logs are archived" if server.archives else "whether logs are archived may not be read"
+        why = f"{seen}: a roll-forward would lose the table with what a LOAD without a copy brought"
+        return "load_not_recoverable", f"{why}; {name_it}"
     return None
 
 

@@ -15,7 +15,7 @@ from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.dependents import belongings
 from connectors.db2.routes.manual_statements import detach_attach
 from connectors.db2.routes.operations import KeyChange, Phase
-from connectors.db2.routes.restrictions import DROP_AND_ADD, OF_KEYS, load_refusal, refusal, remarks, written_name
+from connectors.db2.routes.restrictions import DROP_AND_ADD, OF_KEYS, may_load, refusal, remarks, written_name
 from connectors.db2.routes.statements import (
     CANCEL,
     KEEP,
@@ -64,7 +64,9 @@ class _Way:
 
 _SWAP = "exclusive on the table for the moment of SWAP"
 _ONLINE = _Way("admin_move_table", f"{_SWAP}; triggers slow its writers until then", Locked.BRIEFLY)
-_BY_LOAD = _Way("admin_move_table by load", f"share on the table while it is copied, {_SWAP}", Locked.WRITES)
+_COPIED_UNDER_SHARE = f"share on the table while it is copied, {_SWAP}"
+_BY_LOAD = _Way("admin_move_table by load", _COPIED_UNDER_SHARE, Locked.WRITES)
+_READ_ONLY = _Way("admin_move_table, readers only", _COPIED_UNDER_SHARE, Locked.WRITES)
 _WITHOUT_KEYS = _Way(
     "admin_move_table without its foreign keys",
     f"{_SWAP}, exclusive on both tables of each foreign key while it is dropped, and while it is added and all rows of "
@@ -73,10 +75,12 @@ _WITHOUT_KEYS = _Way(
 )
 
 
-def _way_of(table: TableFacts) -> _Way:
+def _way_of(table: TableFacts, *, loads: bool) -> _Way:
     if table.foreign_keys:
         return _WITHOUT_KEYS
-    return _BY_LOAD if table.column_organised else _ONLINE
+    if not table.column_organised:
+        return _ONLINE
+    return _BY_LOAD if loads else _READ_ONLY
 
 
 def table_route(
@@ -97,12 +101,10 @@ def table_route(
         target: where to; None: there is no such table space.
         settings: limits, and whether the original is kept.
         room: for the protocol and the log; None: not known.
-        server: whether a LOAD has to leave a copy; None: not known.
+        server: whether a LOAD has to leave a copy; None: not known, so that it has to.
     """
     room = room or Room()
     found = _space_refusal(table, bundle, source, target, room)
-    if found is None and table is not None and table.column_organised:
-        found = _load_refusal(table, settings, server)
     if found is not None:
         return found
     assert table is not None, "a missing table is refused above"
@@ -116,15 +118,9 @@ def table_route(
             sentence += f". By hand: {detach_attach(table.schema, table.name, partition, target.name)}"
         setting = f"foreign_keys: {settings.foreign_keys}" if code in OF_KEYS else ""
         return NoRoute(code=code, sentence=sentence, setting=setting)
-    return _route(table, bundle, source, target, settings, room)
-
-
-def _load_refusal(table: TableFacts, settings: Db2Settings, server: Server | None) -> NoRoute | None:
-    """Column-organised tables are copied by LOAD, whose rows are in no log."""
-    against = None if settings.load_copy_to or server is None else load_refusal(server)
-    if against is None:
-        return None
-    return NoRoute(code=against[0], sentence=f"{written_name(table)} would be copied by LOAD, and {against[1]}")
+    # A LOAD makes the dictionary of a column-organised table at once; its rows are in no log.
+    loads = table.column_organised and (bool(settings.load_copy_to) or may_load(server))
+    return _route(table, bundle, source, target, settings, room, loads=loads)
 
 
 def _space_refusal(
@@ -183,15 +179,22 @@ def _left_in_sms(table: TableFacts, bundle: Bundle, source: TableSpace | None, t
 
 
 def _route(
-    table: TableFacts, bundle: Bundle, source: TableSpace, target: TableSpace, settings: Db2Settings, room: Room
+    table: TableFacts,
+    bundle: Bundle,
+    source: TableSpace,
+    target: TableSpace,
+    settings: Db2Settings,
+    room: Room,
+    *,
+    loads: bool,
 ) -> Route:
     now = Homes(table.space, table.index_space, table.lob_space)
     words = Tagged(
-        there=_without_keys(table, _phases(table, homes_after(table, bundle, target.name), settings)),
-        back=_without_keys(table, _phases(table, now, settings)),
+        there=_without_keys(table, _phases(table, homes_after(table, bundle, target.name), settings, loads=loads)),
+        back=_without_keys(table, _phases(table, now, settings, loads=loads)),
         seconds=settings.move_timeout,
     )
-    way = _way_of(table)
+    way = _way_of(table, loads=loads)
     cancel = _call(table, CANCEL, f"cancel the unfinished move of {bundle.key}")
     clean_up = _call(table, PHASES[-1], f"drop what the finished move of {bundle.key} has left")
     return Route(
@@ -215,7 +218,7 @@ def _route(
         rewrites=written_name(table),
         combines=True,
         notes=(
-            *_notes(table, bundle, source, settings),
+            *_notes(table, bundle, source, settings, loads=loads),
             *remarks(table),
             *spaces_without_room(table, room),
             *log_note(bundle, room),
@@ -232,10 +235,11 @@ def lock_timeout(settings: Db2Settings) -> str:
     return f"SET CURRENT LOCK TIMEOUT {max(1, round(settings.lock_timeout))}"
 
 
-def _phases(table: TableFacts, homes: Homes, settings: Db2Settings) -> tuple[Statement, ...]:
+def _phases(table: TableFacts, homes: Homes, settings: Db2Settings, *, loads: bool) -> tuple[Statement, ...]:
     options = [KEEP] if settings.keep_original else []
     if table.column_organised:
-        options += [READ_ONLY, copy_by_load(settings.load_copy_to)]  # the only way of column-organised tables
+        # Without writers, as IBM's own samples copy them, by LOAD or by INSERT.
+        options += [READ_ONLY, *([copy_by_load(settings.load_copy_to)] if loads else [])]
     name = written_name(table)
     first, *later = (f"{_PURPOSES[phase]} {name}" for phase in PHASES)
     return (
@@ -266,7 +270,9 @@ def _call(table: TableFacts, phase: str, purpose: str, homes: Homes | None = Non
     return Statement(move_table(table.schema, table.name, homes, options, phase), purpose, call.as_operation())
 
 
-def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2Settings) -> tuple[str, ...]:
+def _notes(
+    table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2Settings, *, loads: bool
+) -> tuple[str, ...]:
     notes = ["once begun it is continued, cancelled and undone by the same user only", "its counters restart at zero"]
     parts = parts_of(bundle)
     if Part.TABLE not in parts:
@@ -280,7 +286,7 @@ def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2S
             "key from being added (SQL0667N), which is told until it is there; whoever carries it out owns the key then"
         )
     if table.column_organised:
-        notes.append(f"writers are shut out while it is copied; {_recovery(settings.load_copy_to)}")
+        notes.append(f"writers are shut out while it is copied; {_recovery(settings.load_copy_to, loads=loads)}")
     if source.system_managed:
         notes.append(f"there is no way back into {source.name}, which is SMS")
     if settings.keep_original:
@@ -298,7 +304,9 @@ def _notes(table: TableFacts, bundle: Bundle, source: TableSpace, settings: Db2S
     return tuple(notes)
 
 
-def _recovery(folder: str) -> str:
+def _recovery(folder: str, *, loads: bool) -> str:
+    if not loads:
+        return "it is copied by INSERT, whose rows are in the log (load_copy_to would let it be loaded)"
     if not folder:
-        return "COPY_USE_LOAD is not recoverable: take a backup"
+        return "COPY_USE_LOAD is not recoverable, and no archive of logs is kept: take a backup"
     return f"the load leaves its copy in {folder} on the server, which a roll-forward and a standby read"

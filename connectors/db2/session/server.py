@@ -31,6 +31,7 @@ class Server:
     hadr_role: str
     auto_reval: str = ""  # "": not to be read
     blocknonlogged: str = ""  # YES: a LOAD that leaves no copy is refused
+    archives: bool | None = None  # logs are archived, so that a restored database rolls forward; None: not to be read
     log_bytes: int | None = None  # that one member's active log may take; None: endless, or not to be read
 
     @property
@@ -96,8 +97,15 @@ def read_server(session: ReadSession) -> Server:
         hadr_role=next(iter(_values(settings, "hadr_db_role")), STANDARD),
         auto_reval=next(iter(_values(settings, "auto_reval")), ""),
         blocknonlogged=next(iter(_values(settings, "blocknonlogged")), ""),
+        archives=_archives(settings),
         log_bytes=_log_bytes(settings),
     )
+
+
+def _archives(settings: Sequence[tuple[object, ...]]) -> bool | None:
+    """Whether any member has an archive of its logs."""
+    said = [*_values(settings, "logarchmeth1"), *_values(settings, "logarchmeth2")]
+    return any(value != "OFF" for value in said) if said else None
 
 
 def _log_bytes(settings: Sequence[tuple[object, ...]]) -> int | None:

@@ -14,6 +14,7 @@ from connectors.db2.reading.names import literal
 from connectors.db2.reading.storage import Storage, TableSpace
 from connectors.db2.reading.tables import TableFacts
 from connectors.db2.routes.operations import Phase, change_of
+from connectors.db2.routes.restrictions import load_refusal
 from connectors.db2.routes.space_move import Instance, space_route
 from connectors.db2.routes.statements import (
     PHASES,
@@ -92,10 +93,15 @@ def test_the_original_is_kept_on_request() -> None:
     )
 
 
-def test_pitfall_19_load_only_where_there_is_no_other_way() -> None:
-    """COPY_USE_LOAD is not recoverable: only for column-organised tables, and said so."""
+def test_pitfall_19_load_only_where_it_loses_nothing() -> None:
+    """COPY_USE_LOAD is not recoverable: column-organised tables by INSERT, unless no log is archived, and said so."""
     assert "LOAD" not in " ".join(untagged(to_fast()))
-    route = to_fast(table(column_organised=True))
+    by_insert = to_fast(table(column_organised=True))  # of a server that is not known
+    assert untagged(by_insert)[0].endswith("'ALLOW_READ_ACCESS','INIT')")
+    assert isinstance(by_insert, Route)
+    assert (by_insert.online, by_insert.name) == (False, "admin_move_table, readers only")
+    assert any("INSERT" in note for note in by_insert.notes)
+    route = table_route(COLUMNS, bundle(), SPACE, FAST_SPACE, SETTINGS, server=CIRCULAR)
     assert untagged(route)[0].endswith("'ALLOW_READ_ACCESS,COPY_USE_LOAD','INIT')")
     assert isinstance(route, Route)
     assert not route.online
@@ -301,23 +307,28 @@ PRIMARY = Server(
     version=(11, 5, 9, 0), database="APP", created="", edition="", members=1, partitions=1, purescale=False,
     object_metrics=("EXTENDED",), request_metrics=("BASE",), hadr_role="PRIMARY",
 )  # fmt: skip
+CIRCULAR = replace(PRIMARY, hadr_role="STANDARD", archives=False)
 
 
 @pytest.mark.parametrize(
-    ("facts", "server", "code"),
+    ("facts", "server", "loads"),
     [
-        (COLUMNS, PRIMARY, "load_not_recoverable"),
-        (COLUMNS, replace(PRIMARY, hadr_role="STANDARD", blocknonlogged="YES"), "blocknonlogged"),
-        (COLUMNS, replace(PRIMARY, hadr_role="STANDARD"), ""),
-        (TABLE, replace(PRIMARY, blocknonlogged="YES"), ""),  # copied by rows, which are in the log
+        (COLUMNS, PRIMARY, False),
+        (COLUMNS, replace(CIRCULAR, blocknonlogged="YES"), False),
+        (COLUMNS, replace(CIRCULAR, archives=True), False),
+        (COLUMNS, replace(CIRCULAR, archives=None), False),  # may not be read
+        (COLUMNS, CIRCULAR, True),
+        (TABLE, CIRCULAR, False),  # copied by rows, which are in the log
     ],
 )
-def test_a_load_that_leaves_no_copy_is_no_route_where_it_would_lose_rows(
-    facts: TableFacts, server: Server, code: str
+def test_rule_24_nothing_is_loaded_without_a_copy_where_it_would_be_lost(
+    facts: TableFacts, server: Server, loads: bool
 ) -> None:
-    """Neither on an HADR primary nor with blocknonlogged; with a folder for its copies it is one."""
+    """Neither with a standby, nor with blocknonlogged, nor with archived logs; with a folder for its copies it is."""
     found = table_route(facts, bundle(), SPACE, FAST_SPACE, SETTINGS, server=server)
-    assert (found.code if isinstance(found, NoRoute) else "") == code
+    assert isinstance(found, Route)
+    assert loads_without_copy(found.steps[0].sql) is loads
+    assert (load_refusal(server) is None) is (server == CIRCULAR)
     copying = SETTINGS.model_copy(update={"load_copy_to": "/db2/copies"})
     route = table_route(facts, bundle(), SPACE, FAST_SPACE, copying, server=server)
     assert isinstance(route, Route)
@@ -331,7 +342,8 @@ def test_golden_load_with_a_copy() -> None:
     assert isinstance(route, Route)
     assert any("standby" in note for note in route.notes)
     assert not loads_without_copy(route.steps[0].sql)
-    assert loads_without_copy(untagged(to_fast(COLUMNS))[0])
+    without = table_route(COLUMNS, bundle(), SPACE, FAST_SPACE, SETTINGS, server=CIRCULAR)
+    assert loads_without_copy(untagged(without)[0])
 
 
 @pytest.mark.parametrize("folder", ['/db2/"copies', "/db2/co pies", "/db2/it's", "/db2/a,KEEP"])

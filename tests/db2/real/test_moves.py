@@ -82,6 +82,39 @@ def test_emulated_server_rule_02_blocknonlogged_is_asked_before(lab: Any, connec
         assert "blocknonlogged" in route.sentence.lower()
 
 
+@pytest.mark.parametrize("archive", ["OFF", "DISK:/db2/archive/", "VENDOR:/usr/lib/libtsm.so"])
+def test_emulated_server_rule_24_with_archived_logs_rows_are_inserted(lab: Any, connect: Connect, archive: str) -> None:
+    """A roll-forward has every row: what is loaded without a copy is loaded with circular logging only."""
+    lab.alter_table("APP", "ORDERS", organized="C")
+    before = lab.behave(logarchmeth1=archive)
+    lost = lab.unrecoverable()
+    try:
+        connector = connect()
+        route = answer(connector)
+        assert isinstance(route, Route)
+        assert ("COPY_USE_LOAD" in route.steps[0].sql) is (archive == "OFF")
+        run(connector, route)
+        assert connector.inspect(route).home is Home.TARGET
+        assert (lab.unrecoverable() == lost) is (archive != "OFF")
+    finally:
+        lab.behave(**before)
+
+
+def test_emulated_server_rule_24_archived_since_the_plan(lab: Any, connect: Connect) -> None:
+    """A LOAD that was planned before logs were archived is refused before INIT."""
+    lab.alter_table("APP", "ORDERS", organized="C")
+    connector = connect()
+    route = answer(connector)
+    assert isinstance(route, Route)
+    before, since = lab.behave(logarchmeth1="DISK:/db2/archive/"), len(lab.sent())
+    try:
+        with pytest.raises(ConnectorError, match="logs are archived"):
+            run(connector, route)
+        assert phases(lab, since) == []
+    finally:
+        lab.behave(**before)
+
+
 @pytest.mark.parametrize("where", ["whole", "data"])
 def test_emulated_server_rule_04_no_route_into_another_partition_group(lab: Any, connect: Connect, where: str) -> None:
     """A space of another database partition group is refused when the route is asked for, and nothing is sent."""

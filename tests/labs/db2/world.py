@@ -316,6 +316,7 @@ class Behaviour:
     untouched: tuple[str, ...] = ()  # table spaces without a row in MON_GET_TABLESPACE
     hadr_role: str = "STANDARD"
     blocknonlogged: str = "NO"
+    logarchmeth1: str = "OFF"  # DISK:/db2/archive/ and others: a restored database rolls forward
     locked_seconds: float = 0.0  # for which COPY with ALLOW_READ_ACCESS, and SWAP, keep their locks of the table
     hostile_functions: bool = False  # each user's schema has functions of others that fit better than the server's
     log_files: tuple[int, int, int] = (1024, 13, 12)  # logfilsiz in pages of 4 KB, logprimary, logsecond

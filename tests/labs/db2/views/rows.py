@@ -317,6 +317,7 @@ def configuration(world: World) -> Rows:
     values["auto_reval"] = world.behaviour.auto_reval
     values["hadr_db_role"] = world.behaviour.hadr_role
     values["blocknonlogged"] = world.behaviour.blocknonlogged
+    values |= {"logarchmeth1": world.behaviour.logarchmeth1, "logarchmeth2": "OFF"}
     values |= dict(zip(("logfilsiz", "logprimary", "logsecond"), map(str, world.behaviour.log_files), strict=True))
     for member in _members(world):
         for name, value in values.items():
