@@ -49,6 +49,7 @@ class Engine:
     sample_spaces: tuple[str, str] = ("fast", "slow")  # names that the sample gives its two tiers, the fast one first
     prefetched_wait_share: float | None = None  # default of that policy; 0: measured waits hold what it stands for
     measures_waits: Callable[[Any], bool] = lambda _: True  # whether a database with these settings does
+    estimated_waits: Callable[[Any], str] = lambda _: ""  # why waits of a unit are estimates; "": they are measured
     work: str = "transactions"  # what ``DatabaseDemand.transactions`` counts, in the plural
     tapped: Callable[[Any, Clock, Tap], Connector] | None = None  # as ``connect``; None: it cannot be recorded
     by_hand: ByHand | None = None  # how files tell of it without a connection; None: they do not

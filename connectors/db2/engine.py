@@ -42,6 +42,13 @@ NO_WHEEL = (
 )
 
 
+# Why what a unit waits is an estimate, by platform; on z/OS there are no waits.
+ESTIMATES = {
+    "luw": "Db2 counts waits by table space; prefetch waits are shared by pages read ahead",
+    "i": "random reads are a share of physical ones, and a read takes what the tier is believed to take",
+}
+
+
 def connect(settings: Db2Settings, clock: Clock, tap: Tap | None = None) -> Connector:
     """A connector to that database; the first call connects. A tap hears of what is read, or answers it.
 
@@ -89,6 +96,7 @@ ENGINE = Engine(
     work="activities",
     prefetched_wait_share=0.0,  # waits for prefetchers are in the measured waits of each unit
     measures_waits=lambda settings: settings.platform == "luw",
+    estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
     proof=PROOF,
     by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from connectors.registry import find_engine
 from tests.cli.site import Site
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST, TS_SLOW
@@ -76,3 +77,12 @@ def test_emulated_server_planned_approved_moved(
     done = real.good("run", "--once", "--json").document
     assert [row["state"] for row in done["moves"]] == ["placed"]
     assert len(db2.lab.sent()) > before
+
+
+def test_emulated_server_waits_are_said_to_be_estimates(db2: Db2, tmp_path: Path) -> None:
+    """Prefetch waits of a table space are shared by pages (20 and 20 where one scanner waits 40): said where shown."""
+    real = site(db2, tmp_path, "table", TS_FAST, [TS_SLOW, "TS_OWN"])
+    real.good("plan", "--observe", "0.3")
+    assert "(estimate: Db2 counts waits by table space" in " ".join(real.good("explain", "APP.ORDERS").out.split())
+    assert "estimates: Db2 counts waits by table space; prefetch waits are shared by pages" in real.good("units").out
+    assert find_engine("sqlserver").estimated_waits(None) == ""

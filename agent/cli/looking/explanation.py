@@ -57,7 +57,7 @@ def explain_stored(session: Session, unit: str, proposal: int) -> None:
     session.out.line(f"{explained.verdict}: {explained.why}")
     session.out.line(f"{how}, {format_when(explained.decided_at)}")
     session.out.line()
-    session.out.facts(number_lines(numbers))
+    session.out.facts(number_lines(numbers, estimate=estimate_of(session)))
     session.out.document(explained)
 
 
@@ -72,14 +72,19 @@ def _archived_explanation(session: Session, proposal: int) -> ArchivedExplanatio
     return found
 
 
-def number_lines(numbers: Figures) -> list[tuple[str, str]]:
-    """The numbers for people, one line each."""
+def estimate_of(session: Session) -> str:
+    """Why waits of the units of this database are estimates; "" where they are measured."""
+    return session.database.engine_record.estimated_waits(session.database.connection)
+
+
+def number_lines(numbers: Figures, *, estimate: str = "") -> list[tuple[str, str]]:
+    """The numbers for people, one line each; ``estimate`` says why the wait is one."""
     together, floor = format_bytes(numbers.bundle_bytes), format_wait(numbers.floor_per_hour)
     saves, sure = format_wait(numbers.saves_per_hour), format_sessions(numbers.surely_saves_per_hour)
     now, fast = format_wait(numbers.wait_now_per_hour), format_sessions(numbers.wait_fast_per_hour)
     copying, cost = format_seconds(numbers.copy_seconds), format_seconds(numbers.cost_seconds)
     lines = [
-        ("wait", f"{now} where it is, {fast} when fast"),
+        ("wait", f"{now} where it is, {fast} when fast" + (f" (estimate: {estimate})" if estimate else "")),
         ("saves", f"{saves}, at least {sure}; less than {floor} is not worth a move"),
         ("demand errs by", format_ratio(numbers.demand_error_ratio)),
         ("move", f"{together}, {copying} of copying, costs {cost} of session time"),

@@ -15,7 +15,7 @@ from agent.answers.kind import extend
 from agent.answers.units import AdviceExplained, AdviceShown, UnitExplained, UnitShown, UnitsRanked
 from agent.cli.app import command
 from agent.cli.commands import Group
-from agent.cli.looking.explanation import explain_stored, figures_shown, number_lines, row_of
+from agent.cli.looking.explanation import estimate_of, explain_stored, figures_shown, number_lines, row_of
 from agent.cli.looking.inside import show_inside
 from agent.cli.options import Columns, parse_columns
 from agent.cli.session import Session
@@ -97,6 +97,8 @@ def units(
 def _print_units(session: Session, ranked: UnitsRanked, moved: int, titles: Sequence[str]) -> None:
     session.out.line(f"{ranked.database}: {ranked.units_ranked} units, ranked {format_when(ranked.ranked_at)}")
     session.out.line("benefit and saved: sessions that wait, on average")
+    if estimate := estimate_of(session):
+        session.out.line(f"estimates: {estimate}")
     if moved:
         session.out.line(
             f"moved since: {moved}; places and verdicts are those of before, until the next sample and plan"
@@ -139,7 +141,9 @@ def explain_unit(session: Session, unit: str) -> None:
     session.out.line()
     numbers = _numbers(session, shown.unit)
     rank = [("rank", f"{row + 1} of {len(ranking)}"), ("ranked", format_when(at))]
-    session.out.facts([*rank, *_facts(shown), *(number_lines(numbers) if numbers else [])])
+    session.out.facts(
+        [*rank, *_facts(shown), *(number_lines(numbers, estimate=estimate_of(session)) if numbers else [])]
+    )
     advice = advice_about(session, shown.unit)
     _print_advice(session, advice)
     inside = show_inside(session, shown.unit, shown.benefit_seconds_per_hour)
