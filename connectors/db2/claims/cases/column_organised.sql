@@ -1,4 +1,4 @@
--- A column-organised table, which ADMIN_MOVE_TABLE copies by LOAD while writers wait.
+-- A column-organised table, which ADMIN_MOVE_TABLE copies while writers wait: by LOAD, or by INSERT where logs are archived.
 -- name: column_organised
 -- unit: table {schema}.FACTS
 -- == make
