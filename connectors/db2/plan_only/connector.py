@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from connectors.base import Clock, Mover, StatementFailed
 from connectors.db2.plan_only.counters import UNCOUNTED, Counted, counted, waited_for
-from connectors.db2.plan_only.look import NOWHERE, Look, look_at_i, look_at_zos
+from connectors.db2.plan_only.look import NOWHERE, Look, Seen, look_at_i, look_at_zos
 from connectors.db2.plan_only.platforms import TITLES, Platform
 from connectors.db2.plan_only.scripts import script, trace_and_balance
 from connectors.db2.plan_only.session import PlanSession
@@ -59,6 +61,7 @@ class PlanOnlyConnector:
         self._samples = 0
         self._unplaced: frozenset[int] = frozenset()  # counted, and on no disk: to look for them again would be in vain
         self._look: Look | None = None
+        self._units: Mapping[str, Seen] = {}  # of that look, by key
 
     def identify(self) -> Identity:
         """The version is what the driver says of the server."""
@@ -151,7 +154,7 @@ class PlanOnlyConnector:
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """Never one: the script is in the reason, marked as what it is."""
         look = self._look or self._fresh()
-        unit = next((unit for unit in look.units if str(unit.key) == bundle.key), None)
+        unit = self._units.get(bundle.key)
         if unit is None:
             return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
         if to_space == NOWHERE:
@@ -165,7 +168,8 @@ class PlanOnlyConnector:
 
     def inspect(self, route: Route) -> Inspection:
         """Where the unit is now."""
-        unit = next((unit for unit in self._fresh().units if str(unit.key) == route.bundle.key), None)
+        self._fresh()
+        unit = self._units.get(route.bundle.key)
         if unit is None:
             return Inspection(
                 home=Home.GONE, sentence=f"{route.bundle.key} no longer exists", size_bytes=0, on_disk=None
@@ -229,6 +233,7 @@ class PlanOnlyConnector:
             self._look = look_at_i(self._session)
         else:
             self._look = look_at_zos(self._session, self._settings.storage_groups)
+        self._units = {str(unit.key): unit for unit in self._look.units}
         return self._look
 
     def _counted(self) -> Counted:

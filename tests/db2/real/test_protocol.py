@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from connectors.model import Home, Route
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.db2.real.test_moves import phases
+from tests.db2.test_command_line import site
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.conftest import connect as open_session
 from tests.labs.db2.conftest import end, rows
@@ -98,3 +100,22 @@ def test_emulated_server_rule_21_a_first_move_that_is_not_seen_is_taken_back(db2
     with pytest.raises(PrivilegeMissing):
         run(connector, route)
     assert phases(db2.lab, since) == ["INIT", "CANCEL"]
+
+
+def test_emulated_server_rule_21_the_program_names_the_grant_and_sends_nothing(
+    db2: Db2, connect: Connect, tmp_path: Path
+) -> None:
+    """An approved move of a login that may not read the protocol stays approved; the message ends in the GRANT."""
+    first_move(db2, connect)
+    real = site(db2, tmp_path, "table", TS_FAST, [TS_SLOW])
+    (tmp_path / "mover").write_text(MOVER.password)
+    watching = real.database["connection"]
+    real.database["move_connection"] = watching | {"user": MOVER.name, "password": {"file": str(tmp_path / "mover")}}
+    real.write()
+    proposal = real.good("plan", "--observe", "0.3", "--propose", "--json").document["proposal"]
+    real.good("approve", str(proposal["id"]), "--digest", proposal["digest"])
+    since = len(db2.lab.sent())
+    done = real.run("run", "--once", "--json")
+    assert done.code != 0
+    assert GRANT in done.document["error"]["next"]
+    assert phases(db2.lab, since) == []
