@@ -284,12 +284,13 @@ class Moves:
         return found
 
     def sent_statements(self, database: str, since: datetime) -> list[SentRow]:
-        """Every statement of a database that had not ended before ``since``, in the order they were sent."""
+        """Every statement of a database that was not over by ``since``, in the order they were sent."""
         with self._database.read() as reading:
             found = sorted(reading.rows(_SENT_LATE, database=database, since=since), key=lambda row: int(row.id))
             wanted = dict.fromkeys(row.move_id for row in found)
             rows = {row.id: row for row in move_rows(reading, list(reading.some(SOME_MOVES, wanted)))}
-            return [_sent_row(reading, row, rows) for row in found]
+            sent = [_sent_row(reading, row, rows) for row in found]
+        return [each for each in sent if each.over_at is None or each.over_at > since]
 
     # -- outcomes ------------------------------------------------------------------------------------------------
 
@@ -385,7 +386,8 @@ def _sent_row(reading: Reading, row: Row, moves: Mapping[int, MoveRow]) -> SentR
         return SentRow(
             move_id=row.move_id, ordinal=row.ordinal, sql=row.sql, state=StepState(row.state),
             intended_at=row.intended_at, ended_at=row.ended_at,
-            move_state=moves[row.move_id].state, move=moves[row.move_id].move,
+            move_state=moves[row.move_id].state, state_since=moves[row.move_id].updated_at,
+            move=moves[row.move_id].move,
         )  # fmt: skip
 
 
