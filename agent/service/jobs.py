@@ -16,6 +16,7 @@ from agent.explanation.decisions import drop_old_decisions
 from agent.ledger import AWAY, HistorySettings, LeaseLost, Ledger, LedgerError
 from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, PLANNED_AFTER, SIZING_CURVE, STATUS
 from agent.logs import EventLog
+from agent.model.states import HOME_CHANGES
 from agent.planning.pool_curve import curve_document
 from agent.service.memory import return_free_blocks, smaller_blocks_returned
 from agent.service.schedule import young_plans
@@ -226,7 +227,8 @@ class Jobs:
             rest.after_failure(self._clock.monotonic())
             raise
         rest.seconds = 0.0
-        if done:
+        # Not for what was put off: a lock that others hold for minutes would cost a plan each second.
+        if any(row.state in HOME_CHANGES for row in done):
             with smaller_blocks_returned():
                 watch.plan()  # the ranking and the metrics show the new homes at once
             return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read

@@ -28,7 +28,7 @@ from agent.ledger.state_names import PROGRESS
 from agent.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
-from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS
+from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, MoveState
 from agent.planning.closing import close_part
 from agent.planning.containers import TakingOut, take_out
 from agent.planning.obsolete_proposals import end_obsolete_proposals
@@ -141,7 +141,7 @@ class Watch:
             self._connector = self._sampler = self._executor = self._sampler_memory = None
             self._half_done = half_done_of(self._ledger, self.database.name)
             self.snapshot.leftovers = leftovers_of(self._ledger, self.database.name)
-            self.snapshot.stands_by = False
+            self.snapshot.stands_by, self.snapshot.counted_row = False, None  # the other agent counts its own
 
     # -- sampling and planning -----------------------------------------------------------------------------------
 
@@ -352,6 +352,7 @@ class Watch:
         if not has_work:
             return ()
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
+        self.count_results()
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
             # Before the first statement: once it runs, the database does other work than the one the outcome is to be
@@ -365,7 +366,7 @@ class Watch:
             raise
         finally:
             self.snapshot.leftovers, self._half_done = self.executor.leftovers(), self.executor.half_done()
-        self.snapshot.count_moves(done)
+            self.count_results()
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
@@ -390,11 +391,12 @@ class Watch:
         """Move what is placed on to settling, and measure what has settled."""
         with self._lock:
             self._settling.begin()
-            self.snapshot.undone += settle_undos(self.database.name, self._ledger)
+            settle_undos(self.database.name, self._ledger)
             self.snapshot.groups_left_worse = self._groups.look(self.connector)
             measured = self._settling.judge(self.connector, self.sampler.homes)
             for outcome in measured:
                 self.snapshot.note(outcome)
+            self.count_results()
             return measured
 
     def hold_lease(self) -> None:
@@ -514,6 +516,14 @@ class Watch:
         self.snapshot.running = running
         self.snapshot.foreground_read_seconds = self.executor.foreground_seconds
         self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
+
+    def count_results(self) -> None:
+        """Count what moves have come to since the last call, whoever brought them there, for the metrics."""
+        snapshot, moves = self.snapshot, self._ledger.moves
+        snapshot.counted_row, results = moves.results_since(self.database.name, snapshot.counted_row)
+        snapshot.moves.update(result.state for result in results)
+        arrived = (result.move_id for result in results if result.state is MoveState.PLACED)
+        snapshot.moved_bytes += sum(moves.row(number).move.size_bytes for number in arrived)
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, and until when the most urgent one can be decided, for the metrics."""
