@@ -82,7 +82,9 @@ class Executor:
         # Before the moves: what ended moves have left behind has to be removed even if no move was approved since.
         if self._leftovers.due() or self._half_done.due():
             return True
-        rows = self._sound(self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE))
+        rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
+        self._keep_spoiled(rows)
+        rows = self._sound(rows)
         if rows:
             self._gate.foreground.look(self._connector)
         unfinished = [row for row in rows if row.state in UNFINISHED]
@@ -198,7 +200,7 @@ class Executor:
     def _at_engine(self) -> list[MoveRow]:
         """Unfinished moves of spoiled proposals for which the engine works, or holds something."""
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
-        self._spoiled = {each: self._spoiled[each] for each in {row.proposal_id for row in rows} & self._spoiled.keys()}
+        self._keep_spoiled(rows)
         begun = [row for row in rows if row.state in UNFINISHED]
         # What the engine does with a unit of a sound move is that move's, whatever forged rows say of another one.
         sound = {
@@ -211,6 +213,10 @@ class Executor:
         ]
         looks = ((row, self._reconciler.inspect(row)) for row in left_out)
         return [row for row, found in looks if found.running or found.paused]
+
+    def _keep_spoiled(self, rows: Iterable[MoveRow]) -> None:
+        """Forget spoiled proposals of which nothing is left to do: these are the rows of what is."""
+        self._spoiled = {each: self._spoiled[each] for each in {row.proposal_id for row in rows} & self._spoiled.keys()}
 
     def _spoils(self, row: MoveRow) -> bool:
         """Whether the ledger cannot be trusted about a move's proposal; each statement asks so too.

@@ -204,6 +204,15 @@ class Moves:
         with self._database.read() as reading:
             self._trust.require(reading, row)
 
+    def require_chain(self) -> None:
+        """Check that the whole chain fits, apart from any move: seconds where it is long.
+
+        Raises:
+            Untrusted: it does not.
+        """
+        with self._database.read() as reading:
+            self._trust.require_chain(reading)
+
     def results_since(self, database: str, after: int | None) -> tuple[int, list[MoveResult]]:
         """What moves of a database have come to since a row of the chain, whoever brought them there.
 

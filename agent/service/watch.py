@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 
@@ -49,6 +49,7 @@ from connectors.splitting import Border
 from policies.modes.dispatch import Mode
 
 log = EventLog(__name__)
+TRUST_AGAIN_SECONDS = 60.0  # from one look at a ledger that was not trusted to the next: each reads the whole chain
 LET_GO = "It keeps no agent from acting; hotplace doctor names it and says how to end it."
 
 
@@ -111,6 +112,7 @@ class Watch:
         self._stopping = threading.Event()
         self._statements = StatementReader(database, ledger, clock)
         self._statements_refused = ""  # why they could not be read
+        self._trust_again = -math.inf  # on the monotonic clock: when the ledger is worth another look
         self._half_done = half_done_of(ledger, database.name)
         left = leftovers_of(ledger, database.name)
         self.snapshot = Snapshot(
@@ -345,11 +347,13 @@ class Watch:
             self._restore_lost()
         behind = self.snapshot.leftovers or self._half_done
         if self.dry_run or not (behind or self._ledger.moves.to_do(self.database.name)):
+            self._look_at_trust(())
             return ()
         # Asked before the lease is taken: the lease costs a statement at the server, and this is called every second.
         has_work = self.executor.has_work()
         self.snapshot.foreground_read_seconds = self.executor.foreground_seconds
         if not has_work:
+            self._look_at_trust(self.executor.spoiled)
             return ()
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
         self.count_results()
@@ -370,6 +374,21 @@ class Watch:
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
+
+    def _look_at_trust(self, spoiled: Sequence[str]) -> None:
+        """Where the ledger was not trusted, ask again: no statement does while there is nothing to carry out.
+
+        Args:
+            spoiled: why single proposals are left out.
+        """
+        if not self.snapshot.untrusted or self._clock.monotonic() < self._trust_again:
+            return
+        self._trust_again = self._clock.monotonic() + TRUST_AGAIN_SECONDS
+        try:
+            self._ledger.moves.require_chain()
+            self.snapshot.untrusted = "; ".join(spoiled)
+        except Untrusted as error:
+            self.snapshot.untrusted = str(error)
 
     def _restore_lost(self) -> None:
         """Bring back what this agent has sent, where the ledger has failed over to a copy that lacks it.
