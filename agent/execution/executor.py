@@ -58,6 +58,7 @@ class Executor:
         self._ledger = ledger
         self._clock = clock
         self._stopping = threading.Event()
+        self._held_back = False
         self._requests = OperatorRequests(database.name, ledger, clock)
         self._gate = Gate(database, ledger, clock, self._requests, self._stopping)
         self._leftovers = Leftovers(database.name, ledger, clock)
@@ -150,6 +151,10 @@ class Executor:
         """Begin no further move and cancel the running statement; the engine rolls it back."""
         self._stopping.set()
 
+    def hold_back(self, *, on: bool) -> None:
+        """Begin no further move while this is on; the one under way goes on to its end."""
+        self._held_back = on
+
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _begin_approved(self) -> list[MoveRow]:
@@ -158,7 +163,7 @@ class Executor:
         spoiled: set[int] = set()  # proposals: what comes after a move that is left out may need it
         rows = self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED})
         for row in _ways_back_first(self._sound(rows)):
-            if self._stopping.is_set():
+            if self._stopping.is_set() or self._held_back:
                 break
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
                 continue  # cancelled meanwhile, or skipped with its group

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -67,6 +67,7 @@ class Jobs:
         self._under_way: Counter[str] = Counter()  # jobs of each database
         self._changed = threading.Condition()
         self._ended = False
+        self._ended_of: set[str] = set()  # databases of which no further job begins
         self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
 
     def run_guarded(self, job: Job, watch: Watch) -> None:
@@ -95,23 +96,34 @@ class Jobs:
         if error is None and before:
             log.info("ledger answers again", database=snapshot.database, spooled=snapshot.spooled)
 
-    def begin(self) -> None:
-        """Jobs may begin."""
-        self._ended = False
+    def begin(self, database: str | None = None) -> None:
+        """Jobs may begin: those of a database, or all."""
+        if database is None:
+            self._ended, self._ended_of = False, set()
+        else:
+            self._ended_of.discard(database)
 
-    def end(self, seconds: float = math.inf) -> frozenset[str]:
+    def end(self, seconds: float = math.inf, databases: Collection[str] | None = None) -> frozenset[str]:
         """Let no further job begin, and wait for those under way.
 
         Args:
             seconds: that it waits at most.
+            databases: whose jobs end; None: all jobs do.
 
         Returns:
             The databases with jobs that are still under way.
         """
+
+        def under_way() -> frozenset[str]:
+            return frozenset(self._under_way if databases is None else self._under_way.keys() & databases)
+
         with self._changed:
-            self._ended = True
-            self._changed.wait_for(lambda: not self._under_way, None if math.isinf(seconds) else seconds)
-            return frozenset(self._under_way)
+            if databases is None:
+                self._ended = True
+            else:
+                self._ended_of.update(databases)
+            self._changed.wait_for(lambda: not under_way(), None if math.isinf(seconds) else seconds)
+            return under_way()
 
     def busy(self) -> frozenset[str]:
         """The databases with jobs that are under way."""
@@ -122,7 +134,7 @@ class Jobs:
     def _count_job(self, database: str) -> Iterator[bool]:
         """Count a job while the block lasts; False where none may begin any more."""
         with self._changed:
-            may_begin = not self._ended
+            may_begin = not self._ended and database not in self._ended_of
             self._under_way[database] += 1
         try:
             yield may_begin

@@ -106,6 +106,8 @@ class Watch:
         )  # fmt: skip
         self._sampler: Sampler | None = None
         self._executor: Executor | None = None
+        self.carries_out = False  # a move is under way
+        self._held_back = False
         self._acting: Connector | None = None
         # With dry_run the reading session holds it, because none that could write is ever opened.
         self.leasing = Leasing(database.name, ledger.leases, lambda: self.connector if dry_run else self.acting)
@@ -343,6 +345,8 @@ class Watch:
             ConnectorError: the engine did not answer.
             Untrusted: chain, anchors and tables of the ledger do not agree.
         """
+        if self._held_back:
+            return ()
         if not self.dry_run:
             self._restore_lost()
         behind = self.snapshot.leftovers or self._half_done
@@ -363,12 +367,14 @@ class Watch:
             # compared with.
             self._settling.store_work_before(proposal_id)
         try:
+            self.carries_out = True
             done = self.executor.run_approved()
             self.snapshot.untrusted = "; ".join(self.executor.spoiled)
         except Untrusted as error:
             self.snapshot.untrusted = str(error)
             raise
         finally:
+            self.carries_out = False
             self.snapshot.leftovers, self._half_done = self.executor.leftovers(), self.executor.half_done()
             self.count_results()
         if any(row.state in NOT_CARRIED_OUT for row in done):
@@ -427,6 +433,12 @@ class Watch:
         """
         self.leasing.hold()
         self._note_stranger()
+
+    def hold_back(self, *, on: bool) -> None:
+        """Carry out no further move while this is on; the one under way goes on to its end."""
+        self._held_back = on
+        if self._executor is not None:
+            self._executor.hold_back(on=on)
 
     def stop(self) -> None:
         """Cancel what runs and start nothing more."""

@@ -144,8 +144,8 @@ def test_reloads_put_no_database_off(site: Site) -> None:
         last = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
         last.continue_from(first)
         daemon = Daemon(site.config, None, ledger, site.clock)
-        others = {f"other{number}": Watch(first.database, ledger, site.clock, level=first.level, dry_run=True)
-                  for number in range(9)}  # fmt: skip
+        named = [first.database.model_copy(update={"name": f"other{number}"}) for number in range(9)]
+        others = {each.name: Watch(each, ledger, site.clock, level=first.level, dry_run=True) for each in named}
         daemon._watches = {**others, "sim": last}
         site.clock.sleep(20.0)
         turns = {job.__name__: at for job, _, at in daemon._schedule()._turns(last, site.clock.now())}
