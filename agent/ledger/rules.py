@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from sqlalchemy import select
 
 from agent.keys import RuleDocument
 from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.events import numbered_subject
 from agent.ledger.chain.judge import UNDER
 from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.signed import ApprovalRule, check_signature
@@ -211,9 +214,10 @@ class Rules:
 
 
 def _next_number(reading: Reading) -> int:
-    """One more than any rule's that was ever proposed, whether or not its row can be read."""
-    numbers = (row.subject.rpartition(" ")[2] for row in reading.rows(_RULES))
-    return max((int(number) for number in numbers if number.isascii() and number.isdigit()), default=0) + 1
+    """The first that no rule has which was ever proposed, whether or not its row can be read."""
+    # Not one more than the largest: a row about the largest number that there can be would leave none.
+    taken = {numbered_subject(row.subject)[1] for row in reading.rows(_RULES)}
+    return next(number for number in count(1) if number not in taken)
 
 
 def _find(reading: Reading, number: int) -> Standing:

@@ -24,7 +24,7 @@ from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER
 from tests.ledger.divided import DividedLedger, chain_row, divided_ledger, user_of
-from tests.ledger.forger import bad_facts
+from tests.ledger.forger import GOOD, bad_facts
 from tests.ledger.servers import LedgerServers
 from tests.unit.samples import a_move, a_proposal
 
@@ -133,6 +133,28 @@ def test_server_and_reader_know_the_same_forms(teams: Teams) -> None:
                 assert fits is not isinstance(read_event(row), Unreadable), (event, text[:300])
                 taken += bool(fits)
     assert taken > 50
+
+
+@pytest.mark.parametrize("at", [
+    "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+00:00", "2026-03-01T12:00:00",
+    "9999-12-31T23:59:59+00:00",
+])  # fmt: skip
+def test_server_and_reader_know_the_same_instants(teams: Teams, at: str) -> None:
+    """The ends of the calendar, which are none in some zones, and one without a zone."""
+    text = json.dumps({"who": "x", "origin": "y", "limits": {**GOOD["limits"], "expires_at": at}})
+    with teams.divided.session() as dba:
+        (fits,) = dba.execute("SELECT fits_event('rule.proposed', 'rule 1', %s)", [text]).fetchone() or (None,)
+    assert fits is not isinstance(read_event(_Row(1, None, "rule.proposed", "rule 1", text)), Unreadable)
+
+
+def test_limits_that_are_none_are_refused_by_the_server(teams: Teams) -> None:
+    """An agent's login would break the lists of rules of all teams with them."""
+    facts = {"who": "x", "origin": "y", "limits": {**GOOD["limits"], "expires_at": "2027-01-01T00:00:00"}}
+    with (
+        teams.divided.session("sales_agent") as hostile,
+        pytest.raises(psycopg.errors.CheckViolation, match="does not have the form"),
+    ):
+        chain_row(hostile, "rule.proposed", "rule 7", json.dumps(facts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import and_, or_, select
 
 from agent.keys import RuleDocument, SignatureInvalid
-from agent.keys.people import NameUnclear, count_people, name_of_asker
-from agent.ledger.chain.events import Event, Unreadable, read_event
+from agent.keys.people import NameUnclear, count_people, names_of_asker
+from agent.ledger.chain.events import Event, Unreadable, numbered_subject, read_event
 from agent.ledger.chain.judge import UNDER, CheckedSignature
 from agent.ledger.chain.links import APPROVED, AUDIT, BELIEVED_AHEAD, GENESIS, hash_of_row, subject_of
 from agent.ledger.chain.signed import ApprovalRule, approval_of, conditions_of
@@ -150,8 +150,8 @@ def read_standing(reading: Reading, before: int | None = None) -> dict[int, Stan
 
 def _spoil(rules: dict[int, Standing], row: Row, bad: Unreadable) -> None:
     """Have a row that cannot be read end what it is about, and no other rule."""
-    kind, _, number = row.subject.partition(" ")
-    rule = rules.get(int(number)) if kind == "rule" and number.isascii() and number.isdigit() else None
+    kind, number = numbered_subject(row.subject)
+    rule = rules.get(number) if kind == "rule" else None
     if rule is not None:
         rule.fault = rule.fault or bad.sentence
 
@@ -299,7 +299,7 @@ def missing_for_rule(signatures: Iterable[CheckedSignature], approval: ApprovalR
     Raises:
         NameUnclear: it cannot be told who proposed it.
     """
-    without = {name_of_asker(standing.proposed_by)} if approval.needed > 1 else set()
+    without = names_of_asker(standing.proposed_by) if approval.needed > 1 else frozenset[str]()
     return max(0, approval.needed - count_people(signatures, without))
 
 
