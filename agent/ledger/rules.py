@@ -116,7 +116,7 @@ class Rules:
                 transaction, RULE_SIGNED, subject,
                 who=found.who, origin=origin, key=found.key, sequence=standing.sequence, signature=found.armored,
             )  # fmt: skip
-            standing.signatures.append(RuleSignature(standing.sequence, found.who, found.key, found.armored))
+            standing.take_in(RuleSignature(standing.sequence, found.who, found.key, found.armored))
             signatures, _ = checked_signatures(transaction, self.approval, standing)
             if not missing_for_rule(signatures, self.approval, standing):
                 names = ", ".join(dict.fromkeys(each.who for each in signatures))
@@ -172,7 +172,7 @@ class Rules:
             )
 
     def _approve_under(self, transaction: Transaction, standing: Standing, row: ProposalRow) -> ProposalRow:
-        signed_by = ", ".join(dict.fromkeys(each.who for each in standing.signed_now()))
+        signed_by = ", ".join(dict.fromkeys(each.who for each in standing.signatures))
         who, reason = f"standing rule {standing.number} of {signed_by}", "within its limits"
         under = {"conditions": standing.rule.conditions.facts, UNDER: standing.number}
         self._changes.approve(transaction, row, who, ORIGIN, reason, **under)
@@ -204,9 +204,14 @@ class Rules:
         """Refuse to sign what needs no signature, or helps no more.
 
         Raises:
-            WrongState: the rule is open already, or has expired.
+            WrongState: the rule is open already, has expired, or cannot be read.
         """
         row = standing.row(self._clock.now())
+        if standing.fault:
+            raise WrongState(
+                f"standing rule {row.number} cannot be read: {standing.fault}",
+                advice="hotplace rules propose makes another.",
+            )
         if row.state in (RuleState.OPEN, RuleState.EXPIRED):
             raise WrongState(
                 f"standing rule {row.number} is {row.state}", advice="hotplace rules propose makes another."

@@ -61,13 +61,20 @@ class Target:
     signatures: Sequence[Mapping[str, Any]] = ()  # facts of rows that hold signatures of people, once given
 
 
-def write_row(transaction: Transaction, row: Forged, at: datetime) -> int:
-    """Append a row that fits the chain, as no ledger of ours would check it; returns its number."""
+def write_row(transaction: Transaction, row: Forged, at: datetime, text: str | None = None) -> int:
+    """Append a row that fits the chain, as no ledger of ours would check it; returns its number.
+
+    Args:
+        transaction: which writes it.
+        row: what it says.
+        at: when, as it says.
+        text: in the place of its facts; None: its facts.
+    """
     head = transaction.first(AUDIT_HEAD)
     number, previous = (1, GENESIS) if head is None else (head.last_id + 1, head.hash)
     values = {
         "id": number, "at": at, "actor": "forger", "event": row.event, "subject": row.subject,
-        "facts": json.dumps(row.facts, sort_keys=True), "previous": previous,
+        "facts": json.dumps(row.facts, sort_keys=True) if text is None else text, "previous": previous,
     }  # fmt: skip
     values["hash"] = link_hash(values)
     transaction.insert_all(schema.audit, [values])

@@ -14,9 +14,21 @@ import pytest
 from sqlalchemy import select
 
 from agent.keys import RULE_NAMESPACE, Signers
-from agent.ledger import ApprovalRule, Ledger, MoveRow, NotApproved, NotSigned, ProposalRow, Spoiled, Untrusted
+from agent.ledger import (
+    ApprovalRule,
+    Ledger,
+    MoveRow,
+    NotApproved,
+    NotFound,
+    NotSigned,
+    ProposalRow,
+    Spoiled,
+    Untrusted,
+    WrongState,
+)
 from agent.ledger.chain.events import EVENTS
 from agent.ledger.chain.signed import approval_of
+from agent.ledger.chain.standing import read_standing
 from agent.ledger.chain.verification import Verification
 from agent.ledger.store import schema
 from agent.ledger.store.database import Transaction
@@ -25,6 +37,7 @@ from agent.model.conditions import Conditions
 from agent.model.proposals import WAY_BACK, Proposal, ProposedMove, proposal_text, with_ways_back
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
+from agent.report.content import report_of
 from connectors.model import Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
@@ -338,6 +351,24 @@ def a_rule(ledger: Ledger) -> StandingRule:
     )  # fmt: skip
 
 
+NO_FACTS = {"a number": "1", "a list": "[[]]", "nothing": "null", "half": "{", "deep": "[" * 100_000}
+
+
+@pytest.mark.parametrize("event", ["pin.set", "proposal.approved", "move.struck", "list.approved", "another.event"])
+@pytest.mark.parametrize("text", NO_FACTS)
+def test_a_row_without_facts_is_shown_as_it_stands(ledger: Ledger, people: Two, text: str, event: str) -> None:
+    """It fits the chain, so the file is not damaged: whoever lists rows or reports decisions sees it and goes on."""
+    number, now = _signed(ledger, people[0]), ledger._clock.now()
+    for subject in (f"proposal {number}", "proposal 999", "proposal x", f"list {'a' * 64}"):
+        with ledger._database.write() as transaction:
+            write_row(transaction, Forged(event, subject), now, text=NO_FACTS[text])
+    assert [set(row.facts) for row in ledger.audit.rows(4)] == [{"not valid"}] * 4
+    report = report_of(ledger, "shop", now - DAY, now + DAY)
+    assert [each.row.id for each in report.proposals] == [number]
+    with pytest.raises(NotFound):
+        ledger.lists.stop("a" * 64, who="anna", origin="tty", reason="")
+
+
 NO_LIMITS: dict[str, dict[str, object]] = {
     "an instant without a zone": {"expires_at": "2027-01-01T00:00:00"},
     "before the first day": {"expires_at": "0001-01-01T00:00:00+23:59"},
@@ -470,6 +501,39 @@ def test_who_asked_under_a_name_of_another_alphabet_is_not_known(ledger: Ledger,
     number = propose(ledger, asked_by="\u0430nna")
     with pytest.raises(NotSigned, match="cannot be told who asked"):
         sign(ledger, number, people[0])
+
+
+def test_so_many_signatures_are_not_checked(ledger: Ledger, people: Two) -> None:
+    """Each takes two programs, before each statement, while others wait for the ledger: over a hundred spoil it."""
+    number = propose(ledger)
+    document, _ = ledger.proposals.document(number)
+    signed = {
+        "who": "anna", "origin": "tty", "key": "SHA256:x", "digest": document.digest, "moves": [1, 2, 3],
+        "sequence": document.sequence, "signature": people[0].sign(document.text),
+    }  # fmt: skip
+    with ledger._database.write() as transaction:
+        for _ in range(101):
+            write_row(transaction, Forged("proposal.signed", f"proposal {number}", signed), ledger._clock.now())
+    with pytest.raises(Spoiled, match="more than 100 signatures"):
+        sign(ledger, number, people[0])
+
+
+def test_so_many_signatures_open_no_rule(ledger: Ledger, people: Two) -> None:
+    """The same of a standing rule: it is closed, and others go on."""
+    number, other = (ledger.rules.propose(a_rule(ledger), who="carl", origin="tty") for _ in range(2))
+    signed = {"who": "anna", "origin": "tty", "key": "SHA256:x", "signature": "x"}
+    signed |= {"sequence": ledger.rules.document(number).sequence}  # type: ignore[dict-item]  # a number among texts
+    with ledger._database.write() as transaction:
+        for _ in range(101):
+            write_row(transaction, Forged("rule.signed", f"rule {number}", signed), ledger._clock.now())
+    signature = people[0].sign(ledger.rules.document(other).text, RULE_NAMESPACE)
+    ledger.rules.open(other, origin="tty", signature=signature)
+    with ledger._database.read() as reading:
+        standing = read_standing(reading)
+        assert "more than 100 signatures" in standing[number].why_not_now(ledger._clock.now())
+        assert standing[other].why_not_now(ledger._clock.now()) == ""
+    with pytest.raises(WrongState, match="more than 100 signatures"):
+        ledger.rules.open(number, origin="tty", signature=signature)
 
 
 # -- ways back -------------------------------------------------------------------------------------------------------

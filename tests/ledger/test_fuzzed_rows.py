@@ -19,6 +19,7 @@ from agent.ledger.chain.events import EVENTS, Unreadable, read_event
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ProposalState
 from agent.notices.notifier import closed_rules
+from agent.report.content import report_of
 from connectors.move_effects import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
@@ -109,6 +110,15 @@ def test_another_team_notices_nothing(teams: Teams, role: str) -> None:
                         written += 1
     assert written > 20
     assert teams.seen_by_hr() == before
+
+
+def test_a_report_is_made_next_to_another_teams_decisions(teams: Teams) -> None:
+    """An agent reads the whole chain, and of proposals its team's alone."""
+    now = teams.clock.now()
+    with teams.divided.ledger("hr_agent", teams.clock) as ledger:
+        report = report_of(ledger, "pay", now - timedelta(days=1), now + timedelta(days=1))
+        assert {each.row.proposal.database for each in report.proposals} == {"pay"}
+        assert {each.row.id for each in report.proposals} == {row.id for row in ledger.proposals.rows(database="pay")}
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ from agent.model.states import (
 SIGNED, REJECTED, EXPIRED_MOVES = "proposal.signed", "proposal.rejected", "moves.expired"
 UNDER, COVERED_BY, LIST_ROW = "rule", "covered_by", "list_row"  # facts of an approval, or of a signature
 STRUCK_INTO = "to"  # the fact of an event that drops a move
+# Of one proposal or rule. Each is checked by two programs, before each statement, while the ledger is locked.
+MOST_SIGNATURES = 100
+TOO_MANY_SIGNED = f"it has more than {MOST_SIGNATURES} signatures"
 _MOVE_STATES = {f"move.{state}": state for state in MoveState}
 _PROPOSAL_STATES = {f"proposal.{state}": state for state in ProposalState}
 _FROM: dict[ProposalState, frozenset[ProposalState]] = {
@@ -160,6 +163,8 @@ class Replay:
         elif event.name == SIGNED:
             current = (event.facts["sequence"], tuple(event.facts["moves"])) == (story.last_row, story.open_moves())
             story.signatures.append(SignedRow(event.row, event.facts, current))
+            if len(story.signatures) > MOST_SIGNATURES:
+                raise Impossible(TOO_MANY_SIGNED)
         elif event.name == EXPIRED_MOVES:
             for move in event.facts["moves"]:
                 self._expire(story, event, move)
