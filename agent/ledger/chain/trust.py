@@ -82,14 +82,15 @@ class Trust:
             return fault
         if not move.move.is_way_back:
             return self._decision_fault(reading, move, story)
+        where = (move.database, move.fingerprint)
         done = next(iter(load_moves(reading, MOVE, id=move.move.undoes or 0)), None)
         if done is None:
-            return way_back_fault(move.move, None, [])
+            return way_back_fault(move.move, where, None, [])
         before = read_story(reading, done.proposal_id, story.stored_row)
         group = in_states(group_of(_moves_of(reading, done.proposal_id), done), before)
         now = read_story(reading, done.proposal_id)
         return (
-            way_back_fault(move.move, done, group)
+            way_back_fault(move.move, where, done, group)
             or self._chain_fault(reading, done, now)
             or move_fault(now, done)
             or self._decision_fault(reading, done, now)
