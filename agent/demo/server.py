@@ -22,6 +22,19 @@ from typing import Any
 from connectors.base import HotplaceError
 
 UNPRIVILEGED = "nobody"
+# Waits for its standard input, whose other end this process has: a line there ends it. If this process ends without a
+# line, by whatever signal, it stops the server and removes the folder; one without a server waits for those within.
+_GUARDIAN = r"""
+trap '' INT HUP TERM
+read -r said && exit
+if [ -n "$2" ]
+then "$2" -D "$1/data" -m immediate -w -t 60 stop
+else
+  tries=60
+  while [ $tries -gt 0 ] && ls "$1"/*/data/postmaster.pid; do sleep 1; tries=$((tries - 1)); done
+fi
+rm -rf "$1"
+"""
 
 
 class ServerFailed(HotplaceError):
@@ -145,6 +158,25 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Path:
     )
 
 
+@contextmanager
+def guarded(folder: Path, pg_ctl: Path | None = None) -> Iterator[None]:
+    """Within, a folder is removed even if this process is killed, after the servers in it were stopped.
+
+    Args:
+        folder: of a server, or of several.
+        pg_ctl: stops the server of the folder; None: it holds servers that are guarded themselves.
+    """
+    guardian = subprocess.Popen(
+        ["/bin/sh", "-c", _GUARDIAN, "guardian", str(folder), str(pg_ctl or "")], stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True,
+        **(as_server_user() if pg_ctl else {}),
+    )  # fmt: skip
+    try:
+        yield
+    finally:
+        guardian.communicate(b"done\n")
+
+
 def _is_root() -> bool:
     return os.geteuid() == 0
 
@@ -164,6 +196,8 @@ def private_server(
 ) -> Iterator[PrivateServer]:
     """A running private server, stopped and removed at the end unless its ``keep`` was set meanwhile.
 
+    It is stopped and removed where this process is killed, too.
+
     Args:
         installation: holds ``bin``.
         settings: entries of postgresql.conf.
@@ -175,17 +209,18 @@ def private_server(
     """
     folder = temporary_folder("hotplace-", parent)
     server = PrivateServer(folder, _usable(installation, folder), settings or {}, environment or {})
-    try:
-        server.own(folder)
-        server.create()
-        server.start()
-        yield server
-    finally:
-        if not server.keep:
-            try:
-                server.stop("immediate")
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+    server.own(folder)
+    with guarded(folder, server.installation / "bin" / "pg_ctl"):
+        try:
+            server.create()
+            server.start()
+            yield server
+        finally:
+            if not server.keep:
+                try:
+                    server.stop("immediate")
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _usable(installation: Path, folder: Path) -> Path:

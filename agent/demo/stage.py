@@ -13,7 +13,14 @@ from pathlib import Path
 from agent.config import Config, load
 from agent.demo.load import Load, LoadSettings
 from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema, build
-from agent.demo.server import PrivateServer, ServerFailed, embedded_installations, private_server, temporary_folder
+from agent.demo.server import (
+    PrivateServer,
+    ServerFailed,
+    embedded_installations,
+    guarded,
+    private_server,
+    temporary_folder,
+)
 from agent.demo.slow_disk import HDD, SSD, DeviceModel, SlowDisk, SlowDiskUnavailable
 from agent.demo.slow_disk import build as build_slow_disk
 from agent.execution.hooks import Listener
@@ -100,13 +107,14 @@ def ground(*, slow_disk: bool) -> Iterator[Ground]:
     folder = temporary_folder("hotplace-demo-")
     folder.chmod(0o755)  # the server may run as another user, who must be able to pass through
     keep = False
-    try:
-        disk, sentence = _disk(folder, wanted=slow_disk)
-        yield (made := Ground(folder, installations[max(installations)], disk, sentence))
-        keep = made.keep
-    finally:
-        if not keep:
-            shutil.rmtree(folder, ignore_errors=True)
+    with guarded(folder):
+        try:
+            disk, sentence = _disk(folder, wanted=slow_disk)
+            yield (made := Ground(folder, installations[max(installations)], disk, sentence))
+            keep = made.keep
+        finally:
+            if not keep:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -58,6 +58,7 @@ class Executor:
         self._ledger = ledger
         self._clock = clock
         self._stopping = threading.Event()
+        self._held_back = False
         self._requests = OperatorRequests(database.name, ledger, clock)
         self._gate = Gate(database, ledger, clock, self._requests, self._stopping)
         self._leftovers = Leftovers(database.name, ledger, clock)
@@ -82,7 +83,9 @@ class Executor:
         # Before the moves: what ended moves have left behind has to be removed even if no move was approved since.
         if self._leftovers.due() or self._half_done.due():
             return True
-        rows = self._sound(self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE))
+        rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
+        self._keep_spoiled(rows)
+        rows = self._sound(rows)
         if rows:
             self._gate.foreground.look(self._connector)
         unfinished = [row for row in rows if row.state in UNFINISHED]
@@ -148,6 +151,10 @@ class Executor:
         """Begin no further move and cancel the running statement; the engine rolls it back."""
         self._stopping.set()
 
+    def hold_back(self, *, on: bool) -> None:
+        """Begin no further move while this is on; the one under way goes on to its end."""
+        self._held_back = on
+
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _begin_approved(self) -> list[MoveRow]:
@@ -156,7 +163,7 @@ class Executor:
         spoiled: set[int] = set()  # proposals: what comes after a move that is left out may need it
         rows = self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED})
         for row in _ways_back_first(self._sound(rows)):
-            if self._stopping.is_set():
+            if self._stopping.is_set() or self._held_back:
                 break
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
                 continue  # cancelled meanwhile, or skipped with its group
@@ -198,7 +205,7 @@ class Executor:
     def _at_engine(self) -> list[MoveRow]:
         """Unfinished moves of spoiled proposals for which the engine works, or holds something."""
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
-        self._spoiled = {each: self._spoiled[each] for each in {row.proposal_id for row in rows} & self._spoiled.keys()}
+        self._keep_spoiled(rows)
         begun = [row for row in rows if row.state in UNFINISHED]
         # What the engine does with a unit of a sound move is that move's, whatever forged rows say of another one.
         sound = {
@@ -211,6 +218,10 @@ class Executor:
         ]
         looks = ((row, self._reconciler.inspect(row)) for row in left_out)
         return [row for row, found in looks if found.running or found.paused]
+
+    def _keep_spoiled(self, rows: Iterable[MoveRow]) -> None:
+        """Forget spoiled proposals of which nothing is left to do: these are the rows of what is."""
+        self._spoiled = {each: self._spoiled[each] for each in {row.proposal_id for row in rows} & self._spoiled.keys()}
 
     def _spoils(self, row: MoveRow) -> bool:
         """Whether the ledger cannot be trusted about a move's proposal; each statement asks so too.

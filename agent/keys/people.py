@@ -13,7 +13,7 @@ from typing import Protocol
 from connectors.base import HotplaceError
 
 # Letters that look alike in different alphabets would make two people of one, so names are plain ASCII.
-_NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
+_NAME = re.compile(r"[a-z0-9_][a-z0-9._+-]*")
 _BEHIND_SUDO = " (sudo by "
 
 
@@ -50,14 +50,19 @@ def canonical_name(name: str) -> str:
     return canonical
 
 
-def name_of_asker(who: str) -> str:
-    """The person who asked for something by a command, behind sudo too, as ``canonical_name`` writes it.
+def names_of_asker(who: str) -> frozenset[str]:
+    """Whoever may have asked for something by a command, as ``canonical_name`` writes them.
+
+    Behind sudo both: the account, and the person whom sudo names. ``SUDO_USER`` is a variable that anybody can set, so
+    it must not put another name in the place of the account's.
 
     Raises:
         NameUnclear: as ``canonical_name``.
     """
-    _, behind, name = who.rpartition(_BEHIND_SUDO)
-    return canonical_name(name.removesuffix(")") if behind and name.endswith(")") else who)
+    account, behind, name = who.rpartition(_BEHIND_SUDO)
+    if not behind or not name.endswith(")"):
+        return frozenset({canonical_name(who)})
+    return names_of_asker(account) | {canonical_name(name.removesuffix(")"))}
 
 
 def count_people(signatures: Iterable[ByOnePerson], without: Collection[str] = ()) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import Select, Text, bindparam, or_, select
 
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import GENESIS, hash_of_row, subject_of
+from agent.ledger.chain.events import Event, read_event
+from agent.ledger.chain.links import AUDIT_HEAD, GENESIS, hash_of_row, subject_of
 from agent.ledger.chain.sent import Sent, SentFile
 from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState, readable
@@ -21,12 +22,13 @@ from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow
 from agent.ledger.state_changes import StateChanges
 from agent.ledger.store.database import Database, Reading, Transaction
 from agent.ledger.store.elements import QUERIES_HELD, among, given, holds_text, one_of, unindexed, value_for
-from agent.ledger.store.schema import Whole, microseconds, moves, outcomes, placements, proposals, steps
+from agent.ledger.store.schema import Whole, audit, microseconds, moves, outcomes, placements, proposals, steps
 from agent.ledger.store.statements import Row
 from agent.ledger.stored import MOVES, SOME_MOVES, WITH_PROPOSAL, load_move, load_moves, load_moves_of, move_rows
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
 from agent.model.states import (
     ACTIONABLE,
+    COUNTED,
     ONLY_IN_APPROVED,
     STARTING,
     STATEMENTS_ALLOWED,
@@ -38,6 +40,8 @@ from agent.model.states import (
 from connectors.base import Clock
 from connectors.route import Route
 
+# Events of the chain that bring a move to one of the results that are counted.
+RESULT_EVENTS = (*(f"move.{state}" for state in COUNTED), "move.struck", "move.stopped")
 _TO_DO = (
     select(moves.c.id)
     .join_from(moves, proposals, WITH_PROPOSAL)
@@ -54,6 +58,14 @@ _LATER_THAT_HOLD = MOVES.where(
     proposals.c.id > value_for(proposals.c.id, "after"),
     unindexed(proposals.c.database) == value_for(proposals.c.database, "database"),
     holds_text(proposals.c.body, bindparam("words", type_=Text)),
+)
+_RESULTS = (
+    select(audit)
+    .where(audit.c.id > value_for(audit.c.id, "after"), unindexed(audit.c.event).in_(RESULT_EVENTS))
+    .order_by(audit.c.id)
+)
+_DATABASES_OF = (
+    select(moves.c.id, proposals.c.database).join_from(moves, proposals, WITH_PROPOSAL).where(one_of(moves.c.id))
 )
 _PLACED = select(placements.c.unit_key, placements.c.placed_at).where(given(placements.c.database))
 _STATE_OF_STEP = (
@@ -79,6 +91,14 @@ _NEWEST_OUTCOMES = OUTCOMES.where(
     unindexed(proposals.c.database) == value_for(proposals.c.database, "database")
 ).order_by(outcomes.c.id.desc())
 _OUTCOMES_OF = OUTCOMES.where(one_of(outcomes.c.move_id)).order_by(outcomes.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveResult:
+    """A result that a move has come to."""
+
+    move_id: int
+    state: MoveState  # of ``COUNTED``
 
 
 class Moves:
@@ -184,6 +204,41 @@ class Moves:
         with self._database.read() as reading:
             self._trust.require(reading, row)
 
+    def require_chain(self) -> None:
+        """Check that the whole chain fits, apart from any move: seconds where it is long.
+
+        Raises:
+            Untrusted: it does not.
+        """
+        with self._database.read() as reading:
+            self._trust.require_chain(reading)
+
+    def results_since(self, database: str, after: int | None) -> tuple[int, list[MoveResult]]:
+        """What moves of a database have come to since a row of the chain, whoever brought them there.
+
+        Args:
+            database: its name.
+            after: the row up to which results are known; None: none are wanted, only where the chain ends now.
+
+        Returns:
+            The row up to which they are known now, and the results in their order.
+        """
+        with self._database.read() as reading:
+            head = reading.first(AUDIT_HEAD)
+            last = 0 if head is None else int(head.last_id)
+            if after is None or last <= after:
+                return last, []
+            events = [read_event(row) for row in reading.rows(_RESULTS, after=after)]
+            # Not through load_moves: a proposal whose text was tampered with ends like any other.
+            own = {row.id for row in reading.some(_DATABASES_OF, [e.number for e in events if isinstance(e, Event)])
+                   if row.database == database}  # fmt: skip
+        results = []
+        for event in events:
+            if isinstance(event, Event) and event.number in own:
+                state = event.facts.get("to", event.name.removeprefix("move."))
+                results += [MoveResult(event.number, MoveState(state))] if state in COUNTED else []
+        return max(last, *(event.row for event in events), 0), results
+
     def last_moved(self, database: str) -> dict[str, datetime]:
         """Unit key -> when it last arrived in a new home, for every unit of every bundle that was moved."""
         with self._database.read() as reading:
@@ -284,12 +339,13 @@ class Moves:
         return found
 
     def sent_statements(self, database: str, since: datetime) -> list[SentRow]:
-        """Every statement of a database that had not ended before ``since``, in the order they were sent."""
+        """Every statement of a database that was not over by ``since``, in the order they were sent."""
         with self._database.read() as reading:
             found = sorted(reading.rows(_SENT_LATE, database=database, since=since), key=lambda row: int(row.id))
             wanted = dict.fromkeys(row.move_id for row in found)
             rows = {row.id: row for row in move_rows(reading, list(reading.some(SOME_MOVES, wanted)))}
-            return [_sent_row(reading, row, rows) for row in found]
+            sent = [_sent_row(reading, row, rows) for row in found]
+        return [each for each in sent if each.over_at is None or each.over_at > since]
 
     # -- outcomes ------------------------------------------------------------------------------------------------
 
@@ -385,7 +441,8 @@ def _sent_row(reading: Reading, row: Row, moves: Mapping[int, MoveRow]) -> SentR
         return SentRow(
             move_id=row.move_id, ordinal=row.ordinal, sql=row.sql, state=StepState(row.state),
             intended_at=row.intended_at, ended_at=row.ended_at,
-            move_state=moves[row.move_id].state, move=moves[row.move_id].move,
+            move_state=moves[row.move_id].state, state_since=moves[row.move_id].updated_at,
+            move=moves[row.move_id].move,
         )  # fmt: skip
 
 

@@ -241,7 +241,7 @@ class Proposals:
             for move in proposal.moves:
                 row_before = done.get(move.undoes or 0)
                 group = [] if row_before is None else group_of(all_moves, row_before)
-                if fault := way_back_fault(move, row_before, group):
+                if fault := way_back_fault(move, (proposal.database, proposal.fingerprint), row_before, group):
                     raise NotApproved(fault, advice="hotplace undo proposes to take a move back.")
             number = self._insert(transaction, proposal, text, digest_of_work(proposal))
             self._await_undo(transaction, proposal, number)

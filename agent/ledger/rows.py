@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.standing_rules import StandingRule
-from agent.model.states import MoveState, ProposalState
+from agent.model.states import UNFINISHED, MoveState, ProposalState
 from policies.model.settings import Pin
 
 if TYPE_CHECKING:  # of all rows, one has arrays
@@ -89,7 +89,19 @@ class SentRow:
     intended_at: datetime
     ended_at: datetime | None
     move_state: MoveState
+    state_since: datetime  # when its move came into that state
     move: ProposedMove
+
+    @property
+    def over_at(self) -> datetime | None:
+        """When it was over at the latest; None while the server may still work on it.
+
+        The end of a statement is not seen where the agent dies or loses its connection. What becomes of its move is
+        read from the catalog later, and once the move has come to an end, so has the statement.
+        """
+        if self.ended_at is not None:
+            return self.ended_at
+        return None if self.move_state in UNFINISHED else self.state_since
 
 
 class RequestKind(StrEnum):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from sqlalchemy import select
 
 from agent.keys import RuleDocument
 from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.events import numbered_subject
 from agent.ledger.chain.judge import UNDER
 from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.signed import ApprovalRule, check_signature
@@ -113,7 +116,7 @@ class Rules:
                 transaction, RULE_SIGNED, subject,
                 who=found.who, origin=origin, key=found.key, sequence=standing.sequence, signature=found.armored,
             )  # fmt: skip
-            standing.signatures.append(RuleSignature(standing.sequence, found.who, found.key, found.armored))
+            standing.take_in(RuleSignature(standing.sequence, found.who, found.key, found.armored))
             signatures, _ = checked_signatures(transaction, self.approval, standing)
             if not missing_for_rule(signatures, self.approval, standing):
                 names = ", ".join(dict.fromkeys(each.who for each in signatures))
@@ -169,7 +172,7 @@ class Rules:
             )
 
     def _approve_under(self, transaction: Transaction, standing: Standing, row: ProposalRow) -> ProposalRow:
-        signed_by = ", ".join(dict.fromkeys(each.who for each in standing.signed_now()))
+        signed_by = ", ".join(dict.fromkeys(each.who for each in standing.signatures))
         who, reason = f"standing rule {standing.number} of {signed_by}", "within its limits"
         under = {"conditions": standing.rule.conditions.facts, UNDER: standing.number}
         self._changes.approve(transaction, row, who, ORIGIN, reason, **under)
@@ -201,9 +204,14 @@ class Rules:
         """Refuse to sign what needs no signature, or helps no more.
 
         Raises:
-            WrongState: the rule is open already, or has expired.
+            WrongState: the rule is open already, has expired, or cannot be read.
         """
         row = standing.row(self._clock.now())
+        if standing.fault:
+            raise WrongState(
+                f"standing rule {row.number} cannot be read: {standing.fault}",
+                advice="hotplace rules propose makes another.",
+            )
         if row.state in (RuleState.OPEN, RuleState.EXPIRED):
             raise WrongState(
                 f"standing rule {row.number} is {row.state}", advice="hotplace rules propose makes another."
@@ -211,9 +219,10 @@ class Rules:
 
 
 def _next_number(reading: Reading) -> int:
-    """One more than any rule's that was ever proposed, whether or not its row can be read."""
-    numbers = (row.subject.rpartition(" ")[2] for row in reading.rows(_RULES))
-    return max((int(number) for number in numbers if number.isascii() and number.isdigit()), default=0) + 1
+    """The first that no rule has which was ever proposed, whether or not its row can be read."""
+    # Not one more than the largest: a row about the largest number that there can be would leave none.
+    taken = {numbered_subject(row.subject)[1] for row in reading.rows(_RULES)}
+    return next(number for number in count(1) if number not in taken)
 
 
 def _find(reading: Reading, number: int) -> Standing:

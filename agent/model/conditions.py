@@ -36,7 +36,11 @@ class Conditions:
 
         from policies.calendar import Calendar, parse_window
 
-        return Calendar(ZoneInfo(self.time_zone), tuple(map(parse_window, self.windows)))
+        windows = tuple(map(parse_window, self.windows))
+        try:
+            return Calendar(ZoneInfo(self.time_zone), windows)
+        except (KeyError, OSError) as error:  # a folder of zones, or a name too long for a file, is an error of I/O
+            raise ValueError(f"{self.time_zone[:60]!r} is no time zone") from error
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from agent.config.notices import NoticeConfig
-from agent.ledger import Ledger, LedgerUnreachable, RuleState
+from agent.ledger import Ledger, LedgerCorrupt, LedgerUnreachable, RuleState
 from agent.ledger.state_names import ALL_DATABASES, NOTICES, notices_of
 from agent.logs import EventLog
 from agent.model.outcomes import OutcomeVerdict
@@ -77,12 +77,20 @@ class Notifier:
         self._lock = threading.Lock()  # the daemon's own thread waits for what is under way when it ends
 
     def _load(self) -> Outbox:
-        """What the ledger keeps; from a ledger that was on a file it has come without an agent's name."""
+        """What the ledger keeps; from a ledger that was on a file it has come without an agent's name.
+
+        What cannot be read begins anew, so that some things are told twice: on a shared ledger every agent may write
+        it, and none may keep another one from starting.
+        """
         state = self._ledger.state
-        stored = state.load_document(ALL_DATABASES, notices_of(self._agent)) or state.load_document(
-            ALL_DATABASES, NOTICES
-        )
-        return Outbox() if stored is None else read_outbox(stored[1])
+        try:
+            stored = state.load_document(ALL_DATABASES, notices_of(self._agent)) or state.load_document(
+                ALL_DATABASES, NOTICES
+            )
+            return Outbox() if stored is None else read_outbox(stored[1])
+        except (LedgerCorrupt, ValueError, TypeError, KeyError, AttributeError) as error:
+            log.warning("notices begin anew", error=str(error))
+            return Outbox()
 
     def take_turn(self, facts: Iterable[Facts]) -> None:
         """Tell people what is new in some databases, and try again what could not be sent.

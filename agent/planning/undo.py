@@ -89,22 +89,16 @@ def _own_way_back(done: Route, bundle: Bundle) -> Route:
     )
 
 
-def settle_undos(database: str, ledger: Ledger) -> int:
-    """Let moves whose undo was proposed know what became of it; returns how many were taken back."""
-    waiting = ledger.moves.rows(database=database, states={MoveState.UNDO_PROPOSED})
-    if not waiting:
-        return 0
-    undone = 0
-    for row in waiting:
+def settle_undos(database: str, ledger: Ledger) -> None:
+    """Let moves whose undo was proposed know what became of it."""
+    for row in ledger.moves.rows(database=database, states={MoveState.UNDO_PROPOSED}):
         # Only the newest decides: an earlier undo may have been rejected before somebody proposed it again.
         last = max(ledger.moves.taking_back(row), key=lambda undo: undo.id, default=None)
         if last is not None and last.state in UNDOABLE:
             ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")
-            undone += 1
         elif last is None or last.state in NOT_CARRIED_OUT:
             why = "there is no such proposal" if last is None else f"it is {last.state}: {last.reason}"
             ledger.moves.transition(row.id, MoveState.KEPT, f"not taken back, {why}")
-    return undone
 
 
 def _with_exact_sizes(catalog: Catalog, rows: Sequence[MoveRow], connector: Connector) -> Catalog:

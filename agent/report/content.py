@@ -13,6 +13,8 @@ from agent.answers.units import AdviceShown
 from agent.explanation.advice import stored_advice
 from agent.ledger import AuditReport, AuditRow, ClosedSpaceRow, Ledger, MoveRow, OutcomeRow, PinRow, ProposalRow
 from agent.ledger import StepRow as Step
+from agent.ledger.chain.events import numbered_subject
+from agent.ledger.errors import NotFound
 from agent.ledger.rows import StepState
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import CARRIED_OUT
@@ -269,10 +271,21 @@ def _chosen(
 ) -> list[ProposalRow]:
     """Proposals that were made in the period, or decided in it, the oldest first."""
     made = {row.id: row for row in ledger.proposals.each(database=database, since=since, until=until)}
-    decided = {int(each.subject.rpartition(" ")[2]) for each in decisions if each.subject.startswith("proposal ")}
-    older = (ledger.proposals.row(number) for number in sorted(decided - made.keys()))
-    decided_later = (row for row in older if row.proposal.database == database and row.proposal.created_at < since)
+    subjects = (numbered_subject(each.subject) for each in decisions)
+    decided = {number for kind, number in subjects if kind == "proposal"}
+    older = (_find(ledger, number) for number in sorted(decided - made.keys()))
+    decided_later = [
+        row for row in older if row and row.proposal.database == database and row.proposal.created_at < since
+    ]
     return [*decided_later, *(made[number] for number in sorted(made))]
+
+
+def _find(ledger: Ledger, number: int) -> ProposalRow | None:
+    """A proposal; None where it is another team's, of which an agent reads decisions and nothing else."""
+    try:
+        return ledger.proposals.row(number)
+    except NotFound:
+        return None
 
 
 def _records(ledger: Ledger, rows: Sequence[ProposalRow], decisions: Sequence[AuditRow]) -> Iterator[ProposalRecord]:

@@ -122,10 +122,15 @@ class Sampler:
         self._catalog_read_at = -float("inf")
         self._before: Sample | None = None
         self._known_ids: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
-        self._disturbed = False  # by a copy of ours, in the current interval
+        # Counted, and compared with what was counted before a read began: a move that ends while the catalog or a
+        # sample is on its way may or may not be in what is read.
+        self._marks = 0  # moves of ours that began or ended
+        self._marks_sampled = 0  # by the beginning of the last sample
+        self._marks_in_catalog = 0  # by the beginning of the last read of the catalog
         self._copying = False  # now; not remembered: a reload waits for the end of a statement
         if memory is not None:
-            self._before, self._known_ids, self._disturbed = memory.before, memory.known_ids, memory.disturbed
+            self._before, self._known_ids = memory.before, memory.known_ids
+            self._marks += memory.disturbed
             # From memory, not from the ledger: that counts half after a restart, and a reload interrupts nothing.
             self._learned = replace(self._learned, work=memory.work, growth=memory.growth)
 
@@ -135,7 +140,7 @@ class Sampler:
         return SamplerMemory(
             before=self._before,
             known_ids=self._known_ids,
-            disturbed=self._disturbed,
+            disturbed=self._is_disturbed(),
             work=self._learned.work,
             growth=self._learned.growth,
         )
@@ -149,8 +154,12 @@ class Sampler:
         started = self._clock.monotonic()
         with self._without_ledger():  # new units have no numbers until it answers; the others are sampled as they are
             self._refresh_catalog()
+        marks = self._marks
+        disturbed = self._copying
         sample = self._connector.sample()
-        sentence, demand = self._learn_from(sample)
+        disturbed |= self._is_disturbed()
+        self._marks_sampled = marks
+        sentence, demand = self._learn_from(sample, disturbed=disturbed)
         if demand is not None and self._clock.monotonic() >= self._save_at:
             with self._without_ledger():
                 self.save()
@@ -165,8 +174,11 @@ class Sampler:
 
     def disturb(self) -> None:
         """Note that one of our moves runs: the current interval is no evidence, and units have changed their homes."""
-        self._disturbed = True
-        self._catalog_at = -float("inf")
+        self._marks += 1
+
+    def _is_disturbed(self) -> bool:
+        """Whether a copy of ours ran since the last sample began."""
+        return self._copying or self._marks != self._marks_sampled
 
     def begin_copy(self) -> None:
         """Note that a statement of ours runs until ``end_copy``: no interval that it touches is evidence.
@@ -279,8 +291,10 @@ class Sampler:
 
     def _refresh_catalog(self) -> None:
         """Read the catalog when it is due, and give every unit its slot."""
-        if self._catalog is not None and self._clock.monotonic() - self._catalog_at < CATALOG_EVERY_SECONDS:
+        young = self._clock.monotonic() - self._catalog_at < CATALOG_EVERY_SECONDS
+        if self._catalog is not None and young and self._marks == self._marks_in_catalog:
             return
+        marks = self._marks
         catalog = self._connector.catalog()
         storage = self._database.resolve_spaces(catalog)
         # Only now: stored evidence holds for the tier speeds it was gathered against, and those need a catalog.
@@ -295,6 +309,7 @@ class Sampler:
         # All at once, and only now: where the ledger gives no numbers, the old catalog and its spaces stay together.
         self._storage, self._slots, self._catalog = storage, slots, catalog
         self._catalog_at = self._catalog_read_at = self._clock.monotonic()
+        self._marks_in_catalog = marks
         self._learn_catalog()
 
     def _learn_catalog(self) -> None:
@@ -307,8 +322,13 @@ class Sampler:
         self._learned = with_new_partitions(self._learned, units, slots)
         self._learned = with_catalog(self._learned, units, slots, self._catalog_read_at)
 
-    def _learn_from(self, sample: Sample) -> tuple[str, Demand | None]:
-        """Learn from the interval that the sample ends; a sentence about it, and the demand if the interval counted."""
+    def _learn_from(self, sample: Sample, *, disturbed: bool) -> tuple[str, Demand | None]:
+        """Learn from the interval that the sample ends; a sentence about it, and the demand if the interval counted.
+
+        Args:
+            sample: the end of the interval.
+            disturbed: a copy of ours ran in it.
+        """
         # The new sample is the next base even where this interval is lost: the loss ends with it.
         before, self._before = self._before, sample
         known, self._known_ids = self._known_ids, self.catalog.units.physical_id
@@ -318,8 +338,7 @@ class Sampler:
         interval = difference(before, sample, longest_seconds=longest, known=known)
         del before  # its counters are as many as the new ones, and heat is worked on next
         # The copy of a move reads and writes the very units that it moves: to the counters that looks like demand.
-        if self._disturbed:
-            self._disturbed = self._copying
+        if disturbed:
             if not isinstance(interval, Gap) and self._may_store():
                 with self._without_ledger():
                     self._learn_cost(interval)

@@ -3,7 +3,8 @@
 SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved)
 and what was learnt is saved. A server that says nothing holds this up for some seconds; what its statement came to is
 found out at the next start. SIGHUP reads the configuration again and keeps the old one when the new is invalid. A
-database whose server says nothing follows once its jobs have ended; the others go on at once.
+database that the change does not concern goes on as if nothing had happened. One that it does follows once its move has
+ended, or, where its server says nothing, its jobs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from enum import Enum, auto
 from functools import partial
@@ -27,7 +28,7 @@ from agent.config import STALE_SAMPLES, Config, ConfigError, DatabaseConfig, loa
 from agent.execution.hooks import MoveEvent
 from agent.ledger import ApprovalRule, HistorySettings, Ledger
 from agent.ledger.errors import AWAY
-from agent.logs import EventLog
+from agent.logs import EventLog, set_up_logs
 from agent.model.clock import repeat_in_background
 from agent.notices.channels import SEND_SECONDS
 from agent.notices.notifier import Notifier
@@ -62,8 +63,9 @@ class Daemon:
     """All watches of one configuration, in time."""
 
     def __init__(
-        self, config: Config, path: Path | None, ledger: Ledger, clock: Clock, *, standby: bool = False
-    ) -> None:
+        self, config: Config, path: Path | None, ledger: Ledger, clock: Clock, *, standby: bool = False,
+        json_logs: bool = False,
+    ) -> None:  # fmt: skip
         """Wire it up.
 
         Args:
@@ -72,14 +74,16 @@ class Daemon:
             ledger: the durable record.
             clock: time.
             standby: wait for leases that other agents hold, in place of ending with an error.
+            json_logs: log as JSON, whatever the configuration says.
         """
         self.config = config
-        self._standby = standby
+        self._standby, self._json_logs = standby, json_logs
         self._path = path
         self._ledger = ledger
         self._clock = clock
         self._asked: SimpleQueue[_Asked] = SimpleQueue()  # put() is safe in a signal handler, Event.set() is not
         self._watches: dict[str, Watch] = {}
+        self._moving: set[str] = set()  # databases that have the new configuration once their move has ended
         self._left: dict[str, Watch] = {}  # of an older configuration, whose jobs wait for a silent server
         self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
         self.has_left = False  # jobs that wait for a silent server were left behind: only the process ends them
@@ -242,9 +246,9 @@ class Daemon:
             self._clock,
             list(self._watches.values()),
             renew_seconds=self._ledger.leases.seconds / LEASE_PARTS if run_out else None,
-            notify=self._notify if self.config.notices else None,
+            notify=self._notify,
         )
-        timetable.add(watch for name, watch in self._watches.items() if name not in self._left)
+        timetable.add(self._watches.values())
         return timetable
 
     def _notify(self) -> None:
@@ -317,24 +321,51 @@ class Daemon:
         if (config.ledger, config.metrics) != (self.config.ledger, self.config.metrics):
             log.warning("changes of ledger and metrics take effect after a restart")
             config = config.model_copy(update={"ledger": self.config.ledger, "metrics": self.config.metrics})
+        if config.log != self.config.log:
+            set_up_logs(as_json=self._json_logs or config.log.format == "json", level=config.log.level)
+        self._take_over(config)
+        log.info("configuration reloaded", path=str(self._path))
+
+    def _take_over(self, config: Config) -> None:
+        """Begin again with the databases that a new configuration concerns; the others go on as they are."""
+        assert self._timetable is not None, "it runs"
+        concerned = {name for name, watch in self._watches.items() if not _fits(watch, config)}
+        # A copy of hours that each reload cancels never ends.
+        before, self._moving = self._moving, {name for name in concerned if self._watches[name].carries_out}
+        for name in before | self._moving:
+            self._watches[name].hold_back(on=name in self._moving)
+        for name in sorted(self._moving - before):
+            log.info("a move is under way; has the new configuration once it has ended", database=name)
+        going = concerned - self._moving
+        for name in going:
+            self._watches[name].stop()
         # Before the sessions are closed: a job may still use them. Those that wait for a silent server keep theirs.
-        busy = self._end_jobs(JOBS_END_WITHIN_SECONDS)
-        self._leave(busy)
-        self._close_watches()
-        self.config, before = config, self._watches | self._left
+        self._leave(self._timetable.remove(going, JOBS_END_WITHIN_SECONDS))
+        ended = {name: self._watches.pop(name) for name in going & self._watches.keys()}
+        for watch in ended.values():
+            _close(watch)
         self._finish_notices(NOTICES_END_WITHIN_SECONDS)
+        self.config = config
         self._notifier = Notifier(self._ledger, self._clock, config.notices)
         self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic))
-        self._watches = self._make_watches(config)
-        for name, watch in self._watches.items():
-            if name in before:
+        begun = self._begin(config, ended | self._left)
+        self._timetable.arrange(list(self._watches.values()))
+        ready = [watch for watch in begun if watch.database.name not in self._left]
+        self._claim_or_watch(ready)
+        self._timetable.add(ready)
+
+    def _begin(self, config: Config, before: Mapping[str, Watch]) -> list[Watch]:
+        """Make the watches that are missing, in the order of the configuration; returns them."""
+        there, names = self._watches, [database.name for database in config.databases]
+        begun = [self._make_watch(database, config) for database in config.databases if database.name not in there]
+        for watch in begun:
+            if (name := watch.database.name) in before:
                 # Not from the ledger alone: the last sample is in memory only, and without it each reload would lose an
                 # interval.
                 watch.continue_from(before[name])
-        self._claim_or_watch([watch for name, watch in self._watches.items() if name not in self._left])
-        self._timetable = self._schedule()
-        self._timetable.start()
-        log.info("configuration reloaded", path=str(self._path))
+        every = there | {watch.database.name: watch for watch in begun}
+        self._watches = {name: every[name] for name in dict.fromkeys((*names, *there))}
+        return begun
 
     def _leave(self, busy: Collection[str]) -> None:
         """Set watches aside whose jobs have not ended."""
@@ -343,7 +374,9 @@ class Daemon:
             self._left.setdefault(name, self._watches.pop(name))
 
     def _follow(self) -> None:
-        """Take over the configuration for databases whose jobs have ended since."""
+        """Take over the configuration for databases whose move or whose jobs have ended since."""
+        if any(not self._watches[name].carries_out for name in self._moving):
+            self._take_over(self.config)
         for name in sorted(self._left.keys() - self._jobs.busy()):
             old = self._left.pop(name)
             _close(old)
@@ -386,6 +419,12 @@ class Daemon:
                 signal.signal(number, handler)
             if not self.has_left:
                 last_resort.dismiss()
+
+
+def _fits(watch: Watch, config: Config) -> bool:
+    """Whether a watch does what a configuration says of its database."""
+    own = next((each for each in config.databases if each.name == watch.database.name), None)
+    return own == watch.database and (watch.level, watch.dry_run) == (config.level, config.dry_run)
 
 
 def _close(watch: Watch) -> None:

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,6 +16,7 @@ from agent.explanation.decisions import drop_old_decisions
 from agent.ledger import AWAY, HistorySettings, LeaseLost, Ledger, LedgerError
 from agent.ledger.state_names import ALL_DATABASES, HISTORY_FOLDED, PLANNED, PLANNED_AFTER, SIZING_CURVE, STATUS
 from agent.logs import EventLog
+from agent.model.states import HOME_CHANGES
 from agent.planning.pool_curve import curve_document
 from agent.service.memory import return_free_blocks, smaller_blocks_returned
 from agent.service.schedule import young_plans
@@ -66,6 +67,7 @@ class Jobs:
         self._under_way: Counter[str] = Counter()  # jobs of each database
         self._changed = threading.Condition()
         self._ended = False
+        self._ended_of: set[str] = set()  # databases of which no further job begins
         self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
 
     def run_guarded(self, job: Job, watch: Watch) -> None:
@@ -94,23 +96,34 @@ class Jobs:
         if error is None and before:
             log.info("ledger answers again", database=snapshot.database, spooled=snapshot.spooled)
 
-    def begin(self) -> None:
-        """Jobs may begin."""
-        self._ended = False
+    def begin(self, database: str | None = None) -> None:
+        """Jobs may begin: those of a database, or all."""
+        if database is None:
+            self._ended, self._ended_of = False, set()
+        else:
+            self._ended_of.discard(database)
 
-    def end(self, seconds: float = math.inf) -> frozenset[str]:
+    def end(self, seconds: float = math.inf, databases: Collection[str] | None = None) -> frozenset[str]:
         """Let no further job begin, and wait for those under way.
 
         Args:
             seconds: that it waits at most.
+            databases: whose jobs end; None: all jobs do.
 
         Returns:
             The databases with jobs that are still under way.
         """
+
+        def under_way() -> frozenset[str]:
+            return frozenset(self._under_way if databases is None else self._under_way.keys() & databases)
+
         with self._changed:
-            self._ended = True
-            self._changed.wait_for(lambda: not self._under_way, None if math.isinf(seconds) else seconds)
-            return frozenset(self._under_way)
+            if databases is None:
+                self._ended = True
+            else:
+                self._ended_of.update(databases)
+            self._changed.wait_for(lambda: not under_way(), None if math.isinf(seconds) else seconds)
+            return under_way()
 
     def busy(self) -> frozenset[str]:
         """The databases with jobs that are under way."""
@@ -121,7 +134,7 @@ class Jobs:
     def _count_job(self, database: str) -> Iterator[bool]:
         """Count a job while the block lasts; False where none may begin any more."""
         with self._changed:
-            may_begin = not self._ended
+            may_begin = not self._ended and database not in self._ended_of
             self._under_way[database] += 1
         try:
             yield may_begin
@@ -226,7 +239,8 @@ class Jobs:
             rest.after_failure(self._clock.monotonic())
             raise
         rest.seconds = 0.0
-        if done:
+        # Not for what was put off: a lock that others hold for minutes would cost a plan each second.
+        if any(row.state in HOME_CHANGES for row in done):
             with smaller_blocks_returned():
                 watch.plan()  # the ranking and the metrics show the new homes at once
             return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from agent.explanation.ranking import Standing
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import COUNTED, MoveState
+from agent.model.states import COUNTED
 from agent.service.snapshot import Snapshot
 from connectors.formatting import printable
 from policies.benefit.prices import HOUR
@@ -260,10 +260,8 @@ def _plans(snapshots: list[Snapshot]) -> Iterator[Metric]:
             proposals.add_metric([snapshot.database, state], count)
         # From 0 on: a counter that appears with its first move already at 1 shows no increase, and an alert on
         # increases misses just the first failure.
-        ended: dict[str, int] = {**dict.fromkeys(COUNTED, 0), **(snapshot.moves or {})}
-        ended[MoveState.UNDONE] = snapshot.undone
-        for state, count in ended.items():
-            moves.add_metric([snapshot.database, state], count)
+        for state in COUNTED:
+            moves.add_metric([snapshot.database, state], snapshot.moves[state])
         if snapshot.worth is not None:
             wait.add_metric([snapshot.database], snapshot.worth.wait_per_hour)
             saved.add_metric([snapshot.database], snapshot.worth.wait_saved_per_hour)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import socket
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
@@ -16,10 +16,10 @@ from agent.execution.leftovers import Leftover
 from agent.execution.progress import RunningMove
 from agent.explanation.ranking import Standing
 from agent.explanation.read_times import tiers_shown
-from agent.ledger import MoveRow, ProposalRow
+from agent.ledger import ProposalRow
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import DIGEST_SHOWN
-from agent.model.states import OPEN_PROPOSALS, UNFINISHED, MoveState, ProposalState
+from agent.model.states import OPEN_PROPOSALS, MoveState, ProposalState
 from agent.notices.reasons import Waiting
 from agent.sampling.sampler import Cycle
 from connectors.model import Identity
@@ -78,14 +78,14 @@ class Snapshot:
     foreground_read_seconds: float = math.nan  # mean of sessions' reads while moves wait or run; NaN: not known
     error: str = ""
     moved_bytes: int = 0
-    moves: Mapping[str, int] | None = None  # state -> how many ended there since start
+    moves: Counter[MoveState] = field(default_factory=Counter)  # how many came to each result since start
+    counted_row: int | None = None  # of the audit chain, up to which they are counted; None: nothing is yet
     lock_taken_by: str = ""  # who has the engine's lock of agents and is none of them; "": as far as is known nobody
     stands_by: bool = False  # another agent watches this database and acts on it
     ledger_error: str = ""  # why the ledger takes nothing now; "": it does
     spooled: int = 0  # intervals of this machine whose hours the ledger lacks
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
-    undone: int = 0  # moves that another one took back, since start
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
     proposals: Mapping[str, int] | None = None  # state -> how many are open
     waiting: tuple[Waiting, ...] = ()  # proposals that wait for a decision
@@ -120,17 +120,6 @@ class Snapshot:
         self.waiting = tuple(_waiting_of(row) for row in undecided)
         first = min((row.proposal for row in undecided), key=lambda proposal: proposal.expires_at, default=None)
         self.undecided = None if first is None else Term(created_at=first.created_at, expires_at=first.expires_at)
-
-    def count_moves(self, rows: Iterable[MoveRow]) -> None:
-        """Note moves that have come to an end, and the bytes of those that arrived."""
-        counts = dict(self.moves or {})
-        for row in rows:
-            if row.state in UNFINISHED:
-                continue
-            counts[row.state] = counts.get(row.state, 0) + 1
-            if row.state is MoveState.PLACED:
-                self.moved_bytes += row.move.size_bytes
-        self.moves = counts
 
 
 def _waiting_of(row: ProposalRow) -> Waiting:

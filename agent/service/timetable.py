@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -23,6 +23,7 @@ FOLD_AFTER_SECONDS = 15.0  # after a start, to keep clear of the first samples
 LOOK_AT_CLOCK_SECONDS = 30.0
 SOON_SECONDS = 0.1
 THREADS_EACH = 4  # of a database
+UPKEEP_THREADS = 2
 
 
 class Timetable:
@@ -35,7 +36,7 @@ class Timetable:
         watches: Sequence[Watch],
         *,
         renew_seconds: float | None,
-        notify: Callable[[], None] | None,
+        notify: Callable[[], None],
     ) -> None:
         """Wire it up, with the jobs of no database yet.
 
@@ -44,15 +45,14 @@ class Timetable:
             clock: time.
             watches: all that will have turns, in their order.
             renew_seconds: how often leases are renewed; None: they do not run out.
-            notify: tells people what is new; None: nobody asked for that.
+            notify: tells people what is new.
         """
         self._jobs, self._clock, self._renew_seconds = jobs, clock, renew_seconds
         self._watches = watches
+        self._pools: dict[str, ThreadPoolExecutor] = {}  # by database
         jobs.begin()
         self._scheduler = BackgroundScheduler(
-            # A copy occupies a thread for hours, a look at a large buffer pool one for seconds, and neither must keep
-            # the sampling of any database, or the renewal of its lease, from its turn.
-            executors={"default": ThreadPoolExecutor(2 + THREADS_EACH * len(watches))},
+            executors={"default": ThreadPoolExecutor(UPKEEP_THREADS)},
             timezone=UTC,  # only intervals are kept, and the machine's own zone takes a data base to find
             # Missed turns are made up for by one, however late: by default a job that is a second late is dropped, and
             # a machine that slept would miss its plan.
@@ -68,10 +68,38 @@ class Timetable:
         """Give the jobs of some of the watches their turns, from soon on."""
         soon = self._soon()
         for watch in watches:
+            pool = self._make_pool(watch.database.name)
             for job, every, first in self._turns(watch, soon):
                 self._scheduler.add_job(
-                    self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first
+                    self._jobs.run_guarded, "interval", (job, watch), seconds=every, next_run_time=first, executor=pool
                 )
+
+    def remove(self, databases: Collection[str], seconds: float) -> frozenset[str]:
+        """No more turns for some databases; those whose jobs have not ended within so many seconds."""
+        pools = {_pool_of(name) for name in databases}
+        for job in self._scheduler.get_jobs():
+            if job.executor in pools:
+                job.remove()
+        busy = self._jobs.end(seconds, databases)
+        for name in self._pools.keys() & databases:
+            self._scheduler.remove_executor(_pool_of(name), shutdown=False)
+            self._pools.pop(name).shutdown(wait=name not in busy)
+        return busy
+
+    def arrange(self, watches: Sequence[Watch]) -> None:
+        """From now on these have turns, or will have them, in their order; some of them may be there already."""
+        self._watches = watches
+
+    def _make_pool(self, database: str) -> str:
+        """Threads for the jobs of a database; returns the name of the pool.
+
+        A copy occupies a thread for hours, a look at a large buffer pool one for seconds, and neither must keep the
+        sampling of any database, or the renewal of its lease, from its turn.
+        """
+        self._jobs.begin(database)
+        self._pools[database] = pool = ThreadPoolExecutor(THREADS_EACH)
+        self._scheduler.add_executor(pool, alias=_pool_of(database))
+        return _pool_of(database)
 
     def follow_clock(self) -> None:
         """Bring jobs forward that a wall clock set back has left in the far future: the scheduler goes by that one."""
@@ -91,13 +119,15 @@ class Timetable:
     def _soon(self) -> datetime:
         return self._clock.now() + timedelta(seconds=SOON_SECONDS)
 
-    def _add_upkeep(self, notify: Callable[[], None] | None) -> None:
+    def _add_upkeep(self, notify: Callable[[], None]) -> None:
         """Jobs of no single database."""
         soon = self._soon()
         fold = next_turn(self._jobs.folded_at(), FOLD_EVERY_SECONDS, soon + timedelta(seconds=FOLD_AFTER_SECONDS))
-        upkeep = [(self._jobs.fold, FOLD_EVERY_SECONDS, fold), (self._jobs.anchor, ANCHOR_EVERY_SECONDS, soon)]
-        if notify is not None:
-            upkeep.append((notify, NOTIFY_EVERY_SECONDS, soon + timedelta(seconds=NOTIFY_EVERY_SECONDS)))
+        upkeep = (
+            (self._jobs.fold, FOLD_EVERY_SECONDS, fold),
+            (self._jobs.anchor, ANCHOR_EVERY_SECONDS, soon),
+            (notify, NOTIFY_EVERY_SECONDS, soon + timedelta(seconds=NOTIFY_EVERY_SECONDS)),
+        )
         for job, every, first in upkeep:
             self._scheduler.add_job(self._jobs.run_upkeep, "interval", (job,), seconds=every, next_run_time=first)
 
@@ -142,3 +172,7 @@ class Timetable:
 
     def _later(self, watch: Watch, every: float) -> timedelta:
         return place_in_row(self._watches.index(watch), len(self._watches), every)
+
+
+def _pool_of(database: str) -> str:
+    return f"of {database}"  # a database may be named as the pool for upkeep is

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 
@@ -28,7 +28,7 @@ from agent.ledger.state_names import PROGRESS
 from agent.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
-from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS
+from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, MoveState
 from agent.planning.closing import close_part
 from agent.planning.containers import TakingOut, take_out
 from agent.planning.obsolete_proposals import end_obsolete_proposals
@@ -49,6 +49,7 @@ from connectors.splitting import Border
 from policies.modes.dispatch import Mode
 
 log = EventLog(__name__)
+TRUST_AGAIN_SECONDS = 60.0  # from one look at a ledger that was not trusted to the next: each reads the whole chain
 LET_GO = "It keeps no agent from acting; hotplace doctor names it and says how to end it."
 
 
@@ -105,12 +106,15 @@ class Watch:
         )  # fmt: skip
         self._sampler: Sampler | None = None
         self._executor: Executor | None = None
+        self.carries_out = False  # a move is under way
+        self._held_back = False
         self._acting: Connector | None = None
         # With dry_run the reading session holds it, because none that could write is ever opened.
         self.leasing = Leasing(database.name, ledger.leases, lambda: self.connector if dry_run else self.acting)
         self._stopping = threading.Event()
         self._statements = StatementReader(database, ledger, clock)
         self._statements_refused = ""  # why they could not be read
+        self._trust_again = -math.inf  # on the monotonic clock: when the ledger is worth another look
         self._half_done = half_done_of(ledger, database.name)
         left = leftovers_of(ledger, database.name)
         self.snapshot = Snapshot(
@@ -141,7 +145,7 @@ class Watch:
             self._connector = self._sampler = self._executor = self._sampler_memory = None
             self._half_done = half_done_of(self._ledger, self.database.name)
             self.snapshot.leftovers = leftovers_of(self._ledger, self.database.name)
-            self.snapshot.stands_by = False
+            self.snapshot.stands_by, self.snapshot.counted_row = False, None  # the other agent counts its own
 
     # -- sampling and planning -----------------------------------------------------------------------------------
 
@@ -341,34 +345,56 @@ class Watch:
             ConnectorError: the engine did not answer.
             Untrusted: chain, anchors and tables of the ledger do not agree.
         """
+        if self._held_back:
+            return ()
         if not self.dry_run:
             self._restore_lost()
         behind = self.snapshot.leftovers or self._half_done
         if self.dry_run or not (behind or self._ledger.moves.to_do(self.database.name)):
+            self._look_at_trust(())
             return ()
         # Asked before the lease is taken: the lease costs a statement at the server, and this is called every second.
         has_work = self.executor.has_work()
         self.snapshot.foreground_read_seconds = self.executor.foreground_seconds
         if not has_work:
+            self._look_at_trust(self.executor.spoiled)
             return ()
         due = self._ledger.moves.rows(database=self.database.name, states=ACTIONABLE)
+        self.count_results()
         self.hold_lease()
         for proposal_id in {row.proposal_id for row in due}:
             # Before the first statement: once it runs, the database does other work than the one the outcome is to be
             # compared with.
             self._settling.store_work_before(proposal_id)
         try:
+            self.carries_out = True
             done = self.executor.run_approved()
             self.snapshot.untrusted = "; ".join(self.executor.spoiled)
         except Untrusted as error:
             self.snapshot.untrusted = str(error)
             raise
         finally:
+            self.carries_out = False
             self.snapshot.leftovers, self._half_done = self.executor.leftovers(), self.executor.half_done()
-        self.snapshot.count_moves(done)
+            self.count_results()
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
+
+    def _look_at_trust(self, spoiled: Sequence[str]) -> None:
+        """Where the ledger was not trusted, ask again: no statement does while there is nothing to carry out.
+
+        Args:
+            spoiled: why single proposals are left out.
+        """
+        if not self.snapshot.untrusted or self._clock.monotonic() < self._trust_again:
+            return
+        self._trust_again = self._clock.monotonic() + TRUST_AGAIN_SECONDS
+        try:
+            self._ledger.moves.require_chain()
+            self.snapshot.untrusted = "; ".join(spoiled)
+        except Untrusted as error:
+            self.snapshot.untrusted = str(error)
 
     def _restore_lost(self) -> None:
         """Bring back what this agent has sent, where the ledger has failed over to a copy that lacks it.
@@ -390,11 +416,12 @@ class Watch:
         """Move what is placed on to settling, and measure what has settled."""
         with self._lock:
             self._settling.begin()
-            self.snapshot.undone += settle_undos(self.database.name, self._ledger)
+            settle_undos(self.database.name, self._ledger)
             self.snapshot.groups_left_worse = self._groups.look(self.connector)
             measured = self._settling.judge(self.connector, self.sampler.homes)
             for outcome in measured:
                 self.snapshot.note(outcome)
+            self.count_results()
             return measured
 
     def hold_lease(self) -> None:
@@ -406,6 +433,12 @@ class Watch:
         """
         self.leasing.hold()
         self._note_stranger()
+
+    def hold_back(self, *, on: bool) -> None:
+        """Carry out no further move while this is on; the one under way goes on to its end."""
+        self._held_back = on
+        if self._executor is not None:
+            self._executor.hold_back(on=on)
 
     def stop(self) -> None:
         """Cancel what runs and start nothing more."""
@@ -514,6 +547,14 @@ class Watch:
         self.snapshot.running = running
         self.snapshot.foreground_read_seconds = self.executor.foreground_seconds
         self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
+
+    def count_results(self) -> None:
+        """Count what moves have come to since the last call, whoever brought them there, for the metrics."""
+        snapshot, moves = self.snapshot, self._ledger.moves
+        snapshot.counted_row, results = moves.results_since(self.database.name, snapshot.counted_row)
+        snapshot.moves.update(result.state for result in results)
+        arrived = (result.move_id for result in results if result.state is MoveState.PLACED)
+        snapshot.moved_bytes += sum(moves.row(number).move.size_bytes for number in arrived)
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, and until when the most urgent one can be decided, for the metrics."""

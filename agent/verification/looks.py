@@ -129,14 +129,26 @@ def _others(ledger: Ledger, database: str, since: datetime, mine: Sequence[MoveR
     for sent in ledger.moves.sent_statements(database, since):
         if sent.move_id not in known and sent.move_state in CARRIED_OUT_OR_RUNNING:
             spans.setdefault(sent.move_id, []).append(sent)
-    found = {number: (min(each.intended_at for each in sent), _end_of(sent)) for number, sent in spans.items()}
+    arrived = ledger.moves.last_moved(database)
+    found = {number: (min(each.intended_at for each in sent), _end_of(sent, arrived)) for number, sent in spans.items()}
     return dict(sorted(found.items(), key=lambda item: item[1][0]))
 
 
-def _end_of(sent: Sequence[SentRow]) -> datetime | None:
-    """When the last statement of a move ended; None while it runs."""
-    ends = [each.ended_at for each in sent]
-    return None if None in ends or sent[0].move_state is MoveState.RUNNING else max(each for each in ends if each)
+def _end_of(sent: Sequence[SentRow], arrived: Mapping[str, datetime]) -> datetime | None:
+    """When the last statement of a move was over; None while it runs.
+
+    Args:
+        sent: its statements.
+        arrived: when each unit was last seen in a new home. A move that was kept since has been over for longer than
+            its state says.
+    """
+    ends = [each.over_at for each in sent]
+    if None in ends or sent[0].move_state is MoveState.RUNNING:
+        return None
+    last = max(each for each in ends if each)
+    if sent[-1].ended_at is None:
+        last = min([last, *(arrived[key] for key in sent[0].move.route.bundle.unit_keys if key in arrived)])
+    return max(last, sent[-1].intended_at)
 
 
 def _enough_seen(ledger: Ledger, database: DatabaseConfig, since: datetime, until: datetime) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,6 +16,7 @@ import psycopg
 import pytest
 
 from agent.demo.server import UNPRIVILEGED, embedded_installations, own, private_server, temporary_folder
+from tests.e2e.program import wait_until
 from tests.labs.postgresql import installations, running_cluster
 
 EMBEDDED = embedded_installations()
@@ -110,3 +114,29 @@ def run_as(user: str, act: Callable[[], None], log: Path) -> int:
         log.write_text(traceback.format_exc())
         os._exit(1)
     os._exit(0)
+
+
+STARTS_ONE = """
+import sys, time
+from pathlib import Path
+from agent.demo.server import embedded_installations, guarded, private_server
+folder, installations = Path(sys.argv[1]), embedded_installations()
+with guarded(folder), private_server(installations[max(installations)], parent=folder):
+    print("started", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_nothing_is_left_of_a_program_that_was_killed(number: signal.Signals) -> None:
+    """Its terminal was closed, a service manager ended it, or it was killed: the server ends and its folder goes."""
+    folder = temporary_folder("hotplace-killed-")
+    folder.chmod(0o755)
+    with subprocess.Popen([sys.executable, "-c", STARTS_ONE, str(folder)], stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"started\n"
+        (pid_file,) = folder.glob("*/data/postmaster.pid")
+        postmaster = Path("/proc") / pid_file.read_text().split()[0]
+        assert postmaster.exists()
+        program.send_signal(number)
+        wait_until("server and folder to go", lambda: not folder.exists() and not postmaster.exists())

@@ -26,8 +26,13 @@ HOLDS_LOCK = frozenset({"sample", "plan"})  # jobs in which others of the same d
 class VirtualJob:
     """A job of the scheduler."""
 
-    def __init__(self, work: Callable[[], object], name: str, seconds: float, due: datetime) -> None:
+    def __init__(
+        self, work: Callable[[], object], name: str, seconds: float, due: datetime, executor: str,
+        jobs: list[VirtualJob],
+    ) -> None:  # fmt: skip
         self.work = work
+        self.executor = executor
+        self._jobs = jobs
         self.name = name
         self.trigger = SimpleNamespace(interval=timedelta(seconds=seconds))
         self.next_run_time = due
@@ -36,6 +41,10 @@ class VirtualJob:
     def modify(self, *, next_run_time: datetime) -> None:
         """Set when it runs next."""
         self.next_run_time = next_run_time
+
+    def remove(self) -> None:
+        """It runs no more."""
+        self._jobs.remove(self)
 
 
 class VirtualScheduler:
@@ -47,16 +56,23 @@ class VirtualScheduler:
 
     def add_job(
         self, work: Callable[..., object], trigger: str, args: tuple[Any, ...] = (), *, seconds: float,
-        next_run_time: datetime,
+        next_run_time: datetime, executor: str = "default",
     ) -> None:  # fmt: skip
         """As APScheduler's, for intervals."""
         assert trigger == "interval"
         name = args[0].__name__ if args else work.__name__
-        self.jobs.append(VirtualJob(lambda: work(*args), name, seconds, next_run_time))
+        job = VirtualJob(lambda: work(*args), name, seconds, next_run_time, executor, self.jobs)
+        self.jobs.append(job)
+
+    def add_executor(self, executor: object, alias: str) -> None:
+        """Threads: there is one here."""
+
+    def remove_executor(self, alias: str, *, shutdown: bool) -> None:
+        """Likewise."""
 
     def get_jobs(self) -> list[VirtualJob]:
         """All of them."""
-        return self.jobs
+        return list(self.jobs)
 
     def start(self) -> None:
         """Let jobs run."""
@@ -148,9 +164,10 @@ class AgentProgram:
             self.end(politely=True)
 
     def _obey(self, process: Process, daemon: Daemon) -> None:
-        if process.depth:  # a real one waits for its jobs; here they wait below us
-            for watch in daemon._watches.values():
-                process.run(watch.stop)
+        if process.depth:  # a real one waits for its jobs, or at a reload for its move; here they wait below us
+            if self._asked is not _Asked.RELOAD:
+                for watch in daemon._watches.values():
+                    process.run(watch.stop)
             return
         asked, self._asked = self._asked, None
         if asked is _Asked.RELOAD:
@@ -167,6 +184,8 @@ class AgentProgram:
         for job in list(scheduler.jobs):
             busy = {each.name for each in scheduler.jobs if each.running}
             lock = self.watch._lock._is_owned() if self.watch is not None else False  # type: ignore[attr-defined]  # RLock has it
+            if job not in scheduler.jobs:
+                continue  # of before a reload
             if job.running or job.next_run_time > process.clock.now() or busy & HOLDS_LOCK or lock:
                 continue
             while job.next_run_time <= process.clock.now():

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -302,7 +303,7 @@ def virtual_time(server_of: Callable[[Process], Server], more: Mapping[str, Any]
         "agent.service.timetable.BackgroundScheduler": VirtualScheduler,
         "agent.service.daemon.load": worlds.load_once,
         "tests.fault_simulation.agent_program.load": worlds.load_once,
-        "agent.service.timetable.ThreadPoolExecutor": lambda _: None,
+        "agent.service.timetable.ThreadPoolExecutor": lambda _: SimpleNamespace(shutdown=lambda **_: None),
         "agent.service.timetable.ACT_EVERY_SECONDS": TURN_SECONDS,
         "agent.service.jobs.return_free_blocks": lambda: None,
         "agent.ledger.chain.audit.send_to_system_log": lambda _: None,

@@ -25,6 +25,11 @@ from agent.model.states import STATE_WHEN_DROPPED, MoveState
 GOOD: dict[str, Any] = {
     "text": "x", "text or null": None, "whole": 1, "wholes": [1], "texts": ["x"], "number": 0.5, "flag": True,
     "instant": "2026-03-01T12:00:00+00:00", "object": {}, "conditions": {},
+    "limits": {
+        "database": "sim", "fingerprint": "f", "mode": "hsm", "units": ["*"], "most_bytes": 1, "locks": "any",
+        "most_stall_seconds": 1.0, "least_gain_per_hour": 0.0, "most_a_day": 1, "windows": [], "time_zone": "UTC",
+        "expires_at": "2026-03-31T12:00:00+00:00",
+    },
     "members": [{
         "wave": 1, "database": "sim", "fingerprint": "f", "proposal": 1, "digest": "d", "moves": [1],
         "conditions": "{}", "expires": "2026-03-01T12:00:00+00:00", "sequence": 1,
@@ -32,7 +37,8 @@ GOOD: dict[str, Any] = {
 }  # fmt: skip
 BAD: tuple[Any, ...] = (
     None, [[]], [None], {}, {"a": {"b": []}}, -1, 2**70, 1.5, True, "", "\x00", "x" * 300_000, ["x"], [True],
-    [{"proposal": 1}], "2026-13-45", [1] * 1000,
+    [{"proposal": 1}], "2026-13-45", [1] * 1000, "2026-03-01T12:00:00", "0001-01-01T00:00:00+23:59",
+    "9999-12-31T23:59:59-23:59", 1e300,
 )  # fmt: skip
 
 
@@ -55,13 +61,20 @@ class Target:
     signatures: Sequence[Mapping[str, Any]] = ()  # facts of rows that hold signatures of people, once given
 
 
-def write_row(transaction: Transaction, row: Forged, at: datetime) -> int:
-    """Append a row that fits the chain, as no ledger of ours would check it; returns its number."""
+def write_row(transaction: Transaction, row: Forged, at: datetime, text: str | None = None) -> int:
+    """Append a row that fits the chain, as no ledger of ours would check it; returns its number.
+
+    Args:
+        transaction: which writes it.
+        row: what it says.
+        at: when, as it says.
+        text: in the place of its facts; None: its facts.
+    """
     head = transaction.first(AUDIT_HEAD)
     number, previous = (1, GENESIS) if head is None else (head.last_id + 1, head.hash)
     values = {
         "id": number, "at": at, "actor": "forger", "event": row.event, "subject": row.subject,
-        "facts": json.dumps(row.facts, sort_keys=True), "previous": previous,
+        "facts": json.dumps(row.facts, sort_keys=True) if text is None else text, "previous": previous,
     }  # fmt: skip
     values["hash"] = link_hash(values)
     transaction.insert_all(schema.audit, [values])
@@ -126,6 +139,9 @@ def rows_about(transaction: Reading, number: int) -> list[Mapping[str, Any]]:
 def bad_facts(kind: EventKind, random: Random) -> dict[str, Any]:
     """Facts of an event: those that it has, some of them replaced, missing, or added."""
     facts = {name.rstrip("?"): _good(each) for name, each in kind.facts.items()}
+    for name, inner in facts.items():  # what holds facts of its own: most often it is one of those that is bad
+        if isinstance(inner, dict) and inner and random.random() < 0.5:
+            facts[name] = {**inner, random.choice(list(inner)): random.choice(BAD)}
     for name in list(facts):
         if random.random() < 0.3:
             facts[name] = random.choice(BAD)

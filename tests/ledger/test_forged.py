@@ -13,17 +13,31 @@ from random import Random
 import pytest
 from sqlalchemy import select
 
-from agent.keys import Signers
-from agent.ledger import ApprovalRule, Ledger, MoveRow, NotApproved, NotSigned, ProposalRow, Spoiled, Untrusted
+from agent.keys import RULE_NAMESPACE, Signers
+from agent.ledger import (
+    ApprovalRule,
+    Ledger,
+    MoveRow,
+    NotApproved,
+    NotFound,
+    NotSigned,
+    ProposalRow,
+    Spoiled,
+    Untrusted,
+    WrongState,
+)
 from agent.ledger.chain.events import EVENTS
 from agent.ledger.chain.signed import approval_of
+from agent.ledger.chain.standing import read_standing
 from agent.ledger.chain.verification import Verification
 from agent.ledger.store import schema
 from agent.ledger.store.database import Transaction
 from agent.ledger.stored import load_move
 from agent.model.conditions import Conditions
-from agent.model.proposals import WAY_BACK, Proposal, ProposedMove, with_ways_back
+from agent.model.proposals import WAY_BACK, Proposal, ProposedMove, proposal_text, with_ways_back
+from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
+from agent.report.content import report_of
 from connectors.model import Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
@@ -306,6 +320,105 @@ def test_rows_of_any_form_spoil_only_what_they_are_about(ledger: Ledger, people:
                 assert may_run(ledger, transaction, move)
 
 
+SUBJECTS = {f"{kind}, {length} digits": f"{kind} {'9' * length}" for kind in ("proposal", "move", "rule")
+            for length in (9, 20, 5000)}  # fmt: skip
+
+
+@pytest.mark.parametrize("event", ["pin.set", "rule.closed", "rule.proposed", "move.placed", "proposal.approved"])
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_number_that_nothing_has_stops_nothing(ledger: Ledger, people: Two, subject: str, event: str) -> None:
+    """Numbers larger than the ledger, or Python, can read: moves, rules and a look at the whole chain go on."""
+    number = _signed(ledger, people[0])
+    own = ledger.rules.propose(a_rule(ledger), who="carl", origin="tty")
+    facts = {"who": "x", "origin": "y", "reason": '"hurt', "rule": 1}
+    if event == "rule.proposed":
+        facts = {"who": "x", "origin": "y", "limits": a_rule(ledger).facts}
+    move = rows_of(ledger, number)[0]
+    with ledger._database.write() as transaction:
+        write_row(transaction, Forged(event, SUBJECTS[subject], facts), ledger._clock.now())
+    assert ledger.audit.verify().broken_id is None
+    ledger.moves.require_trust(move)
+    assert own in {row.number for row in ledger.rules.rows("shop")}
+    assert ledger.rules.propose(a_rule(ledger), who="carl", origin="tty") == own + 1
+
+
+def a_rule(ledger: Ledger) -> StandingRule:
+    """A rule for all tables of the database."""
+    return StandingRule(
+        database="shop", fingerprint="cluster 1 database 5", mode="hsm", units=("*",), most_bytes=1 << 40,
+        locks=LockClass.ANY, most_stall_seconds=60.0, least_gain_per_hour=0.0, most_a_day=2,
+        expires_at=ledger._clock.now() + timedelta(days=30),
+    )  # fmt: skip
+
+
+NO_FACTS = {"a number": "1", "a list": "[[]]", "nothing": "null", "half": "{", "deep": "[" * 100_000}
+
+
+@pytest.mark.parametrize("event", ["pin.set", "proposal.approved", "move.struck", "list.approved", "another.event"])
+@pytest.mark.parametrize("text", NO_FACTS)
+def test_a_row_without_facts_is_shown_as_it_stands(ledger: Ledger, people: Two, text: str, event: str) -> None:
+    """It fits the chain, so the file is not damaged: whoever lists rows or reports decisions sees it and goes on."""
+    number, now = _signed(ledger, people[0]), ledger._clock.now()
+    for subject in (f"proposal {number}", "proposal 999", "proposal x", f"list {'a' * 64}"):
+        with ledger._database.write() as transaction:
+            write_row(transaction, Forged(event, subject), now, text=NO_FACTS[text])
+    assert [set(row.facts) for row in ledger.audit.rows(4)] == [{"not valid"}] * 4
+    report = report_of(ledger, "shop", now - DAY, now + DAY)
+    assert [each.row.id for each in report.proposals] == [number]
+    with pytest.raises(NotFound):
+        ledger.lists.stop("a" * 64, who="anna", origin="tty", reason="")
+
+
+NO_LIMITS: dict[str, dict[str, object]] = {
+    "an instant without a zone": {"expires_at": "2027-01-01T00:00:00"},
+    "before the first day": {"expires_at": "0001-01-01T00:00:00+23:59"},
+    "after the last day": {"expires_at": "9999-12-31T23:59:59-23:59"},
+    "a text for seconds": {"most_stall_seconds": "x"},
+    "no gain": {"least_gain_per_hour": None},
+    "numbers for windows": {"windows": [1]},
+    "a list of databases": {"database": ["shop"]},
+    "a text for a template": {"template": "x"},
+    "half a template": {"template": {"name": "t"}},
+    "another fact": {"more": 1},
+}
+
+
+@pytest.mark.parametrize("limits", NO_LIMITS)
+def test_limits_that_are_none_make_no_rule(ledger: Ledger, people: Two, limits: str) -> None:
+    """Whoever lists, opens or counts rules meets every rule of the ledger: one that cannot be compared is not there."""
+    own = ledger.rules.propose(a_rule(ledger), who="carl", origin="tty")
+    signature = people[0].sign(ledger.rules.document(own).text, RULE_NAMESPACE)
+    ledger.rules.open(own, origin="tty", signature=signature)
+    facts = {"who": "x", "origin": "y", "limits": {**a_rule(ledger).facts, **NO_LIMITS[limits]}}
+    with ledger._database.write() as transaction:
+        write_row(transaction, Forged("rule.proposed", "rule 2", facts), ledger._clock.now())
+        write_row(transaction, Forged("rule.opened", "rule 2", {"who": "x", "origin": "y"}), ledger._clock.now())
+    assert [row.number for row in ledger.rules.rows()] == [own]
+
+
+NO_WINDOWS: dict[str, dict[str, object]] = {
+    "no window": {"windows": ["garbage"], "time_zone": "UTC"},
+    "no zone": {"windows": ["sat 00:00-24:00"]},
+    "a folder of zones": {"windows": ["sat 00:00-24:00"], "time_zone": "America"},
+    "an unknown zone": {"windows": ["sat 00:00-24:00"], "time_zone": "Nowhere/At_all"},
+    "a path": {"windows": ["sat 00:00-24:00"], "time_zone": "../../etc/passwd"},
+    "a long name": {"windows": ["sat 00:00-24:00"], "time_zone": "x" * 5000},
+}
+
+
+@pytest.mark.parametrize("windows", NO_WINDOWS)
+def test_windows_that_are_none_spoil_their_own_approval(ledger: Ledger, windows: str) -> None:
+    """They are asked for before any move of the database begins, so an error there would stop all of them."""
+    number = propose(ledger)
+    digest = ledger.proposals.row(number).digest
+    approved = {"who": "x", "origin": "y", "reason": "", "digest": digest, "moves": [1, 2, 3]}
+    row = Forged("proposal.approved", f"proposal {number}", {**approved, "conditions": NO_WINDOWS[windows]})
+    with ledger._database.write() as transaction:
+        write_row(transaction, row, ledger._clock.now())
+    assert ledger.proposals.conditions(number).calendar is None
+    assert "its windows are none" in ledger.audit.verify().sentence
+
+
 # -- signatures ------------------------------------------------------------------------------------------------------
 
 
@@ -365,11 +478,13 @@ def test_a_name_that_looks_like_another_signs_nothing(ledger: Ledger, signers: S
         sign(ledger, number, people[0])
 
 
-@pytest.mark.parametrize("asked_by", ["anna", "root (sudo by anna)", "Anna", "anna ", "anna@db1"])
+@pytest.mark.parametrize(
+    "asked_by", ["anna", "root (sudo by anna)", "Anna", "anna ", "anna@db1", "anna (sudo by bert)"]
+)
 def test_who_asked_does_not_count_however_the_name_is_spelt(
     ledger: Ledger, signers: Signers, people: Two, asked_by: str
 ) -> None:
-    """Behind sudo, in capitals, with a blank: when the signature is given, and again before each statement."""
+    """Behind sudo, in capitals, with SUDO_USER set to another: when she signs, and again before each statement."""
     number = propose(ledger, asked_by=asked_by)
     sign(ledger, number, people[0])  # one signature is enough here
     ledger.use_rule(ApprovalRule(signers, 2))
@@ -386,6 +501,39 @@ def test_who_asked_under_a_name_of_another_alphabet_is_not_known(ledger: Ledger,
     number = propose(ledger, asked_by="\u0430nna")
     with pytest.raises(NotSigned, match="cannot be told who asked"):
         sign(ledger, number, people[0])
+
+
+def test_so_many_signatures_are_not_checked(ledger: Ledger, people: Two) -> None:
+    """Each takes two programs, before each statement, while others wait for the ledger: over a hundred spoil it."""
+    number = propose(ledger)
+    document, _ = ledger.proposals.document(number)
+    signed = {
+        "who": "anna", "origin": "tty", "key": "SHA256:x", "digest": document.digest, "moves": [1, 2, 3],
+        "sequence": document.sequence, "signature": people[0].sign(document.text),
+    }  # fmt: skip
+    with ledger._database.write() as transaction:
+        for _ in range(101):
+            write_row(transaction, Forged("proposal.signed", f"proposal {number}", signed), ledger._clock.now())
+    with pytest.raises(Spoiled, match="more than 100 signatures"):
+        sign(ledger, number, people[0])
+
+
+def test_so_many_signatures_open_no_rule(ledger: Ledger, people: Two) -> None:
+    """The same of a standing rule: it is closed, and others go on."""
+    number, other = (ledger.rules.propose(a_rule(ledger), who="carl", origin="tty") for _ in range(2))
+    signed = {"who": "anna", "origin": "tty", "key": "SHA256:x", "signature": "x"}
+    signed |= {"sequence": ledger.rules.document(number).sequence}  # type: ignore[dict-item]  # a number among texts
+    with ledger._database.write() as transaction:
+        for _ in range(101):
+            write_row(transaction, Forged("rule.signed", f"rule {number}", signed), ledger._clock.now())
+    signature = people[0].sign(ledger.rules.document(other).text, RULE_NAMESPACE)
+    ledger.rules.open(other, origin="tty", signature=signature)
+    with ledger._database.read() as reading:
+        standing = read_standing(reading)
+        assert "more than 100 signatures" in standing[number].why_not_now(ledger._clock.now())
+        assert standing[other].why_not_now(ledger._clock.now()) == ""
+    with pytest.raises(WrongState, match="more than 100 signatures"):
+        ledger.rules.open(number, origin="tty", signature=signature)
 
 
 # -- ways back -------------------------------------------------------------------------------------------------------
@@ -517,6 +665,43 @@ def test_a_way_back_rests_on_what_is_believed_of_the_move_before(ledger: Ledger,
         else:
             transaction.update(schema.moves, [first.id], {"state": S.UNDONE})
         assert not may_run(ledger, transaction, row.id)
+
+
+@pytest.mark.parametrize("other", [{"database": "pay"}, {"fingerprint": "cluster 2 database 5"}])
+def test_a_way_back_stays_in_the_database_of_its_group(ledger: Ledger, people: Two, other: dict[str, str]) -> None:
+    """Written for another database that has a table of the same name: nobody approved anything there."""
+    back = way_back_of(ledger, _halfway(ledger, _signed(ledger, people[0])))
+    with pytest.raises(NotApproved, match="was in the database shop"):
+        ledger.proposals.approve_way_back(replace(back, **other))  # type: ignore[arg-type]  # texts, both of them
+    row = _forge_way_back(ledger, replace(back, **other))  # type: ignore[arg-type]
+    with pytest.raises(Spoiled, match="was in the database shop"):
+        ledger.moves.require_trust(row)
+
+
+def test_what_went_back_does_not_go_back_again(ledger: Ledger, people: Two) -> None:
+    """A second way back, stored while the group was halfway and kept until the table may have been moved once more."""
+    first = _halfway(ledger, _signed(ledger, people[0]))
+    back = way_back_of(ledger, first)
+    number, reserve = ledger.proposals.approve_way_back(back), _stored_once_more(ledger, back)
+    ledger.moves.require_trust(reserve)
+    bring(ledger, rows_of(ledger, number)[0], S.PRECHECK, S.RUNNING, S.PLACED)
+    bring(ledger, first, S.UNDONE)
+    with pytest.raises(Spoiled, match="is undone, so nothing of it goes back"):
+        ledger.moves.require_trust(reserve)
+
+
+def _stored_once_more(ledger: Ledger, back: Proposal) -> MoveRow:
+    """The same way back as a second proposal, in tables and chain, as no command stores it; its move."""
+    again = replace(back, wait_per_hour=1.0)
+    subject_facts = {"who": "anna", "origin": "the approval of proposal 1", "reason": "", "covered_by": back.digest}
+    with ledger._database.write() as transaction:
+        number = ledger.proposals._insert(transaction, again, proposal_text(again), "")
+        approved = {**subject_facts, "digest": again.digest, "moves": [1]}
+        write_row(transaction, Forged("proposal.approved", f"proposal {number}", approved), ledger._clock.now())
+    target = Target(number, again.digest, rows_of(ledger, number))
+    with ledger._database.write() as transaction:
+        set_tables(transaction, target, S.APPROVED)
+    return rows_of(ledger, number)[0]
 
 
 # -- a restored older copy -------------------------------------------------------------------------------------------

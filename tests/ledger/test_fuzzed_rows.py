@@ -19,12 +19,13 @@ from agent.ledger.chain.events import EVENTS, Unreadable, read_event
 from agent.model.standing_rules import LockClass, StandingRule
 from agent.model.states import ProposalState
 from agent.notices.notifier import closed_rules
+from agent.report.content import report_of
 from connectors.move_effects import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER
 from tests.ledger.divided import DividedLedger, chain_row, divided_ledger, user_of
-from tests.ledger.forger import bad_facts
+from tests.ledger.forger import GOOD, bad_facts
 from tests.ledger.servers import LedgerServers
 from tests.unit.samples import a_move, a_proposal
 
@@ -111,6 +112,15 @@ def test_another_team_notices_nothing(teams: Teams, role: str) -> None:
     assert teams.seen_by_hr() == before
 
 
+def test_a_report_is_made_next_to_another_teams_decisions(teams: Teams) -> None:
+    """An agent reads the whole chain, and of proposals its team's alone."""
+    now = teams.clock.now()
+    with teams.divided.ledger("hr_agent", teams.clock) as ledger:
+        report = report_of(ledger, "pay", now - timedelta(days=1), now + timedelta(days=1))
+        assert {each.row.proposal.database for each in report.proposals} == {"pay"}
+        assert {each.row.id for each in report.proposals} == {row.id for row in ledger.proposals.rows(database="pay")}
+
+
 @pytest.mark.parametrize(
     "facts", ["[" * 100_000, '{"a":' * 5000, "null", "[]", "1", '{"who": "\ud800"}', "{"], ids=range(7)
 )
@@ -133,6 +143,28 @@ def test_server_and_reader_know_the_same_forms(teams: Teams) -> None:
                 assert fits is not isinstance(read_event(row), Unreadable), (event, text[:300])
                 taken += bool(fits)
     assert taken > 50
+
+
+@pytest.mark.parametrize("at", [
+    "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+00:00", "2026-03-01T12:00:00",
+    "9999-12-31T23:59:59+00:00",
+])  # fmt: skip
+def test_server_and_reader_know_the_same_instants(teams: Teams, at: str) -> None:
+    """The ends of the calendar, which are none in some zones, and one without a zone."""
+    text = json.dumps({"who": "x", "origin": "y", "limits": {**GOOD["limits"], "expires_at": at}})
+    with teams.divided.session() as dba:
+        (fits,) = dba.execute("SELECT fits_event('rule.proposed', 'rule 1', %s)", [text]).fetchone() or (None,)
+    assert fits is not isinstance(read_event(_Row(1, None, "rule.proposed", "rule 1", text)), Unreadable)
+
+
+def test_limits_that_are_none_are_refused_by_the_server(teams: Teams) -> None:
+    """An agent's login would break the lists of rules of all teams with them."""
+    facts = {"who": "x", "origin": "y", "limits": {**GOOD["limits"], "expires_at": "2027-01-01T00:00:00"}}
+    with (
+        teams.divided.session("sales_agent") as hostile,
+        pytest.raises(psycopg.errors.CheckViolation, match="does not have the form"),
+    ):
+        chain_row(hostile, "rule.proposed", "rule 7", json.dumps(facts))
 
 
 @dataclass(frozen=True, slots=True)

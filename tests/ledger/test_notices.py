@@ -12,7 +12,7 @@ import pytest
 
 from agent.config.notices import NoticeConfig
 from agent.ledger import Ledger
-from agent.ledger.state_names import ALL_DATABASES, NOTICES
+from agent.ledger.state_names import ALL_DATABASES, NOTICES, notices_of
 from agent.notices.channels import NoticeFailed
 from agent.notices.notice import Notice
 from agent.notices.notifier import Notifier
@@ -73,6 +73,16 @@ def test_a_restart_sends_nothing_twice(ledger: Ledger, clock: StillClock) -> Non
     agent.works = True
     for _ in range(2):
         agent.restart()
+        agent.turn()
+    assert agent.sent == ["shop"]
+
+
+@pytest.mark.parametrize("document", [None, [], {"known": {}}, {"known": {"a": 1}, "lanes": {}}, "x"])
+def test_what_cannot_be_read_begins_anew(ledger: Ledger, clock: StillClock, document: object) -> None:
+    """Another agent of the ledger may have written it: this one starts, and tells once more what it found."""
+    ledger.state.save_document(ALL_DATABASES, notices_of(ledger.agent_name), document)
+    agent = Agent(ledger, clock, "shop")
+    for _ in range(2):
         agent.turn()
     assert agent.sent == ["shop"]
 

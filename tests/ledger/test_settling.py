@@ -166,6 +166,40 @@ def test_time_that_was_not_sampled_is_no_look(ledger: Ledger, clock: StillClock,
     assert look.after == (row.updated_at + timedelta(seconds=240), clock.at)
 
 
+def test_a_statement_whose_end_nobody_saw_holds_no_verdict_back(
+    ledger: Ledger, clock: StillClock, judge: Judge, database: DatabaseConfig
+) -> None:
+    """The agent was killed as it ran; the catalog then showed the move done, and that is when it was over at last."""
+    watch(ledger, clock, 3, USUAL, wait=12.0)
+    killed = lost_sight_of(ledger, clock, TAIL)
+    over = clock.at
+    watch(ledger, clock, 40, USUAL, wait=12.0)
+    ledger.moves.transition(killed.id, MoveState.KEPT, "test")
+    row = placed_with_work_before(ledger, clock)
+    watch(ledger, clock, 60, USUAL, wait=4.0)
+    look = next_look(ledger, database, [row], clock.at, 0.0)
+    assert look is not None
+    assert [each.id for each in look.joint] == [row.id]
+    (outcome,) = judge()
+    assert outcome.verdict is OutcomeVerdict.HELPED
+    assert [each.move_id for each in ledger.moves.sent_statements("shop", over)] == [killed.id, row.id]
+    assert [each.move_id for each in ledger.moves.sent_statements("shop", row.updated_at - MINUTE / 2)] == [row.id]
+
+
+def lost_sight_of(ledger: Ledger, clock: StillClock, key: str) -> MoveRow:
+    """A move whose statement's end was not written down, found placed ten minutes later."""
+    number = ledger.proposals.store(a_proposal(a_move(key=key), expires_at=clock.at + timedelta(days=1)))
+    ledger.proposals.approve(number, who="ann", origin="test", digest=ledger.proposals.row(number).digest)
+    (row,) = ledger.moves.rows(proposal_id=number)
+    for state in (MoveState.PRECHECK, MoveState.RUNNING):
+        ledger.moves.transition(row.id, state, "test")
+    ledger.moves.step_intent(row.id, 1, row.move.route.steps[0].sql)
+    clock.at += 10 * MINUTE
+    for state in (MoveState.UNKNOWN, MoveState.PLACED, MoveState.SETTLING):
+        ledger.moves.transition(row.id, state, "test")
+    return ledger.moves.row(row.id)
+
+
 def test_a_move_without_a_statement_began_when_its_proposal_did(
     ledger: Ledger, clock: StillClock, database: DatabaseConfig
 ) -> None:

@@ -108,6 +108,26 @@ NAMED = (
         (f"{FORGED}::test_what_never_arrived_does_not_go_back",),
     ),
     Named(
+        "a way back goes on in another database (promise 1)", f"{CHAIN}/judge.py",
+        "if where != (done.database, done.fingerprint):", "if False:",
+        (f"{FORGED}::test_a_way_back_stays_in_the_database_of_its_group",),
+    ),
+    Named(
+        "what went back goes back again (promise 12)", f"{CHAIN}/judge.py",
+        "    if done.state not in IN_PLACE:\n", "    if False:\n",
+        (f"{FORGED}::test_what_went_back_does_not_go_back_again",),
+    ),
+    Named(
+        "windows that are none stop all moves (promise 14)", f"{CHAIN}/judge.py",
+        '            _check_windows(Conditions.from_facts(event.facts.get("conditions", {})))\n', "",
+        (f"{FORGED}::test_windows_that_are_none_spoil_their_own_approval",),
+    ),
+    Named(
+        "who asked names another in SUDO_USER (promise 1)", "agent/keys/people.py",
+        "return names_of_asker(account) | {canonical_name", "return frozenset() | {canonical_name",
+        (f"{FORGED}::test_who_asked_does_not_count_however_the_name_is_spelt",),
+    ),
+    Named(
         "a way back tidies up by statements that nobody approved (promise 1)", f"{CHAIN}/judge.py",
         "(now.steps, now.tidy_steps, now.prologue) != (shown.undo_steps, shown.tidy_steps, shown.prologue)",
         "(now.steps, now.prologue) != (shown.undo_steps, shown.prologue)", (WAY_BACK,),

@@ -13,17 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import load
-from agent.ledger import HistorySettings, Ledger, LedgerUnreachable
+from agent.config import Config, load
+from agent.execution.executor import Executor
+from agent.ledger import HistorySettings, Ledger, LedgerUnreachable, MoveRow
 from agent.ledger.leases import LeaseRow, Leases
 from agent.ledger.state_names import HEAT, STATUS
 from agent.model.clock import SystemClock
-from agent.model.states import MoveState
+from agent.model.states import IN_PLACE, MoveState
 from agent.service.claiming import claim_all
 from agent.service.daemon import Daemon
 from agent.service.jobs import LONGEST_REST_SECONDS, Jobs
 from agent.service.watch import Watch
-from connectors.base import CannotConnect, LeaseHeld
+from connectors.base import CannotConnect, Clock, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
 from tests.contract.asking import route_to
 from tests.simulation.site import Site
@@ -207,6 +208,7 @@ def test_another_agent_at_a_reload_ends_nothing(site: Site, monkeypatch: pytest.
         daemon = Daemon(config, path, ledger, clock)
         with running(daemon) as thread:
             wait_for(lambda: claims == 1)
+            path.write_text(path.read_text().replace("settle: 5min", "settle: 6min"))
             daemon.ask_to_reload()
             wait_for(lambda: claims == 2)
             wait_for(lambda: daemon.config is not config)
@@ -279,6 +281,66 @@ databases:
     return path
 
 
+def approved_move(config: Config, ledger: Ledger, clock: Clock) -> MoveRow:
+    """Of the smallest unit of the simulated database."""
+    connector = config.database("sim").connect(clock)
+    units, identity = connector.catalog().units, connector.identify()
+    route = route_to(connector, units.key[int(units.size_bytes.argmin())], "ssd")
+    move = a_move(key=route.bundle.key, route=route, size_bytes=route.bundle.size_bytes, from_space="hdd",
+                  to_space="ssd")  # fmt: skip
+    proposal = a_proposal(
+        move, database="sim", fingerprint=identity.fingerprint, created_at=clock.now(),
+        expires_at=clock.now() + timedelta(days=1),
+    )  # fmt: skip
+    number = ledger.proposals.store(proposal)
+    ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
+    (row,) = ledger.moves.rows(proposal_id=number)
+    return row
+
+
+def test_a_reload_cancels_no_move(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that it does not concern goes on; one that it does follows once its move has ended."""
+    for name, seconds in (("LISTEN_SECONDS", 0.1), ("LOOK_AT_CLOCK_SECONDS", 0.5)):
+        monkeypatch.setattr(f"agent.service.daemon.{name}", seconds)
+    began, may_end, cancelled = threading.Event(), threading.Event(), list[bool]()
+    run, runs = Executor.run_approved, list[Executor]()
+
+    def slow(executor: Executor) -> tuple[MoveRow, ...]:
+        runs.append(executor)
+        if len(runs) == 1:
+            began.set()
+            may_end.wait(PATIENCE_SECONDS)
+            cancelled.append(executor._stopping.is_set())
+        return run(executor)
+
+    monkeypatch.setattr(Executor, "run_approved", slow)
+    logs = list[dict[str, object]]()
+    monkeypatch.setattr("agent.service.daemon.set_up_logs", lambda **settings: logs.append(settings))
+    path, clock = quiet_config(site), SystemClock()
+    config = load(path)
+    with Ledger.open(config.ledger.path, clock) as ledger:
+        row, daemon = approved_move(config, ledger, clock), Daemon(config, path, ledger, clock, json_logs=True)
+        with running(daemon):
+            wait_for(began.is_set)
+            (watch,) = daemon._watches.values()
+            path.write_text(path.read_text() + "pools: []\nlog: {level: warning}\n")
+            daemon.ask_to_reload()
+            wait_for(lambda: daemon.config is not config)
+            assert daemon._watches["sim"] is watch
+            assert logs == [{"as_json": True, "level": "warning"}]
+            path.write_text(path.read_text().replace("settle: 5min", "settle: 6min"))
+            daemon.ask_to_reload()
+            wait_for(lambda: daemon.config.databases[0].settle_seconds == 360.0)
+            assert daemon._watches["sim"] is watch
+            assert ledger.moves.row(row.id).state is MoveState.APPROVED
+            may_end.set()
+            wait_for(lambda: daemon._watches["sim"] is not watch)
+            assert daemon._watches["sim"].database.settle_seconds == 360.0
+            wait_for(lambda: ledger.moves.row(row.id).state in IN_PLACE)
+        assert cancelled == [False]
+        assert len(set(map(id, runs))) == 2, "what was not begun before is begun by the new configuration"
+
+
 def test_a_silent_database_keeps_no_other_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an agent that died has left of a move is reconciled and ended, while another server never says a word."""
     monkeypatch.setattr("agent.service.daemon.claim_all", partial(claim_all, seconds=0.5))
@@ -286,20 +348,8 @@ def test_a_silent_database_keeps_no_other_waiting(tmp_path: Path, monkeypatch: p
     clock = SystemClock()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         config = load(two_databases(tmp_path, silent.getsockname()[1]))
-        sim = config.database("sim")
-        connector = sim.connect(clock)
-        units, identity = connector.catalog().units, connector.identify()
-        route = route_to(connector, units.key[int(units.size_bytes.argmin())], "ssd")
-        move = a_move(key=route.bundle.key, route=route, size_bytes=route.bundle.size_bytes, from_space="hdd",
-                      to_space="ssd")  # fmt: skip
-        proposal = a_proposal(
-            move, database="sim", fingerprint=identity.fingerprint, created_at=clock.now(),
-            expires_at=clock.now() + timedelta(days=1),
-        )  # fmt: skip
         with Ledger.open(config.ledger.path, clock) as ledger:
-            number = ledger.proposals.store(proposal)
-            ledger.proposals.approve(number, who="ann", origin="test", digest=proposal.digest)
-            (row,) = ledger.moves.rows(database="sim")
+            row = approved_move(config, ledger, clock)
             for state in (MoveState.PRECHECK, MoveState.RUNNING):
                 ledger.moves.transition(row.id, state, "")
             with running(Daemon(config, None, ledger, clock)):

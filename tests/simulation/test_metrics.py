@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,8 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agent.block_heat.looker import BlockLooker
 from agent.explanation.ranking import SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
+from agent.ledger.rows import RequestKind
 from agent.ledger.state_names import RANKING
 from agent.model.outcomes import OutcomeVerdict
+from agent.model.states import COUNTED, MoveState
 from agent.planning.undo import propose_undo
 from agent.report import report_of
 from agent.service.metrics import OTHER, AgentCollector
@@ -176,6 +179,28 @@ def test_moves_and_verdicts_are_counted(snapshot: Snapshot) -> None:
     assert snapshot.standing is not None
     assert sum(rows(text, "hotplace_units_by_verdict").values()) == snapshot.standing.units
     assert rows(text, "hotplace_proposals")[("sim", "approved")] == 1
+
+
+def test_counters_tell_what_the_ledger_holds(tmp_path: Path) -> None:
+    """A move that failed as the agent restarted, and one that a person cancelled: their alerts count on it."""
+    site = Site(tmp_path, policy="maximum_moves: 30")
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        watch.verify()
+        rows_ = ledger.moves.rows(proposal_id=number)
+        failed, cancelled = rows_[0], next(row for row in rows_ if row.move.group != rows_[0].move.group)
+        for state in (MoveState.PRECHECK, MoveState.RUNNING, MoveState.UNKNOWN, MoveState.FAILED):
+            ledger.moves.transition(failed.id, state, "as a restart finds it")
+        ledger.requests.submit(cancelled.id, RequestKind.CANCEL, who="ann", origin="test", reason="not now")
+        watch.verify()
+        states = Counter(row.state for row in ledger.moves.rows(proposal_id=number))
+        shown = rows(exposition(watch.snapshot), "hotplace_moves_total")
+        assert {state for _, state in shown} == set(COUNTED)
+        assert {state: shown[("sim", state)] for state in COUNTED} == {state: states[state] for state in COUNTED}
+        assert shown[("sim", "failed")] == 1
+        assert shown[("sim", "cancelled")] >= 1
+        watch.verify()
+        assert rows(exposition(watch.snapshot), "hotplace_moves_total") == shown
 
 
 def test_the_time_to_decide_is_exported_until_somebody_has_decided(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from apscheduler.job import Job
@@ -144,8 +145,8 @@ def test_reloads_put_no_database_off(site: Site) -> None:
         last = Watch(first.database, ledger, site.clock, level=first.level, dry_run=False)
         last.continue_from(first)
         daemon = Daemon(site.config, None, ledger, site.clock)
-        others = {f"other{number}": Watch(first.database, ledger, site.clock, level=first.level, dry_run=True)
-                  for number in range(9)}  # fmt: skip
+        named = [first.database.model_copy(update={"name": f"other{number}"}) for number in range(9)]
+        others = {each.name: Watch(each, ledger, site.clock, level=first.level, dry_run=True) for each in named}
         daemon._watches = {**others, "sim": last}
         site.clock.sleep(20.0)
         turns = {job.__name__: at for job, _, at in daemon._schedule()._turns(last, site.clock.now())}
@@ -257,3 +258,41 @@ def test_many_databases_take_their_turns_one_after_the_other(site: Site, planned
     waited = HOUR - (planned_before or HOUR) if planned_before != timedelta(hours=9) else timedelta()
     assert max(turns["plan"]) <= now + waited + timedelta(minutes=11)
     assert max(turns["sample"]) <= now + timedelta(minutes=1)
+
+
+def test_what_ends_while_it_is_read_is_not_forgotten(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that ends during a sample is in the next interval too; a move amid a catalog read has it read again."""
+    with site.agent() as (watch, _):
+        site.observe(watch, 3)
+        sampler, connector = watch.sampler, watch.connector
+        sampler.begin_copy()
+
+        def in_mid(read: Callable[[], Any], happens: Callable[[], None]) -> Callable[[], Any]:
+            def reading() -> Any:  # whatever it is
+                found = read()
+                happens()
+                return found
+
+            return reading
+
+        evidence = []
+        with monkeypatch.context() as patch:
+            patch.setattr(connector, "sample", in_mid(connector.sample, sampler.end_copy))
+            site.clock.sleep(MINUTE)
+            evidence.append(watch.sample().evidence)
+        reads = list[datetime]()
+
+        def disturb() -> None:
+            reads.append(site.clock.now())
+            sampler.disturb()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(connector, "catalog", in_mid(connector.catalog, disturb))
+            for _ in range(2):
+                site.clock.sleep(MINUTE)
+                evidence.append(watch.sample().evidence)
+        for _ in range(3):
+            site.clock.sleep(MINUTE)
+            evidence.append(watch.sample().evidence)
+        assert evidence == [False, False, False, True, True, True]
+        assert len(reads) == 2

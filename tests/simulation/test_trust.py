@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import HistorySettings, MoveRow, Untrusted
+from agent.ledger import HistorySettings, MoveRow, RequestKind, Untrusted
 from agent.model.conditions import Conditions
 from agent.model.states import MoveState
 from agent.service.jobs import Jobs
@@ -51,6 +51,28 @@ def test_a_forged_approval_moves_nothing(site: Site) -> None:
         forge(site, "UPDATE audit SET facts=replace(facts, 'bob', 'ann') WHERE event='proposal.approved'")
         watch.act()
         assert (site.homes() != before, metric(watch)) == (True, 1.0)
+
+
+def test_the_alert_ends_with_its_cause(site: Site) -> None:
+    """The move is cancelled, so no statement asks for trust again; the alert stays until the chain fits."""
+    with site.agent() as (watch, ledger):
+        number = site.approved(watch, ledger)
+        forge(site, "UPDATE audit SET actor='x' WHERE event='proposal.stored'")
+        with pytest.raises(Untrusted):
+            watch.act()
+        for row in ledger.moves.rows(proposal_id=number, states={MoveState.APPROVED}):
+            if ledger.moves.row(row.id).state is MoveState.APPROVED:
+                ledger.requests.submit(row.id, RequestKind.CANCEL, who="ann", origin="test", reason="")
+        assert not ledger.moves.to_do("sim")
+        watch.act()
+        assert metric(watch) == 0.0
+        actor = ledger.audit.rows()[0].actor
+        forge(site, f"UPDATE audit SET actor='{actor}' WHERE event='proposal.stored'")
+        watch.act()
+        assert metric(watch) == 0.0, "the whole chain is read once a minute"
+        site.clock.sleep(61.0)
+        watch.act()
+        assert (metric(watch), status_document(watch.snapshot, site.clock.now(), 1)["untrusted"]) == (1.0, None)
 
 
 def test_a_change_in_mid_move_stops_at_the_next_statement(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

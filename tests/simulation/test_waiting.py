@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger, RequestKind
+from agent.ledger import HistorySettings, Ledger, RequestKind
 from agent.model.states import MoveState
+from agent.service.jobs import Jobs
 from connectors.base import LockNotObtained
 from connectors.model import Blocker, Route, Step
 from connectors.simulated.mover import Session
@@ -51,11 +52,18 @@ def test_what_waits_for_a_session_holds_up_what_follows(site: Site, monkeypatch:
         monkeypatch.setattr(watch.executor._connector, "blockers", blockers, raising=False)
         moves = tuple(move_of(watch, at, key, "hdd", at) for at, key in enumerate(COLD, start=1))
         number = approved(site, watch, ledger, moves)
-        watch.act()
+        planned, plan = [], watch.plan
+        monkeypatch.setattr(watch, "plan", lambda: planned.append(plan()))
+        jobs = Jobs(ledger, site.clock, HistorySettings())
+        jobs.act(watch)
         assert {row.state for row in rows(ledger, number)} == {MoveState.APPROVED}
+        assert not planned, "each try would cost a plan"
+        assert not watch.snapshot.moves.total()
         in_the_way.clear()
         site.clock.sleep(MINUTE)
-        watch.act()
+        jobs.act(watch)
+        assert len(planned) == 1
+        assert watch.snapshot.moves == {MoveState.PLACED: 2}
         assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
 
 

@@ -64,7 +64,9 @@ def run(
 
     collect_as_usual()
     return_large_blocks()
-    daemon = Daemon(config, session.config_path, session.ledger, session.clock, standby=standby)
+    daemon = Daemon(
+        config, session.config_path, session.ledger, session.clock, standby=standby, json_logs=session.options.as_json
+    )
     daemon.pages = make_pages(daemon, session)
     daemon.run()
     if daemon.has_left:

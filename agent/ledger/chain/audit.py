@@ -50,6 +50,7 @@ _FROM = AUDIT.where(audit.c.id >= value_for(audit.c.id, "first")).order_by(audit
 _BY_HASH = select(audit.c.id).where(given(audit.c.hash))
 log = logging.getLogger(__name__)
 DECIDED_BY = "who"  # the fact that names a person
+NOT_VALID, LONGEST_SHOWN = "not valid", 200  # the fact of a row that has none, and how much of its text it holds
 # What was sent to a database can then not be forgotten: an older copy of the ledger would send it again.
 ALSO_ANCHORED = frozenset({CREATED, MIGRATED, MOVED, "step.intended"})
 
@@ -225,4 +226,13 @@ def _warn(path: Path, error: str) -> None:
 
 def _audit_row(reading: Reading, row: Row) -> AuditRow:
     with readable(reading.database, "audit", id=row.id):
-        return AuditRow(**{**row._asdict(), "facts": dict(json.loads(row.facts))})
+        try:
+            facts = json.loads(row.facts)
+            if not isinstance(facts, dict):
+                raise TypeError("the facts are no object")  # noqa: TRY301  # caught like what is no JSON
+        except (ValueError, TypeError, RecursionError):
+            if row.hash != link_hash(row._asdict()):
+                raise
+            # It fits the chain: somebody wrote it so, and a list of rows shows it among the others.
+            facts = {NOT_VALID: row.facts[:LONGEST_SHOWN]}
+        return AuditRow(**{**row._asdict(), "facts": facts})

@@ -12,11 +12,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from agent.ledger.chain.links import APPROVED, CREATED, MIGRATED, MOVED, STORED
 from agent.ledger.store.statements import Row
+from agent.model.standing_rules import LockClass
 from agent.model.states import STATE_WHEN_DROPPED, MoveState
 
 LARGEST_NUMBER = 2**53  # of a whole number that JSON carries without loss
@@ -88,13 +89,19 @@ class Unreadable:
         return f"audit row {self.row} about {self.subject[:60]!r} is not valid: {self.why}"
 
 
+def numbered_subject(subject: str) -> tuple[str, int]:
+    """Kind and number of what a row is about, as ``subject_of`` writes them; no kind and 0 where it is nothing such."""
+    found = _SUBJECT.fullmatch(subject)
+    return (found[1], int(found[2])) if found else ("", 0)
+
+
 def read_event(row: Row) -> Event | Unreadable:
     """Parse a row of the chain; never raises, whatever the row holds."""
     kind = EVENTS.get(row.event)
     if kind is None:
         return Unreadable(row.id, row.subject, f"{row.event[:60]!r} is no event")
-    numbered = _SUBJECT.fullmatch(row.subject)
-    if (numbered[1] if numbered and kind.subject else "") != kind.subject:
+    subject, number = numbered_subject(row.subject) if kind.subject else ("", 0)
+    if subject != kind.subject:
         return Unreadable(row.id, row.subject, f"{row.event} is about a {kind.subject}")
     try:
         facts = json.loads(row.facts)
@@ -103,13 +110,12 @@ def read_event(row: Row) -> Event | Unreadable:
     fault = kind.fault(facts) if isinstance(facts, dict) else "its facts are no object"
     if fault:
         return Unreadable(row.id, row.subject, f"{row.event}: {fault}")
-    number = int(numbered[2]) if numbered and kind.subject else 0
     return Event(row.id, row.at, row.event, row.subject, number, facts)
 
 
 def events_json() -> str:
     """``EVENTS`` for the server, as the functions of ``grants.sql`` read it."""
-    parts = {"conditions of an approval": _CONDITIONS, "member of a list": _MEMBER}
+    parts = {"conditions of an approval": _CONDITIONS, "limits of a rule": _LIMITS, "member of a list": _MEMBER}
     return json.dumps({name: _plain(kind) for name, kind in (EVENTS | parts).items()}, sort_keys=True)
 
 
@@ -154,9 +160,11 @@ def _is_instant(value: object) -> bool:
     if not isinstance(value, str):
         return False
     try:
-        return datetime.fromisoformat(value).tzinfo is not None
-    except ValueError:
+        at = datetime.fromisoformat(value)
+        at.astimezone(UTC)
+    except (ValueError, OverflowError):  # the first and the last day of the calendar are none in some zones
         return False
+    return at.tzinfo is not None
 
 
 def _list_of(check: Callable[[object], bool]) -> Callable[[object], bool]:
@@ -169,6 +177,10 @@ def _is_object(value: object) -> bool:
 
 def _is_conditions(value: object) -> bool:
     return isinstance(value, dict) and not _CONDITIONS.fault(value)
+
+
+def _is_limits(value: object) -> bool:
+    return isinstance(value, dict) and not _LIMITS.fault(value)
 
 
 def _is_member(value: object) -> bool:
@@ -186,11 +198,17 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "instant": _is_instant,
     "object": _is_object,
     "conditions": _is_conditions,
+    "limits": _is_limits,
     "members": _list_of(_is_member),
 }
 _CONDITIONS = EventKind("", {
     "most_bytes?": "whole", "not_after?": "instant", "least_gain_per_hour?": "number", "windows?": "texts",
     "time_zone?": "text",
+})  # fmt: skip
+_LIMITS = EventKind("", {
+    "database": "text", "fingerprint": "text", "mode": "text", "units": "texts", "most_bytes": "whole",
+    "locks": tuple(each.value for each in LockClass), "most_stall_seconds": "number", "least_gain_per_hour": "number",
+    "most_a_day": "whole", "expires_at": "instant", "windows": "texts", "time_zone": "text", "template?": "object",
 })  # fmt: skip
 _MEMBER = EventKind("", {
     "wave": "whole", "database": "text", "fingerprint": "text", "proposal": "whole", "digest": "text",
@@ -275,7 +293,7 @@ def _of_moves() -> Iterator[tuple[str, EventKind]]:
 
 
 def _of_rules() -> Iterator[tuple[str, EventKind]]:
-    yield "rule.proposed", EventKind("rule", {"who": "text", "origin": "text", "limits": "object"})
+    yield "rule.proposed", EventKind("rule", {"who": "text", "origin": "text", "limits": "limits"})
     yield "rule.signed", EventKind("rule", {**_SIGNATURE, "sequence": "whole", "signature": "text"}, by_people=True)
     yield "rule.opened", EventKind("rule", {"who": "text", "origin": "text"}, by_people=True)
     yield "rule.closed", EventKind("rule", _DECISION, by_people=True)

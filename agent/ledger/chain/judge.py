@@ -14,12 +14,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-from agent.keys.people import NameUnclear, count_people, name_of_asker
-from agent.ledger.chain.events import EVENTS, Event, Facts, Unreadable, read_event
+from agent.keys.people import NameUnclear, count_people, names_of_asker
+from agent.ledger.chain.events import EVENTS, Event, Facts, Unreadable, numbered_subject, read_event
 from agent.ledger.chain.links import APPROVED, STORED
 from agent.ledger.grouping import first_dropped, left_worse
 from agent.ledger.rows import MoveRow
 from agent.ledger.store.statements import Row
+from agent.model.conditions import Conditions
 from agent.model.proposals import ProposedMove
 from agent.model.states import (
     EXPIRABLE,
@@ -32,6 +33,9 @@ from agent.model.states import (
 SIGNED, REJECTED, EXPIRED_MOVES = "proposal.signed", "proposal.rejected", "moves.expired"
 UNDER, COVERED_BY, LIST_ROW = "rule", "covered_by", "list_row"  # facts of an approval, or of a signature
 STRUCK_INTO = "to"  # the fact of an event that drops a move
+# Of one proposal or rule. Each is checked by two programs, before each statement, while the ledger is locked.
+MOST_SIGNATURES = 100
+TOO_MANY_SIGNED = f"it has more than {MOST_SIGNATURES} signatures"
 _MOVE_STATES = {f"move.{state}": state for state in MoveState}
 _PROPOSAL_STATES = {f"proposal.{state}": state for state in ProposalState}
 _FROM: dict[ProposalState, frozenset[ProposalState]] = {
@@ -145,10 +149,8 @@ class Replay:
         return None if story is None else story.moves.get(ordinal)
 
     def _story_of(self, row: Row) -> Story | None:
-        kind, _, number = row.subject.partition(" ")
-        if not (number.isascii() and number.isdigit()):
-            return None
-        proposal = int(number) if kind == "proposal" else self._places.of(int(number))[0] if kind == "move" else 0
+        kind, number = numbered_subject(row.subject)
+        proposal = number if kind == "proposal" else self._places.of(number)[0] if kind == "move" else 0
         return self.stories.setdefault(proposal, Story()) if proposal else None
 
     # -- one row -------------------------------------------------------------------------------------------------
@@ -161,6 +163,8 @@ class Replay:
         elif event.name == SIGNED:
             current = (event.facts["sequence"], tuple(event.facts["moves"])) == (story.last_row, story.open_moves())
             story.signatures.append(SignedRow(event.row, event.facts, current))
+            if len(story.signatures) > MOST_SIGNATURES:
+                raise Impossible(TOO_MANY_SIGNED)
         elif event.name == EXPIRED_MOVES:
             for move in event.facts["moves"]:
                 self._expire(story, event, move)
@@ -188,6 +192,7 @@ class Replay:
         if story.digest and event.facts.get("digest", story.digest) != story.digest:
             raise Impossible("it names another digest than was stored")
         if to is ProposalState.APPROVED:
+            _check_windows(Conditions.from_facts(event.facts.get("conditions", {})))
             self._decide_moves(story, event, MoveState.APPROVED)
             story.approval = event
         elif to is ProposalState.REJECTED and "moves" in event.facts:
@@ -222,6 +227,14 @@ class Replay:
         if story.digest and event.facts["digest"] != story.digest:
             raise Impossible("it names another digest than was stored")
         story.moves[ordinal] = to
+
+
+def _check_windows(conditions: Conditions) -> None:
+    """Have windows that are none spoil their own approval: what opens is asked for all moves of a database."""
+    try:
+        _ = conditions.calendar
+    except ValueError as error:
+        raise Impossible(f"its windows are none: {error}") from error
 
 
 def _state_after(event: Event) -> MoveState | None:
@@ -276,7 +289,7 @@ def missing_people(signatures: Collection[CheckedSignature], moves: Iterable[int
     Raises:
         NameUnclear: it cannot be told who asked for it.
     """
-    without = {name_of_asker(asked_by)} if asked_by and needed > 1 else set()
+    without = names_of_asker(asked_by) if asked_by and needed > 1 else frozenset[str]()
     signed = (count_people([each for each in signatures if move in each.moves], without) for move in moves)
     return max((max(0, needed - people) for people in signed), default=0)
 
@@ -292,18 +305,25 @@ def signatures_fault(signatures: Collection[CheckedSignature], row: MoveRow, nee
     )
 
 
-def way_back_fault(move: ProposedMove, done: MoveRow | None, group: Sequence[MoveRow]) -> str:
+def way_back_fault(move: ProposedMove, where: tuple[str, str], done: MoveRow | None, group: Sequence[MoveRow]) -> str:
     """Why the approval of the move that it takes back does not cover a move; "" where it does.
 
     Args:
         move: which takes another one back.
-        done: that other one; None: there is none.
+        where: database and fingerprint of its proposal.
+        done: that other one, as it is now; None: there is none.
         group: all moves of its group, in the states in which they were when the way back was stored.
     """
     if done is None or not done.move.goes_back:
         return f"no approval covers a way back of {move.key}"
+    # Tables of two databases may have the same name, and then the same statements.
+    if where != (done.database, done.fingerprint):
+        return f"move {done.id} was in the database {done.database} ({done.fingerprint}), so it does not go back here"
     if not any(row.id == done.id and row.state in IN_PLACE for row in group):
         return f"move {done.id} was not in its target, so it does not go back"
+    # Else a second way back, kept until the unit was approved to move there once more, would take that back too.
+    if done.state not in IN_PLACE:
+        return f"move {done.id} is {done.state}, so nothing of it goes back"
     if not left_worse(group):
         return f"the group of move {done.id} had not ended halfway, so nothing of it goes back"
     shown, now = done.move.route, move.route

@@ -15,7 +15,7 @@ from typing import Self
 from sqlalchemy import func, select
 
 from agent.keys import ApprovalDocument, Signable, Signature, SignatureInvalid, Signers
-from agent.keys.people import NameUnclear, name_of_asker
+from agent.keys.people import NameUnclear, names_of_asker
 from agent.ledger.chain.approval_lists import find_list
 from agent.ledger.chain.events import Event, Facts
 from agent.ledger.chain.judge import (
@@ -249,7 +249,7 @@ def _asked(signature: Signature, askers: Collection[str]) -> bool:
         NotSigned: it cannot be told who asked.
     """
     try:
-        return any(name_of_asker(who) in signature.names for who in askers if who)
+        return any(not names_of_asker(who).isdisjoint(signature.names) for who in askers if who)
     except NameUnclear as error:
         raise NotSigned(f"it cannot be told who asked for this: {error}", advice=error.advice) from error
 

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import and_, or_, select
 
 from agent.keys import RuleDocument, SignatureInvalid
-from agent.keys.people import NameUnclear, count_people, name_of_asker
-from agent.ledger.chain.events import Event, Unreadable, read_event
-from agent.ledger.chain.judge import UNDER, CheckedSignature
+from agent.keys.people import NameUnclear, count_people, names_of_asker
+from agent.ledger.chain.events import Event, Unreadable, numbered_subject, read_event
+from agent.ledger.chain.judge import MOST_SIGNATURES, TOO_MANY_SIGNED, UNDER, CheckedSignature
 from agent.ledger.chain.links import APPROVED, AUDIT, BELIEVED_AHEAD, GENESIS, hash_of_row, subject_of
 from agent.ledger.chain.signed import ApprovalRule, approval_of, conditions_of
 from agent.ledger.rows import MoveRow, RuleRow, RuleState
@@ -77,17 +77,23 @@ class Standing:
     opened: bool = False
     closed_why: str = ""  # "" until it was closed for the first time
     closed_at: datetime | None = None
-    signatures: list[RuleSignature] = field(default_factory=list)
+    signatures: list[RuleSignature] = field(default_factory=list)  # over it as it is now
     approvals: list[tuple[int, datetime, int]] = field(default_factory=list)  # proposal, when, counted as; in order
     fault: str = ""  # the first row about it that cannot be read; "": there is none
 
     def close(self, event: Event, why: str) -> None:
         """Nothing is approved under it any more, until it is signed once more."""
         self.opened, self.closed_why, self.closed_at, self.sequence = False, why, event.at, event.row
+        self.signatures.clear()
 
-    def signed_now(self) -> list[RuleSignature]:
-        """The signatures that count for it as it is now."""
-        return [each for each in self.signatures if each.sequence == self.sequence]
+    def take_in(self, signature: RuleSignature) -> None:
+        """Have a signature count, if it is over the rule as it is now; too many spoil it."""
+        if signature.sequence != self.sequence:
+            return
+        if len(self.signatures) < MOST_SIGNATURES:
+            self.signatures.append(signature)
+        else:
+            self.fault = self.fault or TOO_MANY_SIGNED
 
     def document(self, reading: Reading) -> RuleDocument:
         """What is signed to open it."""
@@ -112,7 +118,7 @@ class Standing:
             number=self.number, rule=self.rule, state=state, reason=self.closed_why if not self.opened else "",
             closed_at=None if self.opened else self.closed_at,
             proposed_by=self.proposed_by, proposed_at=self.proposed_at,
-            signed_by=tuple(dict.fromkeys(each.who for each in self.signed_now())),
+            signed_by=tuple(dict.fromkeys(each.who for each in self.signatures)),
             used_today=self.used(now), approved=tuple(proposal for proposal, *_ in self.approvals),
         )  # fmt: skip
 
@@ -150,8 +156,8 @@ def read_standing(reading: Reading, before: int | None = None) -> dict[int, Stan
 
 def _spoil(rules: dict[int, Standing], row: Row, bad: Unreadable) -> None:
     """Have a row that cannot be read end what it is about, and no other rule."""
-    kind, _, number = row.subject.partition(" ")
-    rule = rules.get(int(number)) if kind == "rule" and number.isascii() and number.isdigit() else None
+    kind, number = numbered_subject(row.subject)
+    rule = rules.get(number) if kind == "rule" else None
     if rule is not None:
         rule.fault = rule.fault or bad.sentence
 
@@ -172,7 +178,7 @@ def _apply(reading: Reading, rules: dict[int, Standing], of_proposal: dict[int, 
                 rules[of_proposal[facts["proposal"]]].close(event, f"proposal {facts['proposal']} {facts['verdict']}")
         case "rule.signed" if rule is not None:
             signature = RuleSignature(facts["sequence"], facts["who"], facts["key"], facts["signature"])
-            rule.signatures.append(signature)
+            rule.take_in(signature)
         case "rule.opened" if rule is not None:
             rule.opened = True
         case "rule.closed" if rule is not None:
@@ -283,7 +289,7 @@ def checked_signatures(
     if approval.signers is None:
         return [], ""
     document, found, why = standing.document(reading), [], ""
-    for each in standing.signed_now():
+    for each in standing.signatures:
         try:
             signature = approval.signers.verify(document, each.armored)
         except SignatureInvalid as error:
@@ -299,7 +305,7 @@ def missing_for_rule(signatures: Iterable[CheckedSignature], approval: ApprovalR
     Raises:
         NameUnclear: it cannot be told who proposed it.
     """
-    without = {name_of_asker(standing.proposed_by)} if approval.needed > 1 else set()
+    without = names_of_asker(standing.proposed_by) if approval.needed > 1 else frozenset[str]()
     return max(0, approval.needed - count_people(signatures, without))
 
 

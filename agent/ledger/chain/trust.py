@@ -49,13 +49,7 @@ class Trust:
             Untrusted: the chain does not fit; nothing may be sent.
         """
         story = read_story(reading, move.proposal_id)
-        fault = self._chain_fault(reading, move, story)
-        if fault:
-            raise Untrusted(
-                f"the ledger cannot be trusted, nothing was sent: {fault}",
-                advice=f"Keep the ledger and {self._anchors.path} as evidence; hotplace audit verify looks at all of "
-                "it. If an older copy was restored on purpose, move that file away: the next decision begins another.",
-            )
+        self._require_fitting(self._chain_fault(reading, move, story))
         fault = self._late_fault(reading, move) or self._fault(reading, move, story)
         if fault:
             raise Spoiled(
@@ -64,20 +58,39 @@ class Trust:
                 f"{move.proposal_id} {move.move.ordinal} drops the move.",
             )
 
+    def require_chain(self, reading: Reading) -> None:
+        """Check that the whole chain fits, and the last anchor, whatever moves there are.
+
+        Raises:
+            Untrusted: it does not.
+        """
+        anchor = self._anchors.last()
+        fault = "" if anchor is None else anchor_fault(reading, anchor, str(self._anchors.path))
+        self._require_fitting(fault or _walk_fault(reading, 0))
+
+    def _require_fitting(self, fault: str) -> None:
+        if fault:
+            raise Untrusted(
+                f"the ledger cannot be trusted, nothing was sent: {fault}",
+                advice=f"Keep the ledger and {self._anchors.path} as evidence; hotplace audit verify looks at all of "
+                "it. If an older copy was restored on purpose, move that file away: the next decision begins another.",
+            )
+
     def _fault(self, reading: Reading, move: MoveRow, story: Story) -> str:
         """Why nobody who may has approved the move: itself, or the group that it takes back with its way back."""
         if fault := move_fault(story, move) or self._group_fault(reading, move, story):
             return fault
         if not move.move.is_way_back:
             return self._decision_fault(reading, move, story)
+        where = (move.database, move.fingerprint)
         done = next(iter(load_moves(reading, MOVE, id=move.move.undoes or 0)), None)
         if done is None:
-            return way_back_fault(move.move, None, [])
+            return way_back_fault(move.move, where, None, [])
         before = read_story(reading, done.proposal_id, story.stored_row)
         group = in_states(group_of(_moves_of(reading, done.proposal_id), done), before)
         now = read_story(reading, done.proposal_id)
         return (
-            way_back_fault(move.move, done, group)
+            way_back_fault(move.move, where, done, group)
             or self._chain_fault(reading, done, now)
             or move_fault(now, done)
             or self._decision_fault(reading, done, now)
@@ -116,10 +129,15 @@ class Trust:
         first = reading.scalar(_STORED, subject=subject_of("proposal", move.proposal_id))
         # A standing rule is older than what it approves: a row that closed it could have been taken out in between.
         first = first and min(first, first_row_of_rule(reading, story.approval) or first)
-        walk = LinkWalk(reading, 0 if anchor is None or first is None else min(anchor.row, first - 1))
-        for _ in walk.rows():
-            pass
-        return walk.fault
+        return _walk_fault(reading, 0 if anchor is None or first is None else min(anchor.row, first - 1))
+
+
+def _walk_fault(reading: Reading, after: int) -> str:
+    """Why the chain does not fit behind a row; "" where it does."""
+    walk = LinkWalk(reading, after)
+    for _ in walk.rows():
+        pass
+    return walk.fault
 
 
 def _moves_of(reading: Reading, proposal: int) -> list[MoveRow]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,6 +18,7 @@ from agent.ledger.chain.approval_lists import (
     subject_of_list,
 )
 from agent.ledger.chain.audit import AuditChain
+from agent.ledger.chain.events import Event, read_event
 from agent.ledger.chain.judge import LIST_ROW, SIGNED, CheckedSignature
 from agent.ledger.chain.links import AUDIT, GENESIS, hash_of_row, subject_of
 from agent.ledger.chain.signed import (
@@ -317,14 +317,15 @@ def _find_approved(reading: Reading, digest: str) -> tuple[str, list[int]]:
         NotFound: there is none, or more than one.
     """
     subject = subject_of_list(digest.strip().lower())
-    found = [] if len(digest.strip()) < DIGEST_SHOWN else reading.rows(_APPROVED_LISTS, words=subject)
+    rows = [] if len(digest.strip()) < DIGEST_SHOWN else reading.rows(_APPROVED_LISTS, words=subject)
+    found = [event for event in map(read_event, rows) if isinstance(event, Event)]
     if len({row.subject for row in found}) != 1:
         raise NotFound(
             f"no list was approved by the digest {digest!r}",
             advice=f"Give {DIGEST_SHOWN} or more characters of the digest that hotplace approve printed; "
             "hotplace history --audit --event 'list.*' shows them.",
         )
-    return found[0].subject.partition(" ")[2], [each["proposal"] for each in json.loads(found[0].facts)["members"]]
+    return found[0].subject.partition(" ")[2], [each["proposal"] for each in found[0].facts["members"]]
 
 
 def _is_unbegun(moves: Sequence[MoveRow], row: MoveRow) -> bool:

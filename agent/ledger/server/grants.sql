@@ -128,8 +128,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog AS $$ SELECT $events$@events
 CREATE OR REPLACE FUNCTION is_instant(value text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog AS $$
 BEGIN
-    PERFORM value::timestamptz;
-    RETURN value ~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?([+-]\d\d:\d\d|Z)$';
+    RETURN value::timestamptz BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00'
+       AND value ~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?([+-]\d\d:\d\d|Z)$';
 EXCEPTION WHEN OTHERS THEN
     RETURN false;
 END $$;
@@ -152,6 +152,7 @@ BEGIN
         WHEN 'instant' THEN kind = 'string' AND is_instant(value #>> '{}')
         WHEN 'whole' THEN kind = 'number' AND value::text ~ '^-?[0-9]{1,16}$' AND abs(value::numeric) <= 2::numeric ^ 53
         WHEN 'conditions' THEN fits_kind(value, event_kinds() -> 'conditions of an approval')
+        WHEN 'limits' THEN fits_kind(value, event_kinds() -> 'limits of a rule')
         WHEN 'wholes' THEN kind = 'array' AND all_have_type(value, '"whole"')
         WHEN 'texts' THEN kind = 'array' AND all_have_type(value, '"text"')
         WHEN 'members' THEN kind = 'array' AND all_have_type(value, '"member"')

@@ -46,7 +46,7 @@ def sent(
     return SentRow(
         move_id=number, ordinal=1, sql=MOVE.route.steps[0].sql, state=StepState.DONE,
         intended_at=MADE_AT + start * MINUTE, ended_at=MADE_AT + (start + minutes) * MINUTE,
-        move_state=state, move=move,
+        move_state=state, state_since=MADE_AT + (start + minutes) * MINUTE, move=move,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from agent.keys.people import NameUnclear, canonical_name, count_people, name_of_asker
+from agent.keys.people import NameUnclear, canonical_name, count_people, names_of_asker
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,25 @@ def test_a_name_that_may_look_like_another_is_none(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "name"),
+    ("who", "names"),
     [
-        ("anna", "anna"), ("root (sudo by anna)", "anna"), ("root (sudo by Anna@db1)", "anna"),
-        ("root (sudo by bert) (sudo by anna)", "anna"),
+        ("anna", "anna"), ("root (sudo by anna)", "root anna"), ("root (sudo by Anna@db1)", "root anna"),
+        ("root (sudo by bert) (sudo by anna)", "root bert anna"), ("_svc (sudo by anna)", "_svc anna"),
+        ("anna (sudo by bert)", "anna bert"),
     ],
 )  # fmt: skip
-def test_behind_sudo_it_is_who_ran_it(who: str, name: str) -> None:
-    """The last of several, who is the one that the system knows."""
-    assert name_of_asker(who) == name
+def test_behind_sudo_it_is_the_account_or_who_ran_it(who: str, names: str) -> None:
+    """Each of them, since a person who is not behind sudo can set SUDO_USER to another's name."""
+    assert names_of_asker(who) == set(names.split())
 
 
-@pytest.mark.parametrize("who", ["root (sudo by anna", "root (sudo by )", "anna)", "root (doas by anna)"])
+@pytest.mark.parametrize("who", [
+    "root (sudo by anna", "root (sudo by )", "anna)", "root (doas by anna)", "\u0430nna (sudo by bert)",
+])  # fmt: skip
 def test_what_only_looks_like_sudo_is_no_name(who: str) -> None:
     """It could be anybody."""
     with pytest.raises(NameUnclear):
-        name_of_asker(who)
+        names_of_asker(who)
 
 
 ANNA, BERT, CARL = Signed("k1", ("anna",)), Signed("k2", ("bert",)), Signed("k3", ("carl",))

@@ -168,7 +168,7 @@ def made_room(key: str, reason: str, at: datetime) -> SentRow:
     move = replace(a_move(key=key, route=route), from_tier="ssd", to_tier="hdd", reason=reason)
     return SentRow(
         move_id=1, ordinal=1, sql=route.steps[0].sql, state=StepState.DONE, intended_at=at, ended_at=at,
-        move_state=MoveState.KEPT, move=move,
+        move_state=MoveState.KEPT, state_since=at, move=move,
     )  # fmt: skip
 
 
