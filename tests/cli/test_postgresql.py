@@ -135,7 +135,7 @@ def test_throughput_is_what_the_server_counted(real: Site, cluster: Cluster, dbn
         worker.join()
     assert forecast["work"] == "transactions"
     assert rate / 2 < forecast["per_second_now"] < rate * 2
-    assert 0.02 < forecast["per_second_now"] * forecast["latency_now_seconds"] < 1.5
+    assert 0.001 < forecast["per_second_now"] * forecast["latency_now_seconds"] < 1.5, forecast  # a query of 0.3 ms
     known = forecast["per_second"] is not None
     assert known is (forecast["why_not"] is None)
     assert not known or forecast["per_second_low"] <= forecast["per_second"] <= forecast["per_second_high"]
