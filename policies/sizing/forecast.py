@@ -20,7 +20,8 @@ distances add up as squares. The causes are
 - what background work costs a tier: scans may be one endless run, or seek once for each ``RUN_BLOCKS``; writes may
   cost nothing, as if a cache took them, or one random write each. The forecast takes the geometric mean of both;
 - how many processors there are, where no engine tells: in the worst case as many as leave half of them idle now;
-- how many sessions are in use, where no engine tells: then as much as now is the lower end.
+- how many sessions are in use, where no engine tells: then as much as now is the lower end;
+- causes that the model does not have, where earlier outcomes show that there are some (``model.past_forecast``).
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from math import ceil, exp, hypot, inf, log, sqrt
 
 import numpy as np
 
-from connectors.formatting import format_seconds
+from connectors.formatting import format_rate, format_seconds
 from connectors.model import F64, I64, DatabaseDemand, Signal
 from policies.benefit.prices import Prices
 from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
+from policies.model.past_forecast import Foretold, reach_of
 from policies.model.plan import Plan, PolicySettings, Situation, Tier
 from policies.storage.closed_network import (
     BACKGROUND,
@@ -159,13 +161,14 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     why_not = _unforeseeable(situation)
     here = situation.tier_of_space[situation.units.space].astype(np.int64)
     waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
-    case = _Case(situation=situation, waits=waits)
+    arriving = situation.load == "open"  # what earlier outcomes teach is then about the open forecast alone
+    case = _Case(situation=replace(situation, past_forecasts=()) if arriving else situation, waits=waits)
     loop = None if why_not else case.loop()
     if loop is None:
         return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
     network = loop.network(waits.then[:, :, np.newaxis])
     closed = _closed(case, loop, network, settings, _counting_error(situation, tier))
-    return _opened(closed, network, settings) if situation.load == "open" else closed
+    return _opened(closed, situation, network, settings) if arriving else closed
 
 
 def _nothing(database: DatabaseDemand, why_not: str) -> Forecast:
@@ -200,34 +203,83 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
         return max(elsewhere, (database.active - scanning) / database.transactions + more) + scanning / at
 
     present = network.wait_at(np.full(1, database.transactions))
+    rates = _taught(
+        rate, ConfidenceInterval(low=low, high=high), database.transactions,
+        [each.rate for each in situation.past_forecasts],
+    )  # fmt: skip
+    # A rate that is less sure makes the latency less sure, however well latencies were forecast.
+    latencies = _taught(
+        latency(rate), ConfidenceInterval(low=latency(rates.ends.high), high=latency(rates.ends.low)),
+        session_seconds(database), [each.latency for each in situation.past_forecasts],
+    )  # fmt: skip
     return Forecast(
         transactions=rate,
-        interval=ConfidenceInterval(low=low, high=high),
+        interval=rates.ends,
         latency=latency(rate),
-        latency_interval=ConfidenceInterval(low=latency(high), high=latency(low)),
+        latency_interval=latencies.ends,
         wait_per_transaction=wait,
         present_transactions=database.transactions,
         sessions=database.active,
         load=situation.load,
         open_latency=elsewhere + float(present[0]) + scanning / database.transactions,
         busiest=_busiest(situation, network, rate),
-        assumed=tuple(sentence for _, sentence in causes if sentence),
+        assumed=(*(sentence for _, sentence in causes if sentence), *_misses(rates, latencies)),
         limit=_limit(situation, network, rate),
     )
 
 
-def _opened(closed: Forecast, network: Network, settings: PolicySettings) -> Forecast:
+def _opened(closed: Forecast, situation: Situation, network: Network, settings: PolicySettings) -> Forecast:
     """The forecast where work arrives by itself: as much as now, if the other placement can serve it."""
     rate = min(closed.present_transactions, closed.transactions)
     reach = exp(MODEL_ERROR * spread(settings.certainty))
     shortest = max(0.0, closed.open_latency - float(network.wait_at(np.full(1, rate))[0]))
+    longest = max(closed.open_latency, closed.latency_interval.high)
+    rates = _taught(
+        rate, ConfidenceInterval(low=rate / reach, high=rate * reach), closed.present_transactions,
+        [each.rate for each in situation.past_forecasts],
+    )  # fmt: skip
+    latencies = _taught(
+        closed.open_latency, ConfidenceInterval(low=shortest, high=longest), closed.present_latency,
+        [each.latency for each in situation.past_forecasts],
+    )  # fmt: skip
     return replace(
         closed,
         transactions=rate,
-        interval=ConfidenceInterval(low=rate / reach, high=rate * reach),
+        interval=rates.ends,
         latency=closed.open_latency,
-        latency_interval=ConfidenceInterval(low=shortest, high=max(closed.open_latency, closed.latency_interval.high)),
+        latency_interval=latencies.ends,
+        assumed=(*closed.assumed, *_misses(rates, latencies)),
         limit="",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taught:
+    """An interval, and the earlier forecasts that it was too narrow for."""
+
+    ends: ConfidenceInterval
+    off: tuple[Foretold, ...]
+
+
+def _taught(middle: float, ends: ConfidenceInterval, present: float, past: Sequence[Foretold]) -> _Taught:
+    """The interval of a figure, as wide as earlier outcomes show that it has to be."""
+    reach = reach_of(past, middle / present)
+    low, high = middle * exp(-reach.down), middle * exp(reach.up)
+    causes = ((low < ends.low, reach.too_high), (high > ends.high, reach.too_low))
+    return _Taught(
+        ends=ConfidenceInterval(low=min(ends.low, low), high=max(ends.high, high)),
+        off=tuple(past for wider, past in causes if wider and past is not None),
+    )
+
+
+def _misses(rates: _Taught, latencies: _Taught) -> tuple[str, ...]:
+    """Which earlier outcomes have widened the interval, each as a sentence without full stop."""
+    return (
+        *(f"{format_rate(each.said)}/s were forecast earlier, {format_rate(each.came)}/s came" for each in rates.off),
+        *(
+            f"a latency of {format_seconds(each.said)} was forecast earlier, {format_seconds(each.came)} came"
+            for each in latencies.off
+        ),
     )
 
 
