@@ -32,12 +32,14 @@ from math import ceil, exp, hypot, inf, log, sqrt
 
 import numpy as np
 
-from connectors.formatting import format_rate, format_seconds
+from connectors.formatting import format_seconds
 from connectors.model import F64, I64, DatabaseDemand, Signal
 from policies.benefit.prices import Prices
 from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
-from policies.model.past_forecast import Foretold, reach_of
 from policies.model.plan import Plan, PolicySettings, Situation, Tier
+from policies.sizing.session_kinds import mixture_of
+from policies.sizing.throughput import NAN, taught
+from policies.sizing.throughput import Forecast as Forecast
 from policies.storage.closed_network import (
     BACKGROUND,
     LEAST_ELSEWHERE,
@@ -62,36 +64,6 @@ BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions 
 ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that nobody paid more for
 ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
 PACED = 0.5  # share of reads ahead that are taken to come with transactions
-NAN = float("nan")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """The forecast of a placement. NaN where there is none; ``why_not`` then says why."""
-
-    transactions: float  # per second
-    interval: ConfidenceInterval  # of transactions; holds ``settings.certainty`` of outcomes
-    latency: float  # seconds that a session spends on one transaction
-    latency_interval: ConfidenceInterval
-    wait_per_transaction: float  # read wait, seconds
-    present_transactions: float  # per second, as measured
-    sessions: float  # active on average, as measured
-    load: str = ""  # "closed", "open", or "" where it is not known: then the forecast is that of a closed one
-    open_latency: float = NAN  # seconds, were as many transactions to come as now; NaN: not forecast
-    busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
-    assumed: tuple[str, ...] = ()  # what is not known and widens the interval, each a sentence without full stop
-    why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
-    limit: str = ""  # what keeps it from more, other than the waits that moves shorten; "": nothing that is known
-
-    @property
-    def gain(self) -> float:
-        """Throughput over that of the present placement."""
-        return self.transactions / self.present_transactions
-
-    @property
-    def present_latency(self) -> float:
-        """The latency of the present placement, as measured: by Little's law, sessions over throughput."""
-        return self.sessions / self.present_transactions if self.present_transactions > 0 else NAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +85,7 @@ class _Case:
     situation: Situation
     waits: _Waits
     paced: float = PACED
+    others_computing: float = 0.0  # processors busy with sessions that are not of the network
     sorting: float = 0.5  # 0: what is read and written in the background is sorted perfectly, 1: as badly as may be
 
     def loop(self) -> Loop | None:
@@ -161,14 +134,23 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     why_not = _unforeseeable(situation)
     here = situation.tier_of_space[situation.units.space].astype(np.int64)
     waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
-    arriving = situation.load == "open"  # what earlier outcomes teach is then about the open forecast alone
-    case = _Case(situation=replace(situation, past_forecasts=()) if arriving else situation, waits=waits)
+    mixture = mixture_of(situation.database)
+    case = _Case(situation=situation, waits=waits)
+    if mixture is not None:
+        # A limit that showed in the transactions of all says nothing of how long it holds up the readers' own.
+        apart = replace(situation, database=mixture.readers, elsewhere_alone=NAN)
+        case = _Case(situation=apart, waits=waits, others_computing=mixture.others_computing)
     loop = None if why_not else case.loop()
     if loop is None:
         return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
     network = loop.network(waits.then[:, :, np.newaxis])
-    closed = _closed(case, loop, network, settings, _counting_error(situation, tier))
-    return _opened(closed, situation, network, settings) if arriving else closed
+    found = _closed(case, loop, network, settings, _counting_error(situation, tier))
+    arriving = situation.load == "open"
+    if arriving:
+        found = _opened(found, network, settings)
+    if mixture is not None:
+        found = mixture.forecast(found, MODEL_ERROR * spread(settings.certainty))
+    return taught(found, situation.past_forecasts, 0.0 if arriving else loop.sessions)
 
 
 def _nothing(database: DatabaseDemand, why_not: str) -> Forecast:
@@ -203,83 +185,34 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
         return max(elsewhere, (database.active - scanning) / database.transactions + more) + scanning / at
 
     present = network.wait_at(np.full(1, database.transactions))
-    rates = _taught(
-        rate, ConfidenceInterval(low=low, high=high), database.transactions,
-        [each.rate for each in situation.past_forecasts],
-    )  # fmt: skip
-    # A rate that is less sure makes the latency less sure, however well latencies were forecast.
-    latencies = _taught(
-        latency(rate), ConfidenceInterval(low=latency(rates.ends.high), high=latency(rates.ends.low)),
-        session_seconds(database), [each.latency for each in situation.past_forecasts],
-    )  # fmt: skip
     return Forecast(
         transactions=rate,
-        interval=rates.ends,
+        interval=ConfidenceInterval(low=low, high=high),
         latency=latency(rate),
-        latency_interval=latencies.ends,
+        latency_interval=ConfidenceInterval(low=latency(high), high=latency(low)),
         wait_per_transaction=wait,
         present_transactions=database.transactions,
         sessions=database.active,
         load=situation.load,
         open_latency=elsewhere + float(present[0]) + scanning / database.transactions,
-        busiest=_busiest(situation, network, rate),
-        assumed=(*(sentence for _, sentence in causes if sentence), *_misses(rates, latencies)),
+        busiest=_busiest(case, network, rate),
+        assumed=tuple(sentence for _, sentence in causes if sentence),
         limit=_limit(situation, network, rate),
     )
 
 
-def _opened(closed: Forecast, situation: Situation, network: Network, settings: PolicySettings) -> Forecast:
+def _opened(closed: Forecast, network: Network, settings: PolicySettings) -> Forecast:
     """The forecast where work arrives by itself: as much as now, if the other placement can serve it."""
     rate = min(closed.present_transactions, closed.transactions)
     reach = exp(MODEL_ERROR * spread(settings.certainty))
     shortest = max(0.0, closed.open_latency - float(network.wait_at(np.full(1, rate))[0]))
-    longest = max(closed.open_latency, closed.latency_interval.high)
-    rates = _taught(
-        rate, ConfidenceInterval(low=rate / reach, high=rate * reach), closed.present_transactions,
-        [each.rate for each in situation.past_forecasts],
-    )  # fmt: skip
-    latencies = _taught(
-        closed.open_latency, ConfidenceInterval(low=shortest, high=longest), closed.present_latency,
-        [each.latency for each in situation.past_forecasts],
-    )  # fmt: skip
     return replace(
         closed,
         transactions=rate,
-        interval=rates.ends,
+        interval=ConfidenceInterval(low=rate / reach, high=rate * reach),
         latency=closed.open_latency,
-        latency_interval=latencies.ends,
-        assumed=(*closed.assumed, *_misses(rates, latencies)),
+        latency_interval=ConfidenceInterval(low=shortest, high=max(closed.open_latency, closed.latency_interval.high)),
         limit="",
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Taught:
-    """An interval, and the earlier forecasts that it was too narrow for."""
-
-    ends: ConfidenceInterval
-    off: tuple[Foretold, ...]
-
-
-def _taught(middle: float, ends: ConfidenceInterval, present: float, past: Sequence[Foretold]) -> _Taught:
-    """The interval of a figure, as wide as earlier outcomes show that it has to be."""
-    reach = reach_of(past, middle / present)
-    low, high = middle * exp(-reach.down), middle * exp(reach.up)
-    causes = ((low < ends.low, reach.too_high), (high > ends.high, reach.too_low))
-    return _Taught(
-        ends=ConfidenceInterval(low=min(ends.low, low), high=max(ends.high, high)),
-        off=tuple(past for wider, past in causes if wider and past is not None),
-    )
-
-
-def _misses(rates: _Taught, latencies: _Taught) -> tuple[str, ...]:
-    """Which earlier outcomes have widened the interval, each as a sentence without full stop."""
-    return (
-        *(f"{format_rate(each.said)}/s were forecast earlier, {format_rate(each.came)}/s came" for each in rates.off),
-        *(
-            f"a latency of {format_seconds(each.said)} was forecast earlier, {format_seconds(each.came)} came"
-            for each in latencies.off
-        ),
     )
 
 
@@ -352,12 +285,13 @@ def _together(rate: float, ends: Sequence[Sequence[float]]) -> tuple[float, floa
     return rate * exp(-down), rate * exp(up)
 
 
-def _busiest(situation: Situation, network: Network, rate: float) -> str:
+def _busiest(case: _Case, network: Network, rate: float) -> str:
     """The next bottleneck: what is busiest of all that is known, and how busy; or that nothing of it is."""
     used = network.used_at(rate)[:, 0]
-    found = {tier.name: float(each) for tier, each in zip(situation.tiers, used, strict=True) if each > 0}
+    found = {tier.name: float(each) for tier, each in zip(case.situation.tiers, used, strict=True) if each > 0}
     if network.processors is not None:
-        found["the processors"] = float(network.processors.busy_at(rate))
+        ours, others = network.processors, case.others_computing
+        found["the processors"] = (rate * ours.seconds + others) / (ours.count + others)
     if not found:
         return ""
     name = max(found, key=lambda each: found[each])
