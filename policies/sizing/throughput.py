@@ -28,6 +28,7 @@ class Forecast:
     open_latency: float = NAN  # seconds, were as many transactions to come as now; NaN: not forecast
     busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
     assumed: tuple[str, ...] = ()  # what is not known and widens the interval, each a sentence without full stop
+    unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval, by name
     why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
     limit: str = ""  # what keeps it from more, other than the waits that moves shorten; "": nothing that is known
 
@@ -52,8 +53,9 @@ def taught(said: Forecast, past: Sequence[PastForecast], sessions: float) -> For
     """
     rates = _widened(said.interval, said.transactions, said.present_transactions, [each.rate for each in past])
     # Each of so many sessions takes longer or shorter by what the new ends add (interactive response time law).
-    shorter = sessions * (1 / said.interval.high - 1 / rates.ends.high)
-    longer = sessions * (1 / rates.ends.low - 1 / said.interval.low)
+    low, high, wider = said.interval.low, said.interval.high, rates.ends
+    shorter = sessions * (1 / high - 1 / wider.high) if wider.high > high else 0.0
+    longer = sessions * (1 / wider.low - 1 / low) if wider.low < low else 0.0
     ends = ConfidenceInterval(
         low=min(said.latency, max(0.0, said.latency_interval.low - shorter)), high=said.latency_interval.high + longer
     )
@@ -86,7 +88,7 @@ class _Widened:
 
 def _widened(ends: ConfidenceInterval, middle: float, present: float, past: Sequence[Foretold]) -> _Widened:
     """The interval of one figure."""
-    reach = reach_of(past, middle / present)
+    reach = reach_of(past, middle / present if present > 0 else NAN)
     low, high = middle * exp(-reach.down), middle * exp(reach.up)
     causes = ((low < ends.low, reach.too_high), (high > ends.high, reach.too_low))
     return _Widened(

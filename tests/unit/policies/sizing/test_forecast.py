@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
+from connectors.storage_io import Role, RoleFigures
 from policies.model.past_forecast import Foretold, PastForecast
 from policies.model.plan import PolicySettings, Situation, TierLimits, TierSpeed
 from policies.placement.balancer import make_plan
@@ -311,3 +312,34 @@ def test_a_forecast_that_missed_makes_the_next_one_hold(think: float) -> None:
     assert stays.interval.high / stays.interval.low < again.interval.high / again.interval.low
     open_load = placed(replace(site(1.0), past_forecasts=past, load="open"), 0, 0)
     assert open_load.interval == placed(replace(site(1.0), load="open"), 0, 0).interval
+
+
+@pytest.mark.parametrize("think", [0.002, 0.004, 0.020])
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_a_log_that_sessions_wait_for_may_be_a_queue(think: float, at_once: int) -> None:
+    """Flushes one by one, or those of eight sessions together: inside the interval, and named where it is busiest."""
+    service, flush = 0.0054, 0.0030
+
+    def happens(share: float) -> Solved:
+        disk = [ExactStation(seconds=service * share, servers=1)] if share else []
+        return solve([*disk, ExactStation(seconds=flush, servers=at_once)], think, 8)
+
+    now, then = happens(1.0), happens(0.0)
+    database = DatabaseDemand(
+        reads=now.rate, read_wait=float(now.waiting[0]), transactions=now.rate, active=float(now.waiting.sum()),
+        population=8.0, processor=1e-4 * now.rate, processors=2.0,
+    )  # fmt: skip
+    wait = replace(HDD, random_read_seconds=float(now.waiting[0]) / now.rate, idle_read_seconds=service)
+    fast = replace(HDD, random_read_seconds=1e-6, sequential_read_seconds=1e-6, write_seconds=1e-6)
+    site = Site(database=database, tiers=(("ssd", fast, ("fast",)), ("hdd", wait, ("slow",))))
+    log = RoleFigures(role=Role.LOG, name="pg_wal", waited_seconds=float(now.waiting[1]))
+    situation = replace(site.situation([Unit(key="a", sync=now.rate)]), roles=(log,))
+    found = placed(situation, 0)
+    assert found.interval.low <= then.rate <= found.interval.high
+    assert found.busiest.startswith("pg_wal: at most ")
+    unseen = placed(replace(situation, roles=()), 0)
+    assert unseen.transactions == found.transactions
+    assert set(unseen.unmodelled) - set(found.unmodelled) == {"the log (its waits are not measured)"}
+    assert unseen.interval.low > found.interval.low
+    if at_once == 1 and think < 0.02:
+        assert unseen.interval.low > then.rate  # what the log is there for
