@@ -221,6 +221,9 @@ class Interval:
             transactions=rate("transactions"),
             active=rate("active_seconds"),
             population=rate("population_seconds"),
+            readers=rate("readers_seconds"),
+            readers_active=rate("readers_active_seconds"),
+            readers_transactions=rate("readers_transactions"),
             processor=rate("processor_seconds"),
             processors=rate("processors_seconds"),
         )
@@ -236,6 +239,9 @@ class DatabaseDemand:
     transactions: float = float("nan")
     active: float = float("nan")  # session seconds spent executing, per second: the Amdahl base
     population: float = float("nan")  # sessions in use on average: at work, or between two of their transactions
+    readers: float = float("nan")  # of the sessions in use, those of kinds that wait for reads
+    readers_active: float = float("nan")  # session seconds that these spend executing, per second
+    readers_transactions: float = float("nan")  # of the transactions, theirs, as far as looks tell
     processor: float = float("nan")  # processor seconds that its server takes, per second
     processors: float = float("nan")  # that its server may use
 

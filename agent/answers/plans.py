@@ -32,6 +32,8 @@ class ForecastShown:
     """The next bottleneck, and how busy it will be."""
     assumed: tuple[str, ...]
     """What is not known and widens the intervals."""
+    unmodelled: tuple[str, ...]
+    """What may hold sessions up and is in neither forecast nor intervals."""
     certainty_ratio: float | None
     per_second_now: float | None
     per_second: float | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from agent.answers.kind import answer
+from agent.answers.plans import ForecastShown
 from agent.answers.units import TierShown
 
 
@@ -122,6 +123,8 @@ class DatabaseSized(CurveShown):
     """That must be on the fastest tier."""
     wait_saved_now_per_hour_seconds: float
     """By where things are."""
+    all_fast_forecast: ForecastShown | None
+    """With everything on the fastest tier, and what is then busiest; null where nothing was watched yet."""
     without_buying: WithoutBuying
     with_splits: WithSplits | None
     """Null: no unit is worth splitting."""

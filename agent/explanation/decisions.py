@@ -22,6 +22,7 @@ from agent.model.states import DECIDED_PROPOSALS, OPEN_PROPOSALS
 from connectors.model import DatabaseDemand, Space, UnitTable
 from connectors.storage_io import RoleFigures
 from connectors.string_column import StringColumn
+from policies.model.past_forecast import PastForecast
 from policies.model.plan import HeatView, Plan, PolicySettings, RouteCost, Situation, Tier
 from policies.model.prediction_error import PredictionError
 
@@ -60,6 +61,7 @@ class _Few:
     load: str = ""
     growth_seconds: float = float("nan")
     prediction_errors: tuple[PredictionError, ...] = ()
+    past_forecasts: tuple[PastForecast, ...] = ()
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 
@@ -142,6 +144,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         load=situation.load,
         growth_seconds=situation.growth_seconds,
         prediction_errors=situation.prediction_errors,
+        past_forecasts=situation.past_forecasts,
     )
     arrays: dict[str, NDArray[Any]] = {f"units.{name}": getattr(units, name) for name in _UNITS}
     arrays |= {f"situation.{name}": getattr(situation, name) for name in _SITUATION}
@@ -188,6 +191,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         load=few.load,
         growth_seconds=few.growth_seconds,
         prediction_errors=few.prediction_errors,
+        past_forecasts=few.past_forecasts,
         transient=few.transient,
         staying=few.staying,
         growth=arrays.get("situation.growth"),

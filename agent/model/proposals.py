@@ -147,6 +147,7 @@ class WorkForecast:
     latency_open: float | None = None  # were work to arrive by itself, as much as now
     busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
     assumed: tuple[str, ...] = ()  # what is not known and widens the interval
+    unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval
 
     @classmethod
     def of(cls, forecast: Forecast, work: str, certainty: float) -> Self:
@@ -169,6 +170,7 @@ class WorkForecast:
             latency_open=_finite(forecast.open_latency),
             busiest=forecast.busiest,
             assumed=forecast.assumed,
+            unmodelled=forecast.unmodelled,
         )
 
 

@@ -24,10 +24,11 @@ from policies.benefit.move_cost import cool_down_left
 from policies.benefit.sessions import with_bounded_waits
 from policies.demand.arrivals import CLOSED, OPEN, UNKNOWN, load_by_hours
 from policies.demand.growth import with_growth
+from policies.model.past_forecast import OUTCOMES, Foretold, PastForecast
 from policies.model.plan import Pin, PolicySettings, Situation
 from policies.model.prediction_error import learn_errors
 
-OUTCOMES = 5  # that are looked through for a limit which is no tier's
+LIMIT_OUTCOMES = 5  # that are looked through for a limit which is no tier's, and for who asks
 NOTED_RATIO = 0.1  # by which the time outside reads must have grown
 SHORTER = 0.7  # times the latency before: below it a closed load would notice
 CLEARLY_MORE, AS_MANY = 1.25, 1.1  # times the throughput before
@@ -91,10 +92,11 @@ def situation_of(
         database=picture.work,
         roles=picture.roles,
         sessions=picture.sessions,
-        elsewhere_alone=elsewhere_alone(outcomes),
-        load=load_by_outcomes(outcomes)
+        elsewhere_alone=elsewhere_alone(outcomes[:LIMIT_OUTCOMES]),
+        load=load_by_outcomes(outcomes[:LIMIT_OUTCOMES])
         or load_by_hours(ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)),
         prediction_errors=learn_errors(each.residual for each in past_predictions(ledger, database.name)),
+        past_forecasts=past_forecasts(outcomes),
     )
     return with_bounded_waits(situation, settings)
 
@@ -119,6 +121,25 @@ def elsewhere_alone(outcomes: Iterable[Outcome]) -> float:
         if outcome.measured and not outcome.undo and short and longer and rest > 0:
             found.append(rest)
     return min(found, default=math.nan)
+
+
+def past_forecasts(outcomes: Iterable[Outcome]) -> tuple[PastForecast, ...]:
+    """Forecasts of throughput and latency next to what came.
+
+    An undo is no forecast's outcome, nor is what came of several proposals' moves together.
+    """
+    return tuple(
+        PastForecast(
+            rate=Foretold(
+                before=outcome.transactions_per_second_before,
+                said=outcome.predicted_transactions_per_second,
+                came=outcome.transactions_per_second_after,
+            ),
+            latency=Foretold(before=outcome.latency_before, said=outcome.predicted_latency, came=outcome.latency_after),
+        )
+        for outcome in outcomes
+        if outcome.measured and not outcome.undo and outcome.joint_share == 1.0
+    )
 
 
 def load_by_outcomes(outcomes: Iterable[Outcome]) -> str:

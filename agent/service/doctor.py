@@ -23,7 +23,10 @@ from connectors.formatting import format_bytes, format_ratio
 from connectors.model import Catalog, Identity, Space
 from connectors.settings import SecretUnavailable
 from hotplace import foreign_packages, package_folders
+from policies.model.plan import Tier
+from policies.sizing.forecast import ASSUMED_IO
 from policies.storage.capacity import room_bytes
+from policies.storage.stations import queues
 
 WATCHING = "connection"
 MOVING = "move_connection"
@@ -130,13 +133,14 @@ def values_finding(database: DatabaseConfig, connector: Connector) -> Iterator[F
 
 
 def storage_findings(storage: Storage, head_room_ratio: float, held_bytes: Sequence[int]) -> Iterator[Finding]:
-    """Each space with its tier and the room left in it.
+    """Each tier whose limit nothing tells, and each space with its tier and the room left in it.
 
     Args:
         storage: spaces with their tiers.
         head_room_ratio: of a space is never filled.
         held_bytes: of the units in each space.
     """
+    yield from (_io_limit_unknown(tier) for tier in storage.tiers if not queues(tier))
     everything = sum(held_bytes)
     for space, row, held in zip(storage.spaces, storage.tier_of_space, held_bytes, strict=True):
         if row >= 0:
@@ -229,6 +233,18 @@ def _storage(database: DatabaseConfig, catalog: Catalog) -> Iterator[Finding]:
         held = np.zeros(len(catalog.spaces), dtype=np.int64)
         np.add.at(held, catalog.units.space, catalog.units.size_bytes)
         yield from storage_findings(storage, database.policy_settings().head_room_ratio, held.tolist())
+
+
+def _io_limit_unknown(tier: Tier) -> Finding:
+    """A tier so fast that its latency shows no queue, so only its configuration can say what it serves."""
+    return Finding.info(
+        "iops_unknown",
+        f"the tier {tier.name} has no iops: forecasts take it to serve everybody at once, "
+        f"and their intervals reach down to {ASSUMED_IO:,.0f} I/Os a second",
+        "Configure what its volume serves, as it was bought or as fio measures it: "
+        f"tiers: [{{name: {tier.name}, iops: 16000}}].",
+        values={"tier": tier.name},
+    )
 
 
 def _not_managed(space: str, held_bytes: int, all_bytes: int) -> Finding:

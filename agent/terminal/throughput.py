@@ -25,6 +25,7 @@ def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:
         *([("then busiest", forecast.busiest)] if forecast.busiest else []),
         *([("another limit", forecast.limit)] if forecast.limit else []),
         *([("interval wider", "; ".join(forecast.assumed))] if forecast.assumed else []),
+        *([("not modelled", ", ".join(forecast.unmodelled))] if forecast.unmodelled else []),
     ]
 
 
@@ -57,6 +58,7 @@ def forecast_shown(forecast: WorkForecast | None) -> ForecastShown | None:
         load=forecast.load or None,
         busiest=forecast.busiest or None,
         assumed=forecast.assumed,
+        unmodelled=forecast.unmodelled,
         certainty_ratio=forecast.certainty,
         per_second_now=forecast.per_second_now,
         per_second=forecast.per_second,

@@ -10,6 +10,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from agent.answers.kind import extend, mapping_of
 from agent.answers.sizing import (
     CurveFiles,
@@ -26,13 +28,16 @@ from agent.config import DatabaseConfig, Level, NothingToSize
 from agent.explanation.read_times import tiers_shown
 from agent.explanation.splits import split_answer_on
 from agent.ledger import Ledger
+from agent.model.proposals import WorkForecast
 from agent.planning.planner import make_planning
 from agent.planning.situation import situation_of
 from agent.service.watch import Watch
 from agent.terminal.charts import Curve, Mark
+from agent.terminal.throughput import forecast_shown
 from connectors.base import Clock
-from policies.model.plan import Plan, Tier, Verdict
+from policies.model.plan import Plan, PolicySettings, Situation, Tier, Verdict
 from policies.sizing.curve import Point, Sizing, sizing
+from policies.sizing.forecast import forecast
 from policies.sizing.splits import SplitSizing, size_with_splits
 from policies.storage.limits import DAY
 from policies.storage.purchase import TierPrice, cost_per_year, drives_for, io_cost_per_year, wear_ratio
@@ -90,6 +95,7 @@ class SizingAnswer:
     prices: tuple[TierPrice, TierPrice] = (TierPrice(), TierPrice())  # fastest tier, slowest tier
     watched_seconds: float  # the unit that was watched for longest
     plannable: Plannable | None = None  # None: no plan was made
+    all_fast: WorkForecast | None = None  # with everything on the fastest tier; None: nothing was watched yet
     splits: SplitSizing | None = None  # None: no plan was made, or no unit is worth splitting
 
     @property
@@ -157,12 +163,22 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned
         tiers=situation.tiers,
         head_room_ratio=settings.head_room_ratio,
         sizing=curve,
+        all_fast=_with_all_fast(situation, settings, database.engine_record.work),
         splits=size_with_splits(situation, settings, split, curve),
         block_bytes=settings.block_bytes,
         prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
         watched_seconds=float(situation.heat.observed_seconds.max(initial=0.0)),
         plannable=None if planning is None else plannable_of(planning.plan),
     )
+
+
+def _with_all_fast(situation: Situation, settings: PolicySettings, work: str) -> WorkForecast | None:
+    """What sessions get done with everything that is managed on the fastest tier."""
+    if not situation.heat.observed_seconds.any():
+        return None
+    managed = situation.tier_of_space[situation.units.space] >= 0
+    tier = np.where(managed, 0, -1).astype(np.int64)
+    return WorkForecast.of(forecast(situation, settings, tier), work, settings.certainty)
 
 
 def plannable_of(plan: Plan) -> Plannable:
@@ -234,6 +250,7 @@ def database_sized(answer: SizingAnswer, files: CurveFiles) -> DatabaseSized:
         managed_units=z.managed_units,
         pinned_bytes=z.pinned_bytes,
         wait_saved_now_per_hour_seconds=z.saved_now_per_hour,
+        all_fast_forecast=forecast_shown(answer.all_fast),
         without_buying=_without_buying(answer),
         with_splits=None if answer.splits is None else _with_splits(answer.splits),
         watched_seconds=answer.watched_seconds,

@@ -16,6 +16,7 @@ from connectors.storage_io import RoleFigures
 from policies.model.moves import MoveReason as MoveReason
 from policies.model.moves import RouteCost as RouteCost
 from policies.model.moves import missed_wait_ratio as missed_wait_ratio
+from policies.model.past_forecast import PastForecast
 from policies.model.prediction_error import PredictionError
 from policies.model.settings import CopyFactor as CopyFactor
 from policies.model.settings import Pin as Pin
@@ -115,6 +116,7 @@ class Situation:
     elsewhere_alone: float = float("nan")  # seconds a transaction spent outside tiers before another limit showed
     load: str = ""  # "closed": who is answered asks again; "open": work arrives by itself; "": not known
     prediction_errors: tuple[PredictionError, ...] = ()  # what outcomes of earlier moves have taught; (): nothing
+    past_forecasts: tuple[PastForecast, ...] = ()  # of throughput and latency, next to what came; (): none was measured
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone
 
     def only(self, rows: I64) -> Situation:

@@ -19,23 +19,31 @@ distances add up as squares. The causes are
 - whether reads ahead keep a pace of their own or come with the transactions, half of them by default;
 - what background work costs a tier: scans may be one endless run, or seek once for each ``RUN_BLOCKS``; writes may
   cost nothing, as if a cache took them, or one random write each. The forecast takes the geometric mean of both;
+- whether sessions that wait for a log, temporary or undo space wait for one another there: a delay that stays as it is,
+  or a queue of one at a time;
 - how many processors there are, where no engine tells: in the worst case as many as leave half of them idle now;
-- how many sessions are in use, where no engine tells: then as much as now is the lower end.
+- how many sessions are in use, where no engine tells: then as much as now is the lower end;
+- causes that the model does not have, where earlier outcomes show that there are some (``model.past_forecast``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, exp, hypot, inf, log, sqrt
+from math import ceil, exp, hypot, inf, isnan, log, sqrt
 
 import numpy as np
 
 from connectors.formatting import format_seconds
 from connectors.model import F64, I64, DatabaseDemand, Signal
+from connectors.storage_io import Role, RoleFigures
 from policies.benefit.prices import Prices
+from policies.benefit.roles import is_measured, own_waits
 from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, spread
 from policies.model.plan import Plan, PolicySettings, Situation, Tier
+from policies.sizing.session_kinds import mixture_of
+from policies.sizing.throughput import NAN, taught
+from policies.sizing.throughput import Forecast as Forecast
 from policies.storage.closed_network import (
     BACKGROUND,
     LEAST_ELSEWHERE,
@@ -60,36 +68,6 @@ BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions 
 ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that nobody paid more for
 ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
 PACED = 0.5  # share of reads ahead that are taken to come with transactions
-NAN = float("nan")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """The forecast of a placement. NaN where there is none; ``why_not`` then says why."""
-
-    transactions: float  # per second
-    interval: ConfidenceInterval  # of transactions; holds ``settings.certainty`` of outcomes
-    latency: float  # seconds that a session spends on one transaction
-    latency_interval: ConfidenceInterval
-    wait_per_transaction: float  # read wait, seconds
-    present_transactions: float  # per second, as measured
-    sessions: float  # active on average, as measured
-    load: str = ""  # "closed", "open", or "" where it is not known: then the forecast is that of a closed one
-    open_latency: float = NAN  # seconds, were as many transactions to come as now; NaN: not forecast
-    busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
-    assumed: tuple[str, ...] = ()  # what is not known and widens the interval, each a sentence without full stop
-    why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
-    limit: str = ""  # what keeps it from more, other than the waits that moves shorten; "": nothing that is known
-
-    @property
-    def gain(self) -> float:
-        """Throughput over that of the present placement."""
-        return self.transactions / self.present_transactions
-
-    @property
-    def present_latency(self) -> float:
-        """The latency of the present placement, as measured: by Little's law, sessions over throughput."""
-        return self.sessions / self.present_transactions if self.present_transactions > 0 else NAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +89,8 @@ class _Case:
     situation: Situation
     waits: _Waits
     paced: float = PACED
+    share: float = 1.0  # of all transactions, those of the sessions in the network
+    others_computing: float = 0.0  # processors busy with the other sessions
     sorting: float = 0.5  # 0: what is read and written in the background is sorted perfectly, 1: as badly as may be
 
     def loop(self) -> Loop | None:
@@ -159,13 +139,24 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     why_not = _unforeseeable(situation)
     here = situation.tier_of_space[situation.units.space].astype(np.int64)
     waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
+    mixture = mixture_of(situation.database)
     case = _Case(situation=situation, waits=waits)
+    if mixture is not None:
+        # A limit that showed in the transactions of all says nothing of how long it holds up the readers' own.
+        apart = replace(situation, database=mixture.readers, elsewhere_alone=NAN)
+        case = _Case(situation=apart, waits=waits, share=mixture.shares[1], others_computing=mixture.others_computing)
     loop = None if why_not else case.loop()
     if loop is None:
         return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
     network = loop.network(waits.then[:, :, np.newaxis])
-    closed = _closed(case, loop, network, settings, _counting_error(situation, tier))
-    return _opened(closed, network, settings) if situation.load == "open" else closed
+    found = _closed(case, loop, network, settings, _counting_error(situation, tier))
+    arriving = situation.load == "open"
+    if arriving:
+        found = _opened(found, network, settings)
+    if mixture is not None:
+        found = mixture.forecast(found, MODEL_ERROR * spread(settings.certainty))
+    found = replace(found, unmodelled=tuple(_unmodelled(situation)))
+    return taught(found, situation.past_forecasts, 0.0 if arriving else loop.sessions)
 
 
 def _nothing(database: DatabaseDemand, why_not: str) -> Forecast:
@@ -210,7 +201,7 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
         sessions=database.active,
         load=situation.load,
         open_latency=elsewhere + float(present[0]) + scanning / database.transactions,
-        busiest=_busiest(situation, network, rate),
+        busiest=_busiest(case, network, rate),
         assumed=tuple(sentence for _, sentence in causes if sentence),
         limit=_limit(situation, network, rate),
     )
@@ -256,12 +247,40 @@ def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]
     dearest = np.array([_sorted_share(tier) for tier in situation.tiers])
     ends = ((0.0, 0 * dearest), (1.0, 1 / dearest))
     yield tuple(replace(case, waits=case.waits.with_writes(each), sorting=at).rate() for at, each in ends), ""
+    if isnan(situation.elsewhere_alone):  # else what moves have shown is in the network already
+        for _, waited in _role_waits(case):
+            queued = replace(situation, elsewhere_alone=_at_work(loop) - waited)
+            yield (replace(case, situation=queued).rate(),), ""
     if loop.processors is None:
         worst = replace(case, situation=replace(situation, database=_on_few_processors(loop)))
         yield (worst.rate(),), "processors are not counted"
     for row, tier in enumerate(situation.tiers):
         if not queues(tier) and case.waits.then[: BACKGROUND + 1, row].sum() > 0:
             yield (replace(case, situation=_with_limit(case, row)).rate(),), f"no iops configured for {tier.name}"
+
+
+def _unmodelled(situation: Situation) -> Iterator[str]:
+    """What may hold sessions up and is in neither the forecast nor its interval."""
+    yield "locks"
+    yield "controllers that tiers share"
+    if not any(each.role is Role.LOG and is_measured(each) for each in situation.roles):
+        yield "the log (its waits are not measured)"
+    if isnan(situation.database.readers):
+        yield "sessions of different kinds"
+
+
+def _role_waits(case: _Case) -> Iterator[tuple[RoleFigures, float]]:
+    """Each log, temporary and undo space that sessions wait for, with seconds a transaction."""
+    database = case.situation.database
+    for figures in case.situation.roles:
+        waited = own_waits(figures, database) * case.share / database.transactions
+        if waited > 0:
+            yield figures, waited
+
+
+def _at_work(loop: Loop) -> float:
+    """Seconds of a transaction in which its session does not wait for reads."""
+    return (loop.database.active - float(loop.now[TRANSACTIONS].sum())) / loop.database.transactions
 
 
 def _with_servers(situation: Situation, end: str) -> Situation:
@@ -300,17 +319,23 @@ def _together(rate: float, ends: Sequence[Sequence[float]]) -> tuple[float, floa
     return rate * exp(-down), rate * exp(up)
 
 
-def _busiest(situation: Situation, network: Network, rate: float) -> str:
+def _busiest(case: _Case, network: Network, rate: float) -> str:
     """The next bottleneck: what is busiest of all that is known, and how busy; or that nothing of it is."""
     used = network.used_at(rate)[:, 0]
-    found = {tier.name: float(each) for tier, each in zip(situation.tiers, used, strict=True) if each > 0}
+    found = {tier.name: float(each) for tier, each in zip(case.situation.tiers, used, strict=True) if each > 0}
     if network.processors is not None:
-        found["the processors"] = float(network.processors.busy_at(rate))
+        ours, others = network.processors, case.others_computing
+        found["the processors"] = (rate * ours.seconds + others) / (ours.count + others)
+    said = {name: f"{name}: {busy:.0%} busy" for name, busy in found.items()}
+    present = case.situation.database.transactions
+    for figures, waited in _role_waits(case):
+        # As if it served one at a time: sessions that wait for one flush together keep it less busy.
+        busy = min(1.0, rate * waited / (1 + present * waited * network.found))
+        found[figures.name], said[figures.name] = busy, f"{figures.name}: at most {busy:.0%} busy"
     if not found:
         return ""
     name = max(found, key=lambda each: found[each])
-    said = f"{name}: {found[name]:.0%} busy"
-    return said if found[name] >= ASSUMED_BUSY else f"nothing that is counted ({said})"
+    return said[name] if found[name] >= ASSUMED_BUSY else f"nothing that is counted ({said[name]})"
 
 
 def _limit(situation: Situation, network: Network, rate: float) -> str:

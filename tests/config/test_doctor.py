@@ -76,6 +76,15 @@ def test_a_space_that_does_not_exist_is_a_finding(tmp_path: Path) -> None:
     assert "did you mean" in found["space_missing"].sentence
 
 
+def test_a_fast_tier_is_asked_for_its_iops(tmp_path: Path) -> None:
+    """Its latency shows no queue; one that is configured, and a slow tier, whose queue shows, are not asked for."""
+    tiers = [{"name": "ssd", "kind": "ssd", "spaces": ["ssd"]}, {"name": "hdd", "kind": "hdd", "spaces": ["hdd"]}]
+    asked = examined(tmp_path, tiers=tiers)["iops_unknown"]
+    assert (asked.severity, asked.values) == (Severity.INFO, {"tier": "ssd"})
+    assert "3,000" in asked.sentence
+    assert "iops_unknown" not in examined(tmp_path, tiers=[{**tiers[0], "iops": 16000}, tiers[1]])
+
+
 def test_a_space_past_its_head_room_is_a_warning(tmp_path: Path) -> None:
     """A capacity below what is used leaves no room, and the doctor says how much is missing."""
     tiers = [

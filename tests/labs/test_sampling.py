@@ -11,6 +11,9 @@ import pytest
 
 from connectors.model import Demand, Interval, Sample, Signal
 from connectors.postgresql.connector import PostgresqlConnector
+from connectors.postgresql.reading.session_kinds import KindLook
+from connectors.postgresql.session.queries import query
+from connectors.postgresql.session.sessions import ReadSession
 from policies.demand.counter_deltas import difference
 from tests.labs.postgresql import Cluster, flush
 
@@ -287,3 +290,23 @@ def test_processors_that_are_added_count_from_then_on(
     interval = difference(before, connector.sample(), longest_seconds=60.0)
     assert isinstance(interval, Interval)
     assert 2 <= interval.database_rates().processors <= 4.01
+
+
+def test_sessions_are_seen_by_kind(dbname: str, connector: PostgresqlConnector, cluster: Cluster) -> None:
+    """One application between two transactions, another in the midst of one; which of them reads was not seen yet."""
+    with ExitStack() as stack:
+        pausing, inside = (stack.enter_context(cluster.session(dbname)) for _ in range(2))
+        for session, name in ((pausing, "shop"), (inside, "reports")):
+            session.execute(f"SET application_name = '{name}'".encode())
+        stack.enter_context(inside.transaction())
+        inside.execute("SELECT pg_sleep(0.1)")
+        reading = ReadSession(cluster.settings(dbname))
+        stack.callback(reading.close)
+        looks = [KindLook.of_row(row) for row in reading.rows(query("session_kinds"), doing="testing")]
+        kinds = {look.kind.split("/")[1]: look for look in looks}
+        assert (kinds["shop"].between, kinds["shop"].inside) == ((1.0, 1.0, 1.0), 0.0)
+        assert (kinds["reports"].between, kinds["reports"].inside) == ((0.0, 0.0, 0.0), 1.0)
+        assert 0.1 <= kinds["reports"].inside_seconds <= 10.0
+        assert 0.0 < kinds["shop"].between_seconds[0] < 1.0
+        assert kinds["shop"].working == kinds["reports"].reading == 0.0
+        assert "readers_seconds" not in connector.sample().database

@@ -31,6 +31,7 @@ from agent.terminal.charts import text_chart
 from agent.terminal.columns import Column
 from agent.terminal.files import write_file
 from agent.terminal.output import Output
+from agent.terminal.throughput import forecast_facts
 from agent.what_if.sizing import SizingAnswer, answer_of, csv_text, curve_of, database_sized
 from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_sessions, format_wait
 from policies.benefit.prices import HOUR
@@ -149,6 +150,9 @@ def _print(session: Session, answer: SizingAnswer, found: DatabaseSized) -> None
         for line in reasons:
             out.line(line)
         return
+    if answer.all_fast is not None:
+        out.heading(f"with everything on {fast}")
+        out.facts(forecast_facts(answer.all_fast))
     out.heading(f"share of {format_wait(found.all_fast_wait_saved_per_hour_seconds)} saved, by bytes on {fast}")
     for line in text_chart(curve_of(answer), shutil.get_terminal_size().columns):
         out.line(line)

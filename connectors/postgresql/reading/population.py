@@ -17,8 +17,8 @@ IDLE_SECONDS = (1.0, 10.0, 60.0)  # idle for less than: columns of ``sql/databas
 ROUNDS = 5.0  # that a session of the load may be idle for: of a pause of exponential length 0.7 % are longer
 
 
-def sessions_in_use(working: float, idle: Sequence[float], per_second: float) -> float:
-    """Sessions that take part in the load at the moment of one look.
+def longest_idle(working: float, idle: Sequence[float], per_second: float) -> int:
+    """Which of ``IDLE_SECONDS`` a session of the load may be idle for, at the moment of one look.
 
     Args:
         working: sessions that execute a statement.
@@ -26,13 +26,17 @@ def sessions_in_use(working: float, idle: Sequence[float], per_second: float) ->
         per_second: transactions.
 
     Returns:
-        Those at work, and those idle for less than the shortest of these times that holds ``ROUNDS`` rounds; of none,
-        for less than the longest.
+        The shortest that holds ``ROUNDS`` rounds; where none does, the longest.
     """
-    for longest, count in zip(IDLE_SECONDS, idle, strict=True):
+    for at, (longest, count) in enumerate(zip(IDLE_SECONDS, idle, strict=True)):
         if per_second * longest >= ROUNDS * (working + count):
-            return working + count
-    return working + idle[-1]
+            return at
+    return len(IDLE_SECONDS) - 1
+
+
+def sessions_in_use(working: float, idle: Sequence[float], per_second: float) -> float:
+    """Sessions that take part in the load: those at work, and those idle for no longer; arguments as above."""
+    return working + idle[longest_idle(working, idle, per_second)]
 
 
 class Population:
@@ -42,6 +46,7 @@ class Population:
         self._total = 0.0
         self._before: tuple[float, float] | None = None  # transactions and time of the last look
         self._sessions = 0.0  # in use then
+        self.idle = len(IDLE_SECONDS) - 1  # which of IDLE_SECONDS they may have been idle for
 
     def total(self, sessions: Sequence[float | None], *, transactions: float, at: float) -> dict[str, float]:
         """The figure of one sample by its name in ``Sample.database``; none where the server does not tell.
@@ -59,6 +64,7 @@ class Population:
             seconds = at - before[1]
             rate = max(0.0, transactions - before[0]) / seconds
             now = sessions_in_use(known[0], known[1:-1], rate)
+            self.idle = longest_idle(known[0], known[1:-1], rate)
             self._total += (now + self._sessions if self._sessions else 2 * now) / 2 * seconds
             self._sessions = now
         return {"population_seconds": self._total}

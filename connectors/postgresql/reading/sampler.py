@@ -12,6 +12,7 @@ from connectors.model import I64, Counts, Sample
 from connectors.postgresql.reading.population import Population
 from connectors.postgresql.reading.roles import query_for, role_figures
 from connectors.postgresql.reading.rows import bigint_rows, narrow
+from connectors.postgresql.reading.session_kinds import KindLook, SessionKinds
 from connectors.postgresql.session.queries import query
 from connectors.postgresql.session.sessions import ReadSession, Row
 from connectors.recording.tap import NotRecorded
@@ -47,13 +48,14 @@ class StatisticsSampler:
         self._session = session
         self._clock = clock
         self._population = Population()
+        self._kinds = SessionKinds()
         self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
         self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
 
     def sample(self) -> Sample:
-        """Three queries, and a fourth when TOAST tables have come or changed since the last time.
+        """Four queries, and a fifth when TOAST tables have come or changed since the last time.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -62,6 +64,7 @@ class StatisticsSampler:
         wire = self._session.copy(query("sample"), partial(bigint_rows, columns=_WIRE), doing="sampling counters")
         row = self._database_row()
         roles = self._session.rows(query(query_for(self._session.version)), doing="sampling log and temporary files")
+        kinds = self._kinds_of_sessions()
         answered = self._clock.monotonic()
         self._ids, counters = self._by_unit(wire)
         figures, (timing, counting, epoch), sessions = row[:_FIGURES], row[_FIGURES:_OWN_ROW], row[_OWN_ROW:]
@@ -70,24 +73,33 @@ class StatisticsSampler:
                 "track_counts is off: the server counts nothing, and everything would look idle",
                 advice="ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();",
             )
+        database = {
+            **{
+                name: float(value)
+                for name, value in zip(DATABASE_FIGURES, figures, strict=True)
+                if timing or name not in _NEED_IO_TIMING
+            },
+            **self._processors(monotonic),
+            **self._population.total(sessions, transactions=float(figures[_TRANSACTIONS]), at=monotonic),
+        }
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,
             epoch=epoch,
             physical_id=self._ids,  # one column for all samples with the same units
             counters=counters,
-            database={
-                **{
-                    name: float(value)
-                    for name, value in zip(DATABASE_FIGURES, figures, strict=True)
-                    if timing or name not in _NEED_IO_TIMING
-                },
-                **self._processors(monotonic),
-                **self._population.total(sessions, transactions=float(figures[_TRANSACTIONS]), at=monotonic),
-            },
+            database={**database, **self._kinds.total(kinds, self._population.idle, database)},
             server_seconds=answered - monotonic,  # an upper bound: the wire and taking it apart are in it
             roles=role_figures(roles),
         )
+
+    def _kinds_of_sessions(self) -> list[KindLook]:
+        """What sessions of each kind do; none where a person exported the rest, or an earlier version recorded it."""
+        try:
+            rows = self._session.rows(query("session_kinds"), doing="sampling kinds of sessions")
+        except NotRecorded:
+            return []
+        return [KindLook.of_row(row) for row in rows]
 
     def _processors(self, monotonic: float) -> dict[str, float]:
         """What processors do for the server, where this machine tells."""

@@ -32,6 +32,7 @@ def test_before_anything_is_known(site: Site) -> None:
     document = site.good("sizing", "--json").document
     assert document["all_fast_wait_saved_per_hour_seconds"] == 0
     assert document["knee"] is None
+    assert document["all_fast_forecast"] is None
 
 
 def test_the_curve(watched: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +45,17 @@ def test_the_curve(watched: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     for word in ("knee ", "present ", "next GiB saves", "without buying", "(measured)", "(configured"):
         assert word in text
     assert "cost/year" not in text, "nobody said a price"
+
+
+def test_what_is_busiest_with_everything_on_the_fast_tier(watched: Site) -> None:
+    """Who buys storage is told what holds sessions up next, with the same lines as those of a plan."""
+    lines = watched.good("sizing").out.splitlines()
+    begin = lines.index("with everything on ssd")
+    titles = [line[:27].strip() for line in lines[begin + 1 : begin + 12]]
+    assert {"transactions/s", "latency", "then busiest", "interval wider"} <= set(titles)
+    found = watched.good("sizing", "--json").document["all_fast_forecast"]
+    assert "busy" in found["busiest"]
+    assert found["per_second_low"] < found["per_second"] < found["per_second_high"]
 
 
 def test_plan_and_sizing_say_the_same_of_read_times(site: Site) -> None:

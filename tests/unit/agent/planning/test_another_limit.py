@@ -1,4 +1,4 @@
-"""What outcomes teach of a limit that is no tier's."""
+"""What outcomes teach: of a limit that is no tier's, of who asks, and of how far forecasts are off."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.planning.situation import elsewhere_alone, load_by_outcomes
+from agent.planning.situation import elsewhere_alone, load_by_outcomes, past_forecasts
 from policies.demand.arrivals import CLOSED, OPEN, UNKNOWN
 
 # 100 a second at 80 ms, 60 of them reads, were to become 300; they are 150 at 50 ms, of which reads are 5 ms only.
@@ -65,3 +65,12 @@ def test_what_moves_did_to_a_load_says_who_asks() -> None:
     assert load_by_outcomes([waited, arriving]) == OPEN
     assert load_by_outcomes([]) == load_by_outcomes([waited, replace(closed, measured=False)]) == UNKNOWN
     assert load_by_outcomes([replace(arriving, predicted_transactions_per_second_low=105.0)]) == UNKNOWN
+
+
+def test_what_came_is_kept_next_to_what_was_forecast() -> None:
+    """Of one proposal's moves only: an undo was not forecast, and what several brought together is no one's."""
+    (found,) = past_forecasts([replace(SHORT, predicted_latency=0.025)])
+    assert (found.rate.before, found.rate.said, found.rate.came) == (100.0, 300.0, 150.0)
+    assert (found.latency.before, found.latency.said, found.latency.came) == (0.080, 0.025, 0.050)
+    others = [replace(SHORT, measured=False), replace(SHORT, undo=True), replace(SHORT, joint_share=0.5)]
+    assert past_forecasts(others) == ()

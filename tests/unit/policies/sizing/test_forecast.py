@@ -12,6 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from connectors.model import DatabaseDemand
+from connectors.storage_io import Role, RoleFigures
+from policies.model.past_forecast import Foretold, PastForecast
 from policies.model.plan import PolicySettings, Situation, TierLimits, TierSpeed
 from policies.placement.balancer import make_plan
 from policies.sizing.forecast import Forecast, forecast, forecast_plan, tiers_after
@@ -271,3 +273,73 @@ def test_the_next_bottleneck_is_named() -> None:
     assert found.transactions < 500  # what two processors do
     idle = replace(measured(), population=80.0, processor=0.004, processors=2.0)
     assert placed(two_equals(idle), 0, 0).busiest.startswith("nothing that is counted (")
+
+
+@pytest.mark.parametrize("think", [0.002, 0.004])
+def test_a_forecast_that_missed_makes_the_next_one_hold(think: float) -> None:
+    """A lock that no counter shows holds the work up: the exact network is what happens, the model knows no lock."""
+    service, compute, lock = 0.0054, 0.0003, 0.0030
+
+    def happens(share: float) -> Solved:
+        disk = [ExactStation(seconds=service * share, servers=1)] if share else []
+        return solve([*disk, ExactStation(seconds=compute, servers=2), ExactStation(seconds=lock, servers=1)], think, 8)
+
+    def site(share: float) -> Situation:
+        now = happens(share)
+        database = DatabaseDemand(
+            reads=now.rate * share, read_wait=float(now.waiting[0]), transactions=now.rate,
+            active=float(now.waiting.sum()), population=8.0, processor=compute * now.rate, processors=2.0,
+        )  # fmt: skip
+        wait = replace(HDD, random_read_seconds=float(now.waiting[0]) / now.rate / share, idle_read_seconds=service)
+        fast = replace(HDD, random_read_seconds=1e-6, sequential_read_seconds=1e-6, write_seconds=1e-6)
+        units = [Unit(key="first", sync=now.rate * share / 2), Unit(key="second", sync=now.rate * share / 2)]
+        return Site(database=database, tiers=(("ssd", fast, ("fast",)), ("hdd", wait, ("slow",)))).situation(units)
+
+    first, came = placed(site(1.0), 0, 0), happens(0.0)
+    assert not first.interval.low <= came.rate <= first.interval.high
+    rate = Foretold(before=first.present_transactions, said=first.transactions, came=came.rate)
+    latency = Foretold(before=first.present_latency, said=first.latency, came=8 / came.rate - think)
+    past = (PastForecast(rate=rate, latency=latency),)
+    again = placed(replace(site(1.0), past_forecasts=past), 0, 0)
+    assert again.transactions == first.transactions
+    assert again.interval.low <= came.rate * (1 + 1e-9) < again.interval.high
+    assert again.latency_interval.low < latency.came <= again.latency_interval.high * (1 + 1e-9)
+    assert any("were forecast earlier" in each for each in again.assumed)
+    # Of another change too: half of the reads went up, and now the other half does.
+    other = placed(replace(site(0.5), past_forecasts=past), 0, 0)
+    assert other.interval.low <= came.rate <= other.interval.high
+    stays = placed(replace(site(1.0), past_forecasts=past), 1, 1)
+    assert stays.interval.high / stays.interval.low < again.interval.high / again.interval.low
+    open_load = placed(replace(site(1.0), past_forecasts=past, load="open"), 0, 0)
+    assert open_load.interval == placed(replace(site(1.0), load="open"), 0, 0).interval
+
+
+@pytest.mark.parametrize("think", [0.002, 0.004, 0.020])
+@pytest.mark.parametrize("at_once", [1, 8])
+def test_a_log_that_sessions_wait_for_may_be_a_queue(think: float, at_once: int) -> None:
+    """Flushes one by one, or those of eight sessions together: inside the interval, and named where it is busiest."""
+    service, flush = 0.0054, 0.0030
+
+    def happens(share: float) -> Solved:
+        disk = [ExactStation(seconds=service * share, servers=1)] if share else []
+        return solve([*disk, ExactStation(seconds=flush, servers=at_once)], think, 8)
+
+    now, then = happens(1.0), happens(0.0)
+    database = DatabaseDemand(
+        reads=now.rate, read_wait=float(now.waiting[0]), transactions=now.rate, active=float(now.waiting.sum()),
+        population=8.0, processor=1e-4 * now.rate, processors=2.0,
+    )  # fmt: skip
+    wait = replace(HDD, random_read_seconds=float(now.waiting[0]) / now.rate, idle_read_seconds=service)
+    fast = replace(HDD, random_read_seconds=1e-6, sequential_read_seconds=1e-6, write_seconds=1e-6)
+    site = Site(database=database, tiers=(("ssd", fast, ("fast",)), ("hdd", wait, ("slow",))))
+    log = RoleFigures(role=Role.LOG, name="pg_wal", waited_seconds=float(now.waiting[1]))
+    situation = replace(site.situation([Unit(key="a", sync=now.rate)]), roles=(log,))
+    found = placed(situation, 0)
+    assert found.interval.low <= then.rate <= found.interval.high
+    assert found.busiest.startswith("pg_wal: at most ")
+    unseen = placed(replace(situation, roles=()), 0)
+    assert unseen.transactions == found.transactions
+    assert set(unseen.unmodelled) - set(found.unmodelled) == {"the log (its waits are not measured)"}
+    assert unseen.interval.low > found.interval.low
+    if at_once == 1 and think < 0.02:
+        assert unseen.interval.low > then.rate  # what the log is there for
