@@ -1,5 +1,6 @@
 """What an engine can tell and do.
 
-Read in this order: ``model`` (the vocabulary, as frozen dataclasses), ``base`` (the Connector and Mover protocols and
-the errors), ``registry`` (how an engine is found), then one folder an engine: ``simulated`` first, ``postgresql`` next.
+Read in this order: ``model`` (the vocabulary, as frozen dataclasses), ``kit.contract`` (the Connector and Mover
+protocols and the errors), ``kit.registry`` (how an engine is found), then one folder an engine: ``simulated`` first,
+``postgresql`` next.
 """

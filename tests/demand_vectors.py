@@ -13,11 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
-from connectors.model import F64, Catalog, Demand
-from connectors.registry import find_engine
-from policies.benefit.prices import HOUR, wait_per_hour
-from policies.demand.measured_waits import in_measured_waits, read_seconds
-from policies.model.plan import PolicySettings, TierSpeed
+from connectors.kit.registry import find_engine
+from connectors.model.observation import F64, Catalog, Demand
+from policies.evidence.counter_deltas import in_measured_waits, read_seconds
+from policies.evidence.prices import HOUR, wait_per_hour
+from policies.model.settings import PolicySettings, TierSpeed
 
 GOAL = 0.15  # of a wait that the engine measures
 SMALL = 0.002  # seconds per second: rounding of counters, and what is too little to rank by

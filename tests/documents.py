@@ -9,9 +9,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-from agent.answers.catalog import ERROR
 from agent.cli.commands import COMMANDS
-from agent.web.schemas import read_schema, schema_names
+from agent.model.answers.catalog import ERROR
+from agent.pages.site import read_schema, schema_names
 
 _TAKING = {"--config", "--database"}
 LIST = "approve-list"  # of several proposals, which no option tells from one
@@ -24,7 +24,7 @@ def command_of(arguments: Sequence[str], document: Mapping[str, Any]) -> str:
         return LIST
     given = {word.partition("=")[0] for word in arguments[at:]}
     fit = {name: words for name, words in _words_of_titles().items() if words[0] == arguments[at] and given >= {*words}}
-    assert fit, f"{' '.join(arguments[at:])} has no answer in agent/answers/catalog.py"
+    assert fit, f"{' '.join(arguments[at:])} has no answer in agent/model/answers/catalog.py"
     return max(fit, key=lambda name: len(fit[name]))
 
 

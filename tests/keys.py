@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.keys import NAMESPACE
+from agent.model.signed_documents import NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""The command line's frame: common options before and after every command, errors as one clear message.
+"""The command line's frame: common options before and after every command, errors as one clear sentence.
+
+The group of all commands, which imports a command's module only when that command is run.
+
+The command line's frame: common options before and after every command, errors as one clear message.
 
 A command is a function whose first parameter is the ``Session``; ``command`` registers it, common options included.
 """
@@ -11,15 +15,49 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from agent.cli.commands import Group
-from agent.cli.lazy_group import LazyGroup
+from agent.cli.commands import COMMANDS, HelpGroup
 from agent.cli.session import Options, Session
-from agent.terminal.exit_codes import ExitCode, exit_code_table
+from agent.terminal.errors import ExitCode, exit_code_table
+
+
+class Outline(TyperCommand):
+    """A command as the help lists it: name, heading and summary."""
+
+
+class LazyGroup(TyperGroup):
+    """The commands of the table, as outlines until their modules are imported."""
+
+    app: typer.Typer  # where the modules register their commands; set by agent.cli.app
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 (whatever typer gives a group)
+        super().__init__(**attributes)
+        outlines = {
+            name: Outline(name, callback=None, help=listed.summary, rich_help_panel=listed.group)
+            for name, listed in COMMANDS.items()
+            if name not in self.commands
+        }
+        self.commands = {name: outlines.get(name) or self.commands[name] for name in COMMANDS}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 (as typer's own)
+        """The command that the arguments name, its module imported."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, Outline):
+            command = self._import(str(name))
+        return name, command, rest
+
+    def _import(self, name: str) -> Any:  # noqa: ANN401 (as above)
+        import_module(f"agent.cli.{COMMANDS[name].module}")
+        self.commands[name] = get_command(self.app).commands[name]  # type: ignore[attr-defined]  # a group has them
+        return self.commands[name]
+
 
 P = ParamSpec("P")
 Command = Callable[Concatenate[Session, P], ExitCode | None]
@@ -95,7 +133,7 @@ def remember(
     """Keep what was given before the command."""
     assert not show_version, "its callback ends the program"
     if context.invoked_subcommand is None:
-        from agent.cli.setting_up.first_screen import first_screen
+        from agent.cli.first_screen import first_screen
 
         sys.stdout.write(first_screen())
         raise typer.Exit(ExitCode.USAGE)
@@ -103,7 +141,7 @@ def remember(
 
 
 def command(
-    group: Group, example: str, *, name: str | None = None, of: typer.Typer = app
+    group: HelpGroup, example: str, *, name: str | None = None, of: typer.Typer = app
 ) -> Callable[[Command[P]], Callable[..., None]]:
     """Register a function as a command.
 
@@ -153,10 +191,10 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
 
 def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) -> ExitCode:
     """Run a command's body; whatever goes wrong becomes one message on standard error and an exit code."""
-    from agent.logs import set_up_logs
+    from agent.model.logs import set_up_logs
     from agent.terminal.errors import exit_code_of
-    from connectors.base import HotplaceError
-    from connectors.findings import explained
+    from connectors.kit.contract import HotplaceError
+    from connectors.kit.findings import explained
 
     set_up_logs(as_json=False, level="warning")  # `run` sets them up as configured
     session = Session(options)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Group(StrEnum):
+class HelpGroup(StrEnum):
     """The questions that commands answer; headings of the help."""
 
     SET_UP = "Set up"
@@ -23,155 +23,151 @@ class Listed(NamedTuple):
     """What the table knows of one command."""
 
     module: str  # below agent.cli; importing it registers the command
-    group: Group
+    group: HelpGroup
     summary: str  # first paragraph of the command's help
 
 
 # In the order of the help. tests/cli/test_help.py holds each summary to the command's docstring.
 COMMANDS = {
     "demo": Listed(
-        "setting_up.demo",
-        Group.SET_UP,
+        "demo",
+        HelpGroup.SET_UP,
         "Run the main job on a private PostgreSQL, from an empty folder to a measured outcome.",
     ),
-    "init": Listed(
-        "setting_up.init", Group.SET_UP, "Write a commented configuration to start from, readable by you only."
-    ),
+    "init": Listed("init", HelpGroup.SET_UP, "Write a commented configuration to start from, readable by you only."),
     "doctor": Listed(
-        "setting_up.init",
-        Group.SET_UP,
+        "init",
+        HelpGroup.SET_UP,
         "Check connection, privileges, settings, tiers and room, each with what mends it.",
     ),
     "lab": Listed(
-        "setting_up.lab",
-        Group.SET_UP,
+        "lab",
+        HelpGroup.SET_UP,
         "Try on a scratch schema of your own server what the connector claims, or record what it reads.",
     ),
     "deploy": Listed(
-        "setting_up.deploy",
-        Group.SET_UP,
+        "deploy",
+        HelpGroup.SET_UP,
         "Print or write what belongs around hotplace: logins, service, alerts, dashboard, manifests.",
     ),
     "ledger": Listed(
-        "setting_up.ledger",
-        Group.SET_UP,
+        "ledger",
+        HelpGroup.SET_UP,
         "A ledger that several agents share on PostgreSQL: its roles, and the way there.",
     ),
     "notify": Listed(
-        "setting_up.notify", Group.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
+        "init", HelpGroup.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
     ),
     "run": Listed(
-        "moving.run",
-        Group.SET_UP,
+        "run",
+        HelpGroup.SET_UP,
         "Watch, propose and carry out what is approved, until SIGTERM; SIGHUP reads the configuration again.",
     ),
     "status": Listed(
-        "looking.status",
-        Group.LOOK,
+        "status",
+        HelpGroup.LOOK,
         "Show whether the daemon runs, open proposals, moves under way and the room in each tier.",
     ),
-    "units": Listed(
-        "looking.units", Group.LOOK, "Rank units by the foreground wait that fast storage would save them."
-    ),
-    "explain": Listed("looking.units", Group.LOOK, "Show one unit's numbers and why it was chosen or not."),
+    "units": Listed("units", HelpGroup.LOOK, "Rank units by the foreground wait that fast storage would save them."),
+    "explain": Listed("units", HelpGroup.LOOK, "Show one unit's numbers and why it was chosen or not."),
     "plan": Listed(
-        "planning.plan",
-        Group.LOOK,
+        "plan",
+        HelpGroup.LOOK,
         "Show what is worth moving, why not the others, and the exact statements; moves nothing.",
     ),
     "top": Listed(
-        "looking.top",
-        Group.LOOK,
+        "top",
+        HelpGroup.LOOK,
         "Show live what waits, what is proposed and what moves, and act on it by keys; q or Ctrl-C ends the display.",
     ),
     "split": Listed(
-        "planning.split",
-        Group.LOOK,
+        "plan",
+        HelpGroup.LOOK,
         "Split a table into a cold part that stays and one where new rows are born, with the exact statements.",
     ),
     "sizing": Listed(
-        "planning.sizing",
-        Group.LOOK,
+        "sizing",
+        HelpGroup.LOOK,
         "Show how much fast storage is worth having: the curve, its knee, and what the next GiB saves.",
     ),
     "assess": Listed(
-        "looking.assess",
-        Group.LOOK,
+        "assess",
+        HelpGroup.LOOK,
         "Say what sessions wait for, and what fast storage would bring, from reports and exports; asks no database.",
     ),
     "simulate": Listed(
-        "planning.simulate",
-        Group.LOOK,
+        "simulate",
+        HelpGroup.LOOK,
         "Play the recorded history again under other settings; asks no database and changes nothing.",
     ),
-    "proposals": Listed("deciding.proposals", Group.DECIDE, "List what waits for a decision or is being carried out."),
+    "proposals": Listed("proposals", HelpGroup.DECIDE, "List what waits for a decision or is being carried out."),
     "show": Listed(
-        "deciding.proposals",
-        Group.DECIDE,
+        "proposals",
+        HelpGroup.DECIDE,
         "Show a proposal: its value, its moves with their locks, and the statements.",
     ),
     "approve": Listed(
-        "deciding.approve",
-        Group.DECIDE,
+        "approve",
+        HelpGroup.DECIDE,
         "Approve a proposal, exactly as it is stored, so that its moves may run before it expires.",
     ),
-    "reject": Listed("deciding.approve", Group.DECIDE, "Reject a proposal; none of its moves will run."),
+    "reject": Listed("approve", HelpGroup.DECIDE, "Reject a proposal; none of its moves will run."),
     "strike": Listed(
-        "deciding.approve",
-        Group.DECIDE,
+        "approve",
+        HelpGroup.DECIDE,
         "Drop one move of a proposal, before or after its approval, with what makes room for it or needs its room.",
     ),
     "rules": Listed(
-        "deciding.rules",
-        Group.DECIDE,
+        "rules",
+        HelpGroup.DECIDE,
         "Standing rules: within which signed limits level auto approves without asking each time.",
     ),
     "undo": Listed(
-        "deciding.undo",
-        Group.DECIDE,
+        "undo",
+        HelpGroup.DECIDE,
         "Propose to bring moved units back to where they were; runs only once it is approved.",
     ),
     "pause": Listed(
-        "moving.requests",
-        Group.STEER,
+        "requests",
+        HelpGroup.STEER,
         "Hold a running move where the engine can, and let an approved one not begin; it goes on with `resume`.",
     ),
-    "resume": Listed("moving.requests", Group.STEER, "Let a held move go on, within its window."),
+    "resume": Listed("requests", HelpGroup.STEER, "Let a held move go on, within its window."),
     "cancel": Listed(
-        "moving.requests", Group.STEER, "Give up an approved, running or held move; what it has copied is rolled back."
+        "requests", HelpGroup.STEER, "Give up an approved, running or held move; what it has copied is rolled back."
     ),
     "pin": Listed(
-        "planning.pins",
-        Group.STEER,
+        "pins",
+        HelpGroup.STEER,
         "Say that a unit must, preferably or never belongs on the fastest tier; list pins; remove one.",
     ),
     "close": Listed(
-        "storage.closing",
-        Group.STEER,
+        "requests",
+        HelpGroup.STEER,
         "Close a space to arrivals: no plan and no move brings anything to it until it is reopened.",
     ),
-    "reopen": Listed("storage.closing", Group.STEER, "Open a space again that was closed by hand or by a drain."),
+    "reopen": Listed("requests", HelpGroup.STEER, "Open a space again that was closed by hand or by a drain."),
     "trace": Listed(
-        "planning.trace",
-        Group.STEER,
+        "trace",
+        HelpGroup.STEER,
         "Collect demand for a time of your choice; `hotplace plan --trace` ranks by just that.",
     ),
     "history": Listed(
-        "looking.history",
-        Group.LOOK_BACK,
+        "history",
+        HelpGroup.LOOK_BACK,
         "List moves with their state, its time and reason, and what came of them; or the links of the audit chain.",
     ),
     "outcomes": Listed(
-        "looking.history", Group.LOOK_BACK, "Compare what was measured after the moves with the prediction."
+        "history", HelpGroup.LOOK_BACK, "Compare what was measured after the moves with the prediction."
     ),
     "audit": Listed(
-        "looking.history",
-        Group.LOOK_BACK,
+        "history",
+        HelpGroup.LOOK_BACK,
         "Check the chain of who decided and did what, when, from where; `hotplace history --audit` lists it.",
     ),
     "report": Listed(
-        "deciding.report",
-        Group.LOOK_BACK,
+        "report",
+        HelpGroup.LOOK_BACK,
         "One page of what was proposed, approved by whom, moved and measured; asks the ledger alone.",
     ),
 }

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Self
 from agent.terminal.output import Output
 
 if TYPE_CHECKING:
-    from agent.cli.daemon_state import DaemonState
-    from agent.config import Config, DatabaseConfig
-    from agent.ledger import Ledger
+    from agent.cli.under_way import DaemonState
+    from agent.config.models import Config, DatabaseConfig
+    from agent.ledger.ledger import Ledger
     from agent.service.watch import Watch
-    from connectors.base import Clock
+    from connectors.kit.contract import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Session:
         Raises:
             ConfigError: there is none.
         """
-        from agent.config import find_config
+        from agent.config.files import find_config
 
         return find_config(self.options.config)
 
@@ -84,7 +84,7 @@ class Session:
         Raises:
             ConfigError: it is missing or wrong.
         """
-        from agent.config import load
+        from agent.config.files import load
 
         return load(self.config_path)
 
@@ -125,7 +125,8 @@ class Session:
         return self._open_ledger(create=False)
 
     def _open_ledger(self, *, create: bool) -> Ledger:
-        from agent.ledger import ApprovalRule, Ledger
+        from agent.ledger.chain.signed import ApprovalRule
+        from agent.ledger.ledger import Ledger
 
         config = self.config
         place, rule = config.ledger, ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic)
@@ -148,7 +149,7 @@ class Session:
 
         While a daemon watches the database nothing of what this one learns or plans takes the place of what that knows.
         """
-        from agent.config import Level
+        from agent.config.models import Level
         from agent.service.watch import Watch
 
         return Watch(
@@ -159,14 +160,14 @@ class Session:
 
     def daemon(self) -> DaemonState:
         """What the ledger tells of the daemon of the database."""
-        from agent.cli.daemon_state import daemon_of
+        from agent.cli.under_way import daemon_of
 
         return daemon_of(self.ledger, self.database, self.clock.now())
 
 
 def actor() -> Actor:
     """The user of the operating system, the one behind sudo included, and the terminal or process."""
-    from agent.ledger import user_name
+    from agent.ledger.ledger import user_name
 
     user, behind = user_name(), os.environ.get("SUDO_USER")
     who = f"{user} (sudo by {behind})" if behind and behind != user else user

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 
 Location = tuple[str | int, ...]  # keys and list positions from the top of the document
 LONGEST_SHOWN = 60  # characters of a value in a message

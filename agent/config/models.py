@@ -1,4 +1,17 @@
-"""The configuration as a frozen tree. Keys of the file are the aliases; attributes carry their unit in the name."""
+"""The configuration as a frozen tree, part by part. Keys of the file are the aliases.
+
+Where the durable record lives: a file of this machine, or a PostgreSQL server that several agents share.
+
+Who is told of what: the part ``notices`` of the configuration.
+
+The ``policy:`` part: every field of ``policies.model.settings.PolicySettings`` under the key that people write.
+
+Attributes have the names of ``PolicySettings`` and take their defaults from it; aliases are the keys of the file.
+
+Pools of fast storage that several databases share: the part ``pools`` of the configuration.
+
+The configuration as a frozen tree. Keys of the file are the aliases; attributes carry their unit in the name.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +19,231 @@ from dataclasses import replace
 from datetime import UTC
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from agent.config.errors import ConfigError, Problem, SettingsInvalid, printable
-from agent.config.ledger import LedgerConfig
-from agent.config.notices import NoticeConfig
-from agent.config.policy import PolicyConfig
-from agent.config.pools import PoolConfig
-from agent.config.quantities import Bytes, Count, Days, Flag, Name, Part, Ratio, Seconds, Window, Zone
-from agent.config.relative_paths import resolve_against_config_file
-from agent.config.spaces import Storage, resolve
-from agent.config.tiers import TierConfig
-from connectors.base import Clock, Connector, UnknownEngine
-from connectors.formatting import format_seconds
-from connectors.registry import Engine, find_engine
-from connectors.settings import SecretSource
-from policies.calendar import Calendar
+from agent.config.quantities import (
+    Bytes,
+    BytesPerSecond,
+    ConfigPart,
+    Count,
+    Days,
+    Flag,
+    Name,
+    Ratio,
+    Seconds,
+    Window,
+    Zone,
+    resolve_against_config_file,
+)
+from agent.config.tiers import Storage, TierConfig, resolve
+from connectors.kit.contract import Clock, Connector, UnknownEngine
+from connectors.kit.registry import Engine, find_engine
+from connectors.kit.settings import SecretSource
+from connectors.model.formatting import format_seconds
+from policies.model.calendar import Calendar
 from policies.model.settings import Pin, PolicySettings
 
 if TYPE_CHECKING:
-    from connectors.model import Catalog
+    from connectors.model.observation import Catalog
+
+
+MOST_NAME_BYTES = 63  # of a schema; PostgreSQL cuts longer ones
+
+SchemaName = Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_]*$", max_length=MOST_NAME_BYTES)]
+
+
+HostNames = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
+class LedgerServer(ConfigPart):
+    """A PostgreSQL that holds the ledger, and who logs in."""
+
+    host: HostNames = "/var/run/postgresql"  # a folder: its unix socket; of several with commas the primary
+    port: Count = Field(default=5432, ge=1, le=65535)
+    dbname: Name
+    user: Name
+    password: SecretSource | None = None  # None: peer, certificate, .pgpass ... as libpq finds it
+    sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] | None = None
+    sslrootcert: Path | None = None
+    schema_name: SchemaName = Field(default="hotplace", alias="schema")  # made where the user may
+    connect_timeout: Seconds = Field(default=10.0, gt=0)
+    lease_seconds: Seconds = Field(default=30.0, alias="lease", ge=1)  # until an agent that says nothing has lost it
+
+    _absolute = field_validator("sslrootcert", mode="after")(resolve_against_config_file)
+
+    @property
+    def name(self) -> str:
+        """The ledger in words, for messages."""
+        return f"{self.user}@{self.host}:{self.port}/{self.dbname} (schema {self.schema_name})"
+
+    def connect_arguments(self) -> dict[str, Any]:
+        """What ``psycopg.connect`` is given, the password included: never log this.
+
+        Raises:
+            SecretUnavailable: the password's place is empty.
+        """
+        given = {
+            "host": self.host, "port": self.port, "dbname": self.dbname, "user": self.user,
+            "sslmode": self.sslmode, "sslrootcert": self.sslrootcert and str(self.sslrootcert),
+            "connect_timeout": max(2, round(self.connect_timeout)),  # libpq takes whole seconds, at least 2
+            # A standby of a list answers too, and only reads: the next host is tried. A single host stays what it is.
+            "target_session_attrs": "read-write" if "," in self.host else None,
+            "password": None if self.password is None else self.password.read().get_secret_value(),
+        }  # fmt: skip
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class LedgerConfig(ConfigPart):
+    """Where the durable record lives."""
+
+    path: Path = Path("/var/lib/hotplace/ledger.db")
+    postgresql: LedgerServer | None = None  # in place of a file: one ledger for several agents
+    anchors: Path | None = None  # file of the chain's anchors; None: next to the ledger, .anchors behind its name
+    history_seconds: Seconds = Field(default=14 * 86400.0, alias="history", gt=0)  # how long heat history is kept
+
+    _absolute = field_validator("path", "anchors", mode="after")(resolve_against_config_file)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> LedgerConfig:
+        if self.postgresql is None:
+            return self
+        if "path" in self.model_fields_set:
+            raise ValueError("the ledger is a file (path) or on a server (postgresql), not both: remove one of them")
+        if self.anchors is None:
+            raise ValueError(
+                "a ledger on a server needs anchors: FILE, a file of this machine in which the ends of its audit chain "
+                "are noted, for example /var/lib/hotplace/ledger.anchors"
+            )
+        return self
+
+    @property
+    def place(self) -> Path | LedgerServer:
+        """The file or the server."""
+        return self.path if self.postgresql is None else self.postgresql
+
+    @property
+    def folder(self) -> Path:
+        """Where this machine keeps what belongs to the ledger."""
+        return self.path.parent if self.anchors is None or self.postgresql is None else self.anchors.parent
+
+
+class NoticeEvent(StrEnum):
+    """What people can be told of."""
+
+    PROPOSAL = "proposal"  # one waits for a decision
+    EXPIRING = "expiring"  # one that waits has a quarter of its time left
+    FAILED = "failed"  # a move failed or was skipped
+    HURT = "hurt"  # an outcome is worse than before, for all together or for some statements
+    RULE = "rule"  # a standing rule was closed: nothing more is approved under it
+    STALLED = "stalled"  # a database is not sampled any more, or the ledger is not trusted
+    FILLING = "filling"  # a space of a tier is nearly full
+
+
+class WebhookConfig(ConfigPart):
+    """An HTTP POST. The address is a secret: whoever has it can write to the channel."""
+
+    url: SecretSource
+    format: Literal["json", "slack", "teams"] = "json"
+    signing_key: SecretSource | None = None  # for an HMAC over time and body, see the page on notices
+
+
+class MailConfig(ConfigPart):
+    """A message by SMTP."""
+
+    host: Name
+    port: Count = Field(default=587, ge=1, le=65535)
+    encryption: Literal["starttls", "tls", "none"] = "starttls"
+    user: Name | None = None
+    password: SecretSource | None = None
+    sender: Name = Field(alias="from")
+    recipients: tuple[Name, ...] = Field(alias="to", min_length=1)
+
+    @model_validator(mode="after")
+    def _a_user_has_a_password(self) -> Self:
+        if (self.user is None) != (self.password is None):
+            raise ValueError("give both user and password, or neither")
+        if self.user is not None and self.encryption == "none":
+            raise ValueError("a password is not sent unencrypted: encryption is starttls or tls, or leave user out")
+        return self
+
+
+class NoticeConfig(ConfigPart):
+    """One channel."""
+
+    name: Name
+    events: tuple[NoticeEvent, ...] = tuple(NoticeEvent)
+    every_seconds: Seconds = Field(default=60.0, alias="every", ge=0)  # between two messages at least; what came
+    # meanwhile is one message
+    webhook: WebhookConfig | None = None
+    mail: MailConfig | None = None
+    command: tuple[Name, ...] | None = Field(default=None, min_length=1)  # program and arguments; JSON on its input
+
+    @model_validator(mode="after")
+    def _exactly_one_way(self) -> Self:
+        given = [key for key in ("webhook", "mail", "command") if getattr(self, key) is not None]
+        if len(given) != 1:
+            raise ValueError(f"name exactly one of webhook, mail, command; given: {', '.join(given) or 'none'}")
+        if self.command and not Path(self.command[0]).is_absolute():
+            raise ValueError(f"command begins with the absolute path of a program, not {self.command[0]!r}")
+        return self
+
+
+DEFAULT = PolicySettings()
+
+
+class PolicyConfig(ConfigPart):
+    """The numbers that shape a decision."""
+
+    half_life_seconds: Seconds = Field(default=DEFAULT.half_life_seconds, alias="half_life", gt=0)
+    minimum_history_seconds: Seconds = Field(default=DEFAULT.minimum_history_seconds, alias="minimum_history", ge=0)
+    head_room_ratio: Ratio = Field(default=DEFAULT.head_room_ratio, alias="head_room", ge=0, lt=1)
+    minimum_wait_saved_per_hour: Seconds = Field(
+        default=DEFAULT.minimum_wait_saved_per_hour, alias="minimum_gain", ge=0
+    )
+    payback_limit_seconds: Seconds = Field(default=DEFAULT.payback_limit_seconds, alias="payback", gt=0)
+    resident_bonus: float = Field(default=DEFAULT.resident_bonus, ge=1)
+    turnover_per_week: float | None = Field(default=DEFAULT.turnover_per_week, alias="turnover", gt=0)
+    cool_down_seconds: Seconds = Field(default=DEFAULT.cool_down_seconds, alias="cool_down", ge=0)
+    copy_bytes_per_second: BytesPerSecond = Field(default=DEFAULT.copy_bytes_per_second, alias="copy_rate", gt=0)
+    log_bytes_per_second: BytesPerSecond = Field(default=DEFAULT.log_bytes_per_second, alias="log_rate", gt=0)
+    prefetched_wait_share: Ratio = DEFAULT.prefetched_wait_share
+    write_wait_share: Ratio = DEFAULT.write_wait_share
+    horizon_seconds: Seconds = Field(default=DEFAULT.horizon_seconds, alias="horizon", gt=0)
+    maximum_moves: Count = Field(default=DEFAULT.maximum_moves, ge=1)
+    # -- what one plan may copy
+    maximum_bytes: Bytes | None = Field(default=DEFAULT.maximum_bytes, ge=0)
+    # -- the model
+    long_half_life_seconds: Seconds = Field(default=DEFAULT.long_half_life_seconds, alias="long_half_life", gt=0)
+    block_bytes: Bytes = Field(default=DEFAULT.block_bytes, alias="block_size", gt=0)
+    foreground_slow_down: Ratio = Field(default=DEFAULT.foreground_slow_down, alias="slow_down", ge=0)
+    regret_ratio: float = Field(default=DEFAULT.regret_ratio, alias="regret", ge=0)
+    ram_gib_year: float | None = Field(default=DEFAULT.ram_gib_year, alias="ram_price", gt=0)
+    certainty: Ratio = Field(default=DEFAULT.certainty, gt=0, lt=1)
+
+    def settings(self) -> PolicySettings:
+        """The same numbers as the policies take them."""
+        return PolicySettings(**self.model_dump())
+
+
+class PoolConfig(ConfigPart):
+    """One budget for the fastest tiers of some databases of the ledger."""
+
+    name: Name  # for people, and for `hotplace sizing --all --pool`
+    budget_bytes: Bytes = Field(alias="budget", gt=0)  # that their objects may fill; head-room comes on top
+    databases: tuple[Name, ...] = Field(min_length=1)  # names, * and ? as in file names; of other machines too
+
 
 STALE_SAMPLES = 3  # a database without a sample for this many sampling periods is not watched as it should be
 MOST_TOP_UNITS = 10_000  # that metrics show one by one
@@ -62,7 +278,7 @@ def _only_lacks(error: ValidationError) -> bool:
     return all(item["type"] == "missing" or not item["loc"] for item in error.errors(include_url=False))
 
 
-class TlsConfig(Part):
+class TlsConfig(ConfigPart):
     """The certificate of the /metrics endpoint; read again when the file changes."""
 
     certificate: Path  # PEM, the chain
@@ -72,14 +288,14 @@ class TlsConfig(Part):
     _absolute = field_validator("certificate", "key", "client_ca", mode="after")(resolve_against_config_file)
 
 
-class BasicAuthConfig(Part):
+class BasicAuthConfig(ConfigPart):
     """Who may scrape."""
 
     user: Name
     password: SecretSource
 
 
-class MetricsConfig(Part):
+class MetricsConfig(ConfigPart):
     """The /metrics endpoint."""
 
     enabled: Flag = True
@@ -96,14 +312,14 @@ class MetricsConfig(Part):
         return self.basic_auth is not None or (self.tls is not None and self.tls.client_ca is not None)
 
 
-class LogConfig(Part):
+class LogConfig(ConfigPart):
     """How hotplace tells what it does, on standard error."""
 
     format: Literal["console", "json"] = "console"
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class PinConfig(Part):
+class PinConfig(ConfigPart):
     """A preference of the operator for the units whose key matches."""
 
     pattern: Name = Field(alias="unit")  # a unit's key; * and ? as in file names
@@ -111,7 +327,7 @@ class PinConfig(Part):
     reason: str = ""
 
 
-class DatabaseConfig(Part):
+class DatabaseConfig(ConfigPart):
     """One database, its storage and what hotplace may do with it."""
 
     name: Name
@@ -171,7 +387,7 @@ class DatabaseConfig(Part):
         if value is None and info.field_name == "move_connection":
             return None
         if "engine" not in info.data:  # an unknown engine is a mistake of its own
-            return Part()
+            return ConfigPart()
         engine, watching = find_engine(info.data["engine"]), info.data.get("connection")
         if watching is not None and isinstance(value, dict):
             value = engine.inheritance.complete(value, watching)
@@ -179,7 +395,7 @@ class DatabaseConfig(Part):
             return engine.settings.model_validate({} if value is None else value, context=info.context)
         except ValidationError as error:
             if info.field_name == "move_connection" and watching is None and _only_lacks(error):
-                return Part()  # it takes that over from `connection`, whose own mistakes are shown
+                return ConfigPart()  # it takes that over from `connection`, whose own mistakes are shown
             # Not pydantic's own error: raised within a validator it would become one sentence without the paths and
             # lines of its parts.
             raise SettingsInvalid(error, engine.settings) from error
@@ -252,7 +468,7 @@ class ApprovalMode(StrEnum):
     SIGNED = "signed"  # a person signs a document with a key that allowed_signers names
 
 
-class Config(Part):
+class Config(ConfigPart):
     """The whole file."""
 
     level: Level = Level.OBSERVE

@@ -1,21 +1,27 @@
-"""How the quantities of the configuration are read: pydantic types over ``agent.model.units_of_measure``.
+"""How quantities and paths of the configuration are read.
+
+How the quantities of the configuration are read: pydantic types over ``agent.model.units_of_measure``.
 
 Every mistake is a ``ValueError`` whose text shows what was written; pydantic adds the path.
+
+Relative paths of the configuration are meant from its folder, wherever hotplace is started.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from datetime import tzinfo
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictInt, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictInt, StringConstraints, ValidationInfo
 
 from agent.config.errors import printable
 from agent.model.units_of_measure import Quantity, parse_bytes, parse_rate, parse_ratio, parse_seconds
-from policies.calendar import ExcludedDays, WeeklyWindow, parse_excluded, parse_window
+from policies.model.calendar import ExcludedDays, WeeklyWindow, parse_excluded, parse_window
 
 _T = TypeVar("_T")
 
@@ -65,9 +71,17 @@ Count = StrictInt
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
-class Part(BaseModel):
+class ConfigPart(BaseModel):
     """What all parts of the configuration share: nothing unknown, nothing changed later."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, arbitrary_types_allowed=True, defer_build=True
     )
+
+
+def resolve_against_config_file(path: Path | None, info: ValidationInfo) -> Path | None:
+    """The path, absolute where the folder of the configuration is known."""
+    folder = (info.context or {}).get("folder")
+    if path is None:
+        return None
+    return Path(os.path.abspath(folder / path.expanduser())) if folder else path  # noqa: PTH100  # keep symlinks

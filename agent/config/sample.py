@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from connectors.registry import find_engine
+from connectors.kit.registry import find_engine
 
 INDENT = " " * 6  # of the keys below `connection:`
 

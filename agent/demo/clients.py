@@ -1,4 +1,4 @@
-"""The clients of the demo's load: the process ``python -m agent.demo.clients``, which ``load.Load`` starts.
+"""The clients of the demo's load: the process ``python -m agent.demo.clients``, which ``load.ShopLoad`` starts.
 
 Each client has one session and one transaction in flight: it draws a kind of transaction, runs it, thinks a moment, and
 draws again. One more client scans a table from end to end, rests, and scans again. Nothing is retried in secret: a
@@ -23,8 +23,7 @@ from queue import Empty, SimpleQueue
 
 import psycopg
 
-from agent.demo.load import LoadSettings, Reading, bucket_of
-from agent.demo.schema import AUDIT_CHARACTERS, MONTH_DAYS, DemoSchema
+from agent.demo.load import AUDIT_CHARACTERS, MONTH_DAYS, DemoSchema, LoadReading, LoadSettings, bucket_of
 
 SCAN = "scan"
 FINISH_SECONDS = 1.0  # what the process gives its clients for their last transaction
@@ -32,7 +31,7 @@ PAUSE_AFTER_ERROR_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class TransactionKind:
     """One kind of transaction: a statement and how its parameters are drawn."""
 
     name: str
@@ -41,29 +40,29 @@ class Kind:
     parameters: Callable[[random.Random], tuple[object, ...]]
 
 
-def kinds(schema: DemoSchema) -> tuple[Kind, ...]:
+def kinds(schema: DemoSchema) -> tuple[TransactionKind, ...]:
     """The transactions of the clients."""
     return (
-        Kind(
+        TransactionKind(
             name="hot",
             weight=50,
             statement=f"SELECT customer, total, note FROM {schema.hot} WHERE id = %s",  # quoted names
             parameters=lambda draw: (draw.randint(1, schema.hot_rows),),
         ),
-        Kind(
+        TransactionKind(
             name="cached",
             weight=30,
             statement=f"SELECT sum(price) FROM {schema.cached} WHERE id = ANY (%s)",
             parameters=lambda draw: ([draw.randint(1, schema.cached_rows) for _ in range(20)],),
         ),
-        Kind(
+        TransactionKind(
             name="newest",
             weight=12,
             statement=f"SELECT address FROM {schema.partitioned}"
             f" WHERE sent = date '{schema.newest_first_day}' + %s::int AND id = %s",
             parameters=lambda draw: ((row := draw.randint(1, schema.partition_rows)) % MONTH_DAYS, row),
         ),
-        Kind(
+        TransactionKind(
             name="append",
             weight=8,
             statement=f"INSERT INTO {schema.history} (at, what) VALUES (now(), %s)",
@@ -127,13 +126,13 @@ class _Clients:
             self.stopping.wait(self._settings.scan_rest_seconds)
         session.close()
 
-    def reading(self, since: float) -> Reading:
+    def reading(self, since: float) -> LoadReading:
         """Everything that was done since the last call, which was at ``since`` (monotonic seconds)."""
         done = list(_drain(self._done))
         now = time.monotonic()
         good = [d for d in done if not d.error]
         transactions = [d for d in good if d.kind != SCAN]
-        return Reading(
+        return LoadReading(
             ended_monotonic=now,
             seconds=now - since,
             transactions=len(transactions),

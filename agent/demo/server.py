@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 
 UNPRIVILEGED = "nobody"
 # Waits for its standard input, whose other end this process has: a line there ends it. If this process ends without a

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.demo.server import as_server_user, own
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 
 SOURCE = Path(__file__).with_name("slow_disk.c")
 LIBRARY = "slow_disk.so"

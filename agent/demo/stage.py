@@ -10,9 +10,9 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.config import Config, load
-from agent.demo.load import Load, LoadSettings
-from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema, build
+from agent.config.files import load
+from agent.config.models import Config
+from agent.demo.load import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE, DemoSchema, LoadSettings, ShopLoad, build
 from agent.demo.server import (
     PrivateServer,
     ServerFailed,
@@ -23,12 +23,12 @@ from agent.demo.server import (
 )
 from agent.demo.slow_disk import HDD, SSD, DeviceModel, SlowDisk, SlowDiskUnavailable
 from agent.demo.slow_disk import build as build_slow_disk
-from agent.execution.hooks import Listener
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
+from agent.moving.progress import Listener
 from agent.service.watch import Watch
-from connectors.base import HotplaceError
-from connectors.installing import install_command
+from connectors.kit.contract import HotplaceError
+from connectors.kit.registry import install_command
 
 LOAD_LIMIT_SECONDS = 1800.0  # the load ends by then even if the demo's question is not answered
 SAMPLE_EVERY_SECONDS = 2.0
@@ -197,7 +197,7 @@ class Company:
 
     ledger: Ledger
     watch: Watch
-    load: Load
+    load: ShopLoad
     pulse: Pulse
 
 
@@ -243,7 +243,7 @@ def company(stage: Stage, listener: Listener) -> Iterator[Company]:
     settings = LoadSettings(limit_seconds=LOAD_LIMIT_SECONDS)
     with (
         Ledger.open(stage.config.ledger.place, clock, anchors=stage.config.ledger.anchors) as ledger,
-        Load(stage.server.conninfo, stage.schema, stage.folder, settings) as running_load,
+        ShopLoad(stage.server.conninfo, stage.schema, stage.folder, settings) as running_load,
         nullcontext(
             Watch(database, ledger, clock, level=stage.config.level, dry_run=stage.config.dry_run, listener=listener)
         ) as watch,

@@ -15,7 +15,11 @@ import numpy as np
 from prometheus_client import CollectorRegistry
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from agent.answers.demo import (
+from agent.demo.load import Throughput
+from agent.demo.stage import SETTLE_SECONDS, Company, Stage
+from agent.ledger.rows import MoveRow
+from agent.model.answers.kind import extend
+from agent.model.answers.setup import (
     Decoy,
     DemoLoad,
     DemoMoveChecked,
@@ -25,24 +29,20 @@ from agent.answers.demo import (
     DemoRun,
     FleetDemoRun,
 )
-from agent.answers.kind import extend
-from agent.demo.load import Throughput
-from agent.demo.stage import SETTLE_SECONDS, Company, Stage
-from agent.execution.hooks import MoveEvent
-from agent.explanation.ranking import Ranking, ranking_of
-from agent.ledger import MoveRow
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, WorkForecast
 from agent.model.states import MoveState
+from agent.moving.progress import MoveEvent
 from agent.planning.planner import Planning
+from agent.planning.ranking import Ranking, ranking_of
 from agent.service.httpd import MetricsServer
 from agent.service.metrics import AgentCollector
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from agent.terminal.wording import move_sql, outcome_shown, plan_shown, print_moves, print_script, print_value
-from connectors.base import HotplaceError
-from connectors.formatting import format_bytes, format_rate, format_seconds, format_sessions
-from connectors.model import Home
+from connectors.kit.contract import HotplaceError
+from connectors.model.formatting import format_bytes, format_rate, format_seconds, format_sessions
+from connectors.model.observation import Home
 from policies.model.plan import Verdict
 
 WARM_UP_SECONDS = 5.0  # before anything is sampled
@@ -76,7 +76,7 @@ class Ending:
     good: bool  # every move is placed; of a fleet, every database was measured and the standby came in time, too
 
 
-class Story:
+class DemoStory:
     """One run of the demo."""
 
     def __init__(

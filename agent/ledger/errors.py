@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Protocol
 
-from connectors.base import HotplaceError, Retry
+from connectors.kit.contract import HotplaceError, Retry
 
 
 class LedgerError(HotplaceError):
@@ -39,7 +39,7 @@ class LedgerReadOnly(LedgerError):
     """The file or its folder cannot be written; the journal has to be, and SQLite keeps two files next to it."""
 
 
-class LedgerMoved(LedgerError):
+class LedgerMovedAway(LedgerError):
     """What was in this ledger is in another one by now, or is still on its way into this one."""
 
 
@@ -206,7 +206,7 @@ def translate_error(
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # extended codes carry the primary one in their low byte
     match code:
         case sqlite3.SQLITE_CONSTRAINT if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
-            return LedgerMoved(
+            return LedgerMovedAway(
                 f"nothing was written to the ledger {path}: {error}",
                 advice="Name that ledger in the configuration; this one can still be read.",
             )

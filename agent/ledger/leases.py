@@ -22,11 +22,9 @@ from sqlalchemy import select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.errors import LeaseLost
-from agent.ledger.store.database import Database, Transaction
-from agent.ledger.store.elements import given
-from agent.ledger.store.schema import leases
-from agent.ledger.store.statements import Row
-from connectors.base import LeaseHeld
+from agent.ledger.store.database import Database, Row, Transaction
+from agent.ledger.store.schema import given, leases
+from connectors.kit.contract import LeaseHeld
 
 _LEASES = select(leases)
 _LEASE = _LEASES.where(given(leases.c.database))

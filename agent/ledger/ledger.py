@@ -11,37 +11,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from agent.ledger.chain.anchors import AnchorFile
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import CREATED, MIGRATED
-from agent.ledger.chain.sent import SentFile
+from agent.ledger.chain.links import CREATED, MIGRATED, AnchorFile
+from agent.ledger.chain.sent import Restoring, SentFile
 from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.chain.trust import Trust
-from agent.ledger.fleet.lists import Lists
-from agent.ledger.fleet.overview import Overview
 from agent.ledger.leases import Leases
+from agent.ledger.lists import Lists
 from agent.ledger.moves import Moves
-from agent.ledger.pins import Arrivals, Pins
+from agent.ledger.overview import Overview
 from agent.ledger.proposals import Proposals
-from agent.ledger.requests import Requests
-from agent.ledger.restoring import Restoring
+from agent.ledger.requests import Arrivals, Pins, Requests
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
-from agent.ledger.state_changes import StateChanges
 from agent.ledger.store.database import Database
 from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database, own_samples, upkeep_of
 from agent.ledger.store.schema import HEAD
 from agent.ledger.store.tables import read_figures
-from connectors.base import Clock
+from agent.ledger.stored import StateChanges
+from connectors.kit.contract import Clock
 
 if TYPE_CHECKING:
-    from agent.config.ledger import LedgerServer
-    from agent.ledger.file.upkeep import Upkeep
-    from agent.ledger.measured.history import History
+    from agent.config.models import LedgerServer
+    from agent.ledger.file.database import Upkeep
+    from agent.ledger.measured.history import DemandHistory
     from agent.ledger.measured.samples import Samples
     from agent.ledger.measured.slots import Slots
-    from agent.ledger.measured.statements import StatementHistory
-    from agent.ledger.measured.work import WorkHistory
+    from agent.ledger.measured.work import StatementHistory, WorkHistory
 
 
 class Ledger:
@@ -175,11 +171,11 @@ class Ledger:
         return Slots(self._database)
 
     @cached_property
-    def history(self) -> History:
+    def history(self) -> DemandHistory:
         """Demand by slot and interval."""
-        from agent.ledger.measured.history import History
+        from agent.ledger.measured.history import DemandHistory
 
-        return History(self.samples)
+        return DemandHistory(self.samples)
 
     @cached_property
     def work(self) -> WorkHistory:
@@ -191,7 +187,7 @@ class Ledger:
     @cached_property
     def statements(self) -> StatementHistory:
         """What single statements did by interval."""
-        from agent.ledger.measured.statements import StatementHistory
+        from agent.ledger.measured.work import StatementHistory
 
         return StatementHistory(self.samples)
 

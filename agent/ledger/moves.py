@@ -19,12 +19,34 @@ from agent.ledger.chain.trust import Trust
 from agent.ledger.errors import NotApproved, NotFound, WrongState, readable
 from agent.ledger.leases import Leases
 from agent.ledger.rows import MoveRow, OutcomeRow, ProposalRow, SentRow, StepRow, StepState
-from agent.ledger.state_changes import StateChanges
-from agent.ledger.store.database import Database, Reading, Transaction
-from agent.ledger.store.elements import QUERIES_HELD, among, given, holds_text, one_of, unindexed, value_for
-from agent.ledger.store.schema import Whole, audit, microseconds, moves, outcomes, placements, proposals, steps
-from agent.ledger.store.statements import Row
-from agent.ledger.stored import MOVES, SOME_MOVES, WITH_PROPOSAL, load_move, load_moves, load_moves_of, move_rows
+from agent.ledger.store.database import Database, Reading, Row, Transaction
+from agent.ledger.store.schema import (
+    QUERIES_HELD,
+    Whole,
+    among,
+    audit,
+    given,
+    holds_text,
+    microseconds,
+    moves,
+    one_of,
+    outcomes,
+    placements,
+    proposals,
+    steps,
+    unindexed,
+    value_for,
+)
+from agent.ledger.stored import (
+    MOVES,
+    SOME_MOVES,
+    WITH_PROPOSAL,
+    StateChanges,
+    load_move,
+    load_moves,
+    load_moves_of,
+    move_rows,
+)
 from agent.model.outcomes import Outcome, outcome_from_json, outcome_json
 from agent.model.states import (
     ACTIONABLE,
@@ -37,8 +59,8 @@ from agent.model.states import (
     ProposalState,
     check_transition,
 )
-from connectors.base import Clock
-from connectors.route import Route
+from connectors.kit.contract import Clock
+from connectors.model.moves import Route
 
 # Events of the chain that bring a move to one of the results that are counted.
 RESULT_EVENTS = (*(f"move.{state}" for state in COUNTED), "move.struck", "move.stopped")
@@ -139,12 +161,12 @@ class Moves:
         with self._database.read() as reading:
             return load_moves(reading, query, **asked)
 
-    def of(self, proposals_: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
+    def by_proposal(self, proposals_: Collection[ProposalRow]) -> dict[int, list[MoveRow]]:
         """The moves of some proposals in the order of execution, by proposal."""
         with self._database.read() as reading:
             return load_moves_of(reading, proposals_)
 
-    def to_do(self, database: str) -> bool:
+    def has_pending_moves(self, database: str) -> bool:
         """Whether a move of a database is approved or has begun and not ended; asked once a second."""
         with self._database.read() as reading:
             return reading.first(_TO_DO, database=database) is not None
@@ -193,7 +215,7 @@ class Moves:
         with self._database.write() as transaction:
             row = self._load(transaction, move_id)
             _check(row, to)
-            return self._changes.bring(transaction, row, to, reason)
+            return self._changes.set_state(transaction, row, to, reason)
 
     def require_trust(self, row: MoveRow) -> None:
         """Check that chain, anchors and tables agree about a move, before it begins.

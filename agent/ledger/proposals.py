@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlalchemy import Select, select
 
-from agent.keys import ApprovalDocument
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.judge import SIGNED, in_states, way_back_fault
 from agent.ledger.chain.links import STORED, subject_of
@@ -27,25 +26,25 @@ from agent.ledger.chain.signed import (
     require_sound,
 )
 from agent.ledger.errors import DigestMismatch, NotApproved, NotFound, WrongState
-from agent.ledger.grouping import group_of
-from agent.ledger.rows import MoveRow, ProposalRow
-from agent.ledger.same_work import digest_of_work, makes_unnecessary
-from agent.ledger.state_changes import StateChanges, require_decidable, require_state
+from agent.ledger.rows import MoveRow, ProposalRow, digest_of_work, group_of, makes_unnecessary
 from agent.ledger.store.database import Database, Reading, Transaction
-from agent.ledger.store.elements import QUERIES_HELD, among, given, unindexed, value_for
-from agent.ledger.store.schema import moves, proposals
+from agent.ledger.store.schema import QUERIES_HELD, among, given, moves, proposals, unindexed, value_for
 from agent.ledger.stored import (
     MOVES_OF_PROPOSAL,
     PROPOSALS,
     SOME_MOVES,
+    StateChanges,
     load_moves,
     load_proposal,
     load_proposals,
+    require_decidable,
+    require_state,
 )
-from agent.model.conditions import NONE, Conditions
+from agent.model.approvals import NONE, Conditions
 from agent.model.proposals import DIGEST_SHOWN, Proposal, proposal_from_text, proposal_text
+from agent.model.signed_documents import ApprovalDocument
 from agent.model.states import OPEN_PROPOSALS, STATE_WHEN_DROPPED, MoveState, ProposalState
-from connectors.base import Clock
+from connectors.kit.contract import Clock
 
 _NUMBERS_OF_MOVES = select(moves.c.id).where(given(moves.c.proposal_id)).order_by(moves.c.ordinal)
 _OF_SAME_WORK = (given(proposals.c.database), given(proposals.c.same_work))

@@ -1,22 +1,34 @@
-"""What the ledger answers with: frozen rows, and the settings of its history."""
+"""What the ledger answers with: rows, groups of moves, and proposals that make others unnecessary.
+
+What makes room and what it makes room for: a group, which is begun only if all of it can be done.
+
+A group pays only as a whole: what gives way loses, and what comes in its place gains more than that. So dropping any of
+its moves drops all of it that has not begun, and where its end fails after something gave way, sessions wait more than
+before it (``left_worse``).
+
+When a stored proposal makes a new one unnecessary, and when a new one replaces a stored one. Pure functions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agent.model.approvals import StandingRule
 from agent.model.outcomes import Outcome
-from agent.model.proposals import Proposal, ProposedMove
-from agent.model.standing_rules import StandingRule
-from agent.model.states import UNFINISHED, MoveState, ProposalState
+from agent.model.proposals import Proposal, ProposedMove, grouped, takes_back
+from agent.model.states import IN_PLACE, OUTSTANDING, UNFINISHED, MoveState, ProposalState
 from policies.model.settings import Pin
 
-if TYPE_CHECKING:  # of all rows, one has arrays
+if TYPE_CHECKING:
     from agent.ledger.measured.codec import Values
-    from connectors.model import I64
+    from connectors.model.observation import I64
+
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -259,3 +271,75 @@ class FoldReport:
     dropped: int  # rows past the end of history
     bytes_before: int  # blobs of the folded and dropped rows
     bytes_after: int  # blobs of the made rows
+
+
+def group_of(rows: Iterable[MoveRow], row: MoveRow) -> list[MoveRow]:
+    """The rows of a move's group, the row's own among them, in order of execution.
+
+    Args:
+        rows: all moves of its proposal, perhaps those of others too.
+        row: one of them.
+    """
+    own = [each for each in rows if each.proposal_id == row.proposal_id]
+    return next(group for group in groups_of(own) if any(each.id == row.id for each in group))
+
+
+def groups_of(rows: Collection[MoveRow]) -> list[list[MoveRow]]:
+    """The groups of all moves of one proposal, in order of execution."""
+    by_ordinal = {row.move.ordinal: row for row in rows}
+    return [[by_ordinal[move.ordinal] for move in group] for group in grouped(row.move for row in rows)]
+
+
+def first_dropped(group: Iterable[MoveRow]) -> MoveRow | None:
+    """The first move of a group that ended without being carried out, or that was taken back; None: there is none."""
+    return next((row for row in group if row.state not in OUTSTANDING | IN_PLACE), None)
+
+
+def left_worse(group: Sequence[MoveRow]) -> bool:
+    """Whether a group has ended halfway, and what of it was carried out loses more than it saves."""
+    arrived = [row for row in group if row.state in IN_PLACE]
+    ended = not any(row.state in OUTSTANDING for row in group)
+    return ended and first_dropped(group) is not None and sum(row.move.wait_saved_per_hour for row in arrived) < 0
+
+
+def digest_of_work(proposal: Proposal) -> str:
+    """Equal for proposals that would send the same statements for the same bundles, in any order.
+
+    Sizes, expected gains and with them the order change a little with every sample. If they counted, a proposal would
+    be superseded before anyone could finish reading it. The text that is stored, shown and approved is not affected.
+    """
+    work = [
+        proposal.fingerprint,
+        [
+            [m.key, m.from_space, m.to_space, [*m.route.prologue, *(step.sql for step in m.route.steps)]]
+            # Sorted by key, since the order of moves follows their gains and those change with every sample.
+            for m in sorted(proposal.moves, key=lambda move: move.key)
+        ],
+    ]
+    return hashlib.sha256(json.dumps(work, ensure_ascii=False).encode()).hexdigest()
+
+
+def makes_unnecessary(row: ProposalRow, proposal: Proposal) -> bool:
+    """Whether a stored proposal of the same work stands for a new one.
+
+    It does not if the new one was requested by a command and the stored one was not: the agent may supersede its own
+    proposals, but never one that was requested. Nor does it if something is now expected to outgrow the size up to
+    which the stored one holds: it would be approved in vain. Nor does the undo of other moves: it may have run already,
+    between the moves that it took back and those that are to be taken back now.
+    """
+    if takes_back(row.proposal.purpose) and takes_back(proposal.purpose) and row.proposal.purpose != proposal.purpose:
+        return False
+    if row.state is ProposalState.APPROVED or row.proposal.asked_by:
+        return True
+    return not proposal.asked_by and _sizes_hold(row.proposal, proposal)
+
+
+def _sizes_hold(old: Proposal, new: Proposal) -> bool:
+    """Whether no move of the new one is expected to become larger than the old one allows."""
+    allowed = {move.key: move.largest_bytes for move in old.moves}
+    return all((move.expected_bytes or move.size_bytes) <= allowed.get(move.key, 0) for move in new.moves)
+
+
+def is_superseded_by(old: Proposal, new: Proposal) -> bool:
+    """Whether the new one answers the same question; the agent's own never supersedes a requested one."""
+    return old.purpose == new.purpose and (bool(new.asked_by) or not old.asked_by)

@@ -6,19 +6,18 @@ from itertools import count
 
 from sqlalchemy import select
 
-from agent.keys import RuleDocument
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.events import numbered_subject
 from agent.ledger.chain.judge import UNDER
 from agent.ledger.chain.links import subject_of
 from agent.ledger.chain.signed import ApprovalRule, check_signature
-from agent.ledger.chain.standing import (
+from agent.ledger.chain.trust import (
     RULE_CLOSED,
     RULE_OPENED,
     RULE_PROPOSED,
     RULE_SIGNED,
     RuleSignature,
-    Standing,
+    RuleStanding,
     checked_signatures,
     missing_for_rule,
     open_rules,
@@ -29,14 +28,14 @@ from agent.ledger.chain.standing import (
 )
 from agent.ledger.errors import NotCovered, NotFound, NotSigned, Refused, WrongState
 from agent.ledger.rows import ProposalRow, RuleRow, RuleState
-from agent.ledger.state_changes import StateChanges, require_decidable
 from agent.ledger.store.database import Database, Reading, Transaction
 from agent.ledger.store.schema import audit
-from agent.ledger.stored import MOVES_OF_PROPOSAL, load_moves, load_proposal
-from agent.model.standing_rules import StandingRule
+from agent.ledger.stored import MOVES_OF_PROPOSAL, StateChanges, load_moves, load_proposal, require_decidable
+from agent.model.approvals import StandingRule
+from agent.model.signed_documents import RuleDocument
 from agent.model.states import MoveState
-from connectors.base import Clock
-from connectors.templates import StatementTemplate
+from connectors.kit.contract import Clock
+from connectors.kit.templates import StatementTemplate
 
 ORIGIN = "level auto"  # from where an automatic approval came
 _RULES = select(audit.c.subject).where(audit.c.event == RULE_PROPOSED)
@@ -171,7 +170,7 @@ class Rules:
                 advice=f"hotplace show {number}, then approve or reject it.",
             )
 
-    def _approve_under(self, transaction: Transaction, standing: Standing, row: ProposalRow) -> ProposalRow:
+    def _approve_under(self, transaction: Transaction, standing: RuleStanding, row: ProposalRow) -> ProposalRow:
         signed_by = ", ".join(dict.fromkeys(each.who for each in standing.signatures))
         who, reason = f"standing rule {standing.number} of {signed_by}", "within its limits"
         under = {"conditions": standing.rule.conditions.facts, UNDER: standing.number}
@@ -194,13 +193,13 @@ class Rules:
             found = rule_of_approval(reading, proposal)
             return None if found is None else _find(reading, found).rule.template
 
-    def _why_not(self, reading: Reading, standing: Standing, row: ProposalRow) -> str:
+    def _why_not(self, reading: Reading, standing: RuleStanding, row: ProposalRow) -> str:
         moves = load_moves(reading, MOVES_OF_PROPOSAL, proposal_id=row.id)
         struck = sum(move.state is not MoveState.PROPOSED for move in moves)
         fault = why_not_covered(standing, row.proposal, struck, self._clock.now())
         return fault or rule_signature_fault(reading, self.approval, standing)
 
-    def _require_unopened(self, standing: Standing) -> None:
+    def _require_unopened(self, standing: RuleStanding) -> None:
         """Refuse to sign what needs no signature, or helps no more.
 
         Raises:
@@ -225,7 +224,7 @@ def _next_number(reading: Reading) -> int:
     return next(number for number in count(1) if number not in taken)
 
 
-def _find(reading: Reading, number: int) -> Standing:
+def _find(reading: Reading, number: int) -> RuleStanding:
     rules = read_standing(reading)
     if number not in rules:
         known = ", ".join(map(str, rules)) or "none"

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import delete, exists, select
 
-from agent.ledger.measured.codec import Column, decode_arrays, encode_arrays
-from agent.ledger.store.database import AT_ONCE, Reading, Transaction, in_parts
-from agent.ledger.store.elements import given, one_of
-from agent.ledger.store.schema import array_columns, shared_columns
+from agent.ledger.measured.codec import PackedColumn, decode_arrays, encode_arrays
+from agent.ledger.store.database import CHUNK, Reading, Transaction, in_parts
+from agent.ledger.store.schema import array_columns, given, one_of, shared_columns
 
 _OF_SET = (given(array_columns.c.database), given(array_columns.c.name))
 _COLUMNS = (
@@ -38,7 +37,7 @@ _ONLY = ""  # name of the array in the blob of a shared column
 class Packed:
     """Columns with their hashes; those that the ledger lacks are packed before it is locked."""
 
-    def __init__(self, columns: Mapping[str, Column]) -> None:
+    def __init__(self, columns: Mapping[str, PackedColumn]) -> None:
         self._arrays = {name: np.asarray(column) for name, column in columns.items()}
         self.digests = {name: _digest(array) for name, array in self._arrays.items()}
         self._bodies: dict[str, bytes] = {}
@@ -121,7 +120,7 @@ def _unlinked(transaction: Transaction, database: str, name: str) -> list[str]:
 
 
 def _drop_unused(transaction: Transaction, digests: Iterable[str]) -> None:
-    for part in in_parts(digests, AT_ONCE):
+    for part in in_parts(digests, CHUNK):
         transaction.execute(_DROP_UNUSED, some=part)
 
 

@@ -17,15 +17,14 @@ from sqlalchemy import Table, Text, bindparam, delete, select
 from agent.ledger.errors import readable
 from agent.ledger.leases import Leases
 from agent.ledger.store.database import Database, Reading
-from agent.ledger.store.elements import begins_with, given, value_for
-from agent.ledger.store.schema import arrays, documents
-from connectors.base import Clock
+from agent.ledger.store.schema import arrays, begins_with, documents, given, value_for
+from connectors.kit.contract import Clock
 
 # What packs arrays is imported where one is packed: a command that reads a document does not wait for numpy.
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from agent.ledger.measured.codec import Column
+    from agent.ledger.measured.codec import PackedColumn
 
 _OF_NAME = (given(arrays.c.database), given(arrays.c.name))
 _ARRAYS = select(arrays).where(*_OF_NAME)
@@ -68,7 +67,7 @@ class SmallState:
         self._clock = clock
         self._leases = leases
 
-    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> int:
+    def save_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, PackedColumn]) -> int:
         """Keep named arrays, exact to the bit; replaces those of the same name. Returns the bytes that they take.
 
         Raises:
@@ -80,7 +79,7 @@ class SmallState:
         self._replace(arrays, database, name, at, body)
         return len(body)
 
-    def share_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, Column]) -> int:
+    def share_arrays(self, database: str, name: str, at: datetime, columns: Mapping[str, PackedColumn]) -> int:
         """The same for large sets that change in part: of equal columns one copy is kept for all sets.
 
         Returns the bytes of the columns that were new.

@@ -10,19 +10,19 @@ from typing import Final
 
 # -- arrays: what sampling has learned, so that a restart goes on from it -------------------------------------------
 
-HEAT: Final = "heat"  # decayed demand by slot (policies.demand.heat)
-SEASONS: Final = "seasons"  # demand by hour of the week and day of the month (policies.demand.seasons)
-HORIZONS: Final = "horizons"  # how well each memory would have placed (policies.demand.horizons)
-KNOWN_UNITS: Final = "known units"  # of the last catalog, to recognize renamed ones (policies.demand.renamed_units)
-GROWTH: Final = "growth"  # how fast each unit grows, by slot (policies.demand.growth)
+HEAT: Final = "heat"  # decayed demand by slot (policies.evidence.heat)
+SEASONS: Final = "seasons"  # demand by hour of the week and day of the month (policies.evidence.seasons)
+HORIZONS: Final = "horizons"  # how well each memory would have placed (policies.evidence.horizons)
+KNOWN_UNITS: Final = "known units"  # of the last catalog, to recognize renamed ones (policies.evidence.heat)
+GROWTH: Final = "growth"  # how fast each unit grows, by slot (policies.evidence.capacity)
 TIER_SPEED: Final = "tier speed"  # evidence about read times, and the configured speeds it was gathered against
-BLOCK_HEAT: Final = "block heat"  # reads by range of blocks of each unit that was looked into (agent.block_heat)
+BLOCK_HEAT: Final = "block heat"  # reads by range of blocks of each unit that was looked into (agent.sampling)
 TRACE_HEAT: Final = "trace heat"  # demand that a trace has collected
 
 # -- arrays: what the last plan and each proposal were made from ----------------------------------------------------
 
-RANKING: Final = "ranking"  # the figures of every unit in the last plan (agent.explanation.ranking)
-DECISION: Final = "decision"  # situation and settings of the last plan (agent.explanation.decisions)
+RANKING: Final = "ranking"  # the figures of every unit in the last plan (agent.planning.ranking)
+DECISION: Final = "decision"  # situation and settings of the last plan (agent.planning.decisions)
 PROPOSAL_DECISIONS: Final = f"{DECISION} of proposal "  # how the names of the same for each proposal begin
 
 # -- documents: what sampling has learned ---------------------------------------------------------------------------
@@ -44,8 +44,10 @@ TRACE_FIGURES: Final = "trace figures"  # how many intervals and seconds the tra
 PIN_REPORTS: Final = "pins"  # list: what became of each pin
 UNSERVED_RULES: Final = "templates that cannot be served"  # number of a rule -> why nothing can come under it
 ADVICE: Final = "advice"  # list: recommendations other than moves
-SIZING_CURVE: Final = "sizing curve"  # sizes of the fastest tier and what each saves (agent.planning.pool_curve)
-TIER_FILL: Final = "fill of tiers"  # list: how full each tier was at plans of the last weeks (agent.sampling.tier_fill)
+SIZING_CURVE: Final = "sizing curve"  # sizes of the fastest tier and what each saves (agent.planning.planner)
+TIER_FILL: Final = (
+    "fill of tiers"  # list: how full each tier was at plans of the last weeks (agent.sampling.learned_state)
+)
 
 # -- documents: the daemon and the moves that it carries out --------------------------------------------------------
 
@@ -57,7 +59,7 @@ HISTORY_KEPT: Final = "history kept"  # seconds, on a ledger on a server: server
 PROGRESS: Final = "progress"  # moves whose statements run, and how far they are
 WAITING_MOVES: Final = "waiting"  # number of an approved move -> why it has not begun
 LEFTOVERS: Final = "leftovers"  # list: objects that interrupted moves left, with the statements that remove them
-HALF_DONE: Final = "moves that wait with something begun"  # list of their numbers (agent.execution.half_done)
+HALF_DONE: Final = "moves that wait with something begun"  # list of their numbers (agent.moving.reconciler)
 NOTICES: Final = "notices"  # what people were sent, and what waits, under ALL_DATABASES; on a server ``notices_of``
 STATEMENT_TEXTS: Final = "texts of statements"  # id -> text without literals, of those that outcomes list
 LEFT_WORSE: Final = "groups left worse"  # name of a group that ended halfway -> what is worse

@@ -1,1 +1,1 @@
-"""The words of the agent: states, proposals, outcomes, purposes, units of measure, the clock. No behaviour."""
+"""The words of the agent: states, proposals, outcomes, approvals, signatures, clock, log and answers."""

@@ -1,4 +1,4 @@
-"""The real clock. All other code takes a ``connectors.base.Clock`` and never reads the system's time directly."""
+"""The real clock. All other code takes a ``connectors.kit.contract.Clock`` and never reads the system's time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
 
-from connectors.base import Clock
+from connectors.kit.contract import Clock
 
 
 class SystemClock:

@@ -1,14 +1,90 @@
-"""The outcome of a proposal: read wait per transaction before and after, compared with the prediction."""
+"""Outcomes of proposals and of single statements, and waves that wait for them.
+
+What single statements did between two readings, and how their time changed with moves.
+
+The outcome of a proposal: read wait per transaction before and after, compared with the prediction.
+
+Whether a wave of an approved list may begin: only once those before it are measured and none of them hurt. Pure.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from dataclasses import MISSING, asdict, dataclass, fields
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.model.statements import ComparedStatements, StatementChange
-from connectors.formatting import format_rate, format_seconds
+from agent.model.states import NOT_CARRIED_OUT, TAKEN_BACK, MoveState
+from connectors.model.formatting import format_rate, format_seconds
+
+if TYPE_CHECKING:
+    from connectors.model.observation import F64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementInterval:
+    """The statements that took most time between two readings; columns of one length, NaN where not counted."""
+
+    started_at: datetime
+    ended_at: datetime
+    ids: tuple[str, ...]
+    executions: F64
+    seconds: F64  # elapsed, of all executions
+    read_wait: F64  # of them, seconds waited for reads
+    reads: F64  # blocks
+
+    @property
+    def length(self) -> float:
+        """Seconds between the readings."""
+        return (self.ended_at - self.started_at).total_seconds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementChange:
+    """One statement before and after moves, per execution; NaN where the engine does not count."""
+
+    id: str
+    executions_before: float  # counted in the time that was compared
+    executions_after: float
+    seconds_before: float
+    seconds_after: float
+    read_wait_before: float
+    read_wait_after: float
+    reads_before: float
+    reads_after: float
+    change: float  # of its time by its waits for reads, at the same load; 0.5: half as long again
+    change_low: float  # ends of the interval that holds 90 % of effects
+    change_high: float
+
+    @property
+    def sentence(self) -> str:
+        """In words, without a full stop."""
+        took = f"{format_seconds(self.seconds_before)} became {format_seconds(self.seconds_after)} per execution"
+        if not math.isnan(self.read_wait_before):
+            waits = format_seconds(self.read_wait_before), format_seconds(self.read_wait_after)
+            took += f", read wait in it {waits[0]} and {waits[1]}"
+        ends = f"{self.change_low:+.0%} to {self.change_high:+.0%}"
+        return f"statement {self.id}: {took}; {self.change:+.0%} at the same load ({ends})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedStatements:
+    """How the statements of a database fared with moves."""
+
+    compared: int  # that ran often enough before and after
+    slower_count: int  # of them surely so; of all of these ``slower`` are the worst, by time added
+    faster_count: int
+    slower: tuple[StatementChange, ...] = ()
+    faster: tuple[StatementChange, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """In words, without a full stop."""
+        if not self.compared:
+            return "no statement ran often enough before and after to be compared"
+        return f"of {self.compared} statements {self.slower_count} are slower, {self.faster_count} faster"
 
 
 class OutcomeVerdict(StrEnum):
@@ -163,3 +239,54 @@ def _without_nan(value: Any) -> Any:  # noqa: ANN401  # JSON values
     if isinstance(value, (list, tuple)):
         return [_without_nan(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+HURTS = frozenset({OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME})
+
+
+class WaveAnswer(StrEnum):
+    """What becomes of a proposal of a later wave."""
+
+    GO = "go"
+    WAIT = "wait"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WentBefore:
+    """A proposal of an earlier wave."""
+
+    proposal: int
+    database: str
+    states: Collection[MoveState]  # of its moves
+    verdict: OutcomeVerdict | None  # None: not measured yet
+
+
+@dataclass(frozen=True, slots=True)
+class WaveDecision:
+    """The answer with its reason in plain words."""
+
+    answer: WaveAnswer
+    sentence: str = ""
+
+
+def decide_wave(before: Iterable[WentBefore]) -> WaveDecision:
+    """Whether a proposal may begin, by all that goes before it; one of them that hurt outweighs those not measured."""
+    decisions = [_decide(each) for each in before]
+    for answer in (WaveAnswer.NEVER, WaveAnswer.WAIT):
+        if found := next((each for each in decisions if each.answer is answer), None):
+            return found
+    return WaveDecision(WaveAnswer.GO)
+
+
+def _decide(each: WentBefore) -> WaveDecision:
+    name = f"proposal {each.proposal} of {each.database}, which goes before it,"
+    if each.verdict in HURTS:
+        return WaveDecision(WaveAnswer.NEVER, f"{name} {each.verdict}")
+    if any(state in TAKEN_BACK for state in each.states):
+        return WaveDecision(WaveAnswer.NEVER, f"{name} is taken back")
+    if each.verdict is not None:
+        return WaveDecision(WaveAnswer.GO)
+    if all(state in NOT_CARRIED_OUT for state in each.states):
+        return WaveDecision(WaveAnswer.NEVER, f"{name} was not carried out")
+    return WaveDecision(WaveAnswer.WAIT, f"{name} is not measured yet")

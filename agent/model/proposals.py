@@ -1,7 +1,21 @@
-"""A proposal: what would be done, immutable, with a digest that an approval names.
+"""A proposal: what would be done and for which question, immutable, with a digest that an approval names.
+
+Frozen dataclasses as JSON and back, for documents that are stored and hashed.
+
+What pydantic's ``TypeAdapter`` does, by the same library underneath: it would take longer to get ready for a proposal
+than most commands take to read the ledger, since it looks in each class for all that a class may ask of pydantic. These
+ask for nothing. ``property/test_stored_proposals`` holds both to the same answers.
+
+A proposal: what would be done, immutable, with a digest that an approval names.
 
 The digest covers everything that will be executed and everything the person saw: statements, sizes, predicted gain,
 expiry, database. A stored proposal is checked against its digest whenever it is read.
+
+Which question a proposal answers: only a newer answer to the same question takes the place of an older one.
+
+A purpose is stored under the proposal's digest, in the words of ``plan --mode``; people read ``in_words``.
+
+Errors of planning that commands end with: apart from what plans, which takes a quarter of a second to import.
 """
 
 from __future__ import annotations
@@ -9,24 +23,138 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from enum import Enum
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from agent.model.stored_dataclasses import StoredDataclass
-from connectors.move_effects import Locked
-from connectors.route import Route
+from pydantic_core import SchemaSerializer, SchemaValidator, core_schema
+
+from connectors.kit.contract import HotplaceError
+from connectors.model.moves import Locked, Route
 from policies.model.moves import MoveReason, RouteCost
 
-if TYPE_CHECKING:  # what forecasts needs arrays, what shows a proposal does not
-    from policies.sizing.forecast import Forecast
+if TYPE_CHECKING:
+    from connectors.kit.templates import StatementTemplate
+    from policies.placement.dispatch import Mode
+    from policies.placement.forecast import Forecast
+
+
+_T = TypeVar("_T")
+_PLAIN: Final[Mapping[Any, Callable[[], core_schema.CoreSchema]]] = {
+    str: core_schema.str_schema, bool: core_schema.bool_schema, int: core_schema.int_schema,
+    float: core_schema.float_schema, datetime: core_schema.datetime_schema,
+}  # fmt: skip
+
+
+class StoredDataclass(Generic[_T]):
+    """How one class of document, and what is in it, becomes JSON and back."""
+
+    def __init__(self, document: type[_T]) -> None:
+        self._document = document
+
+    @cached_property
+    def _schema(self) -> core_schema.CoreSchema:
+        return _dataclass_schema(self._document)
+
+    @cached_property
+    def _validator(self) -> SchemaValidator:
+        return SchemaValidator(self._schema)
+
+    @cached_property
+    def _serializer(self) -> SchemaSerializer:
+        return SchemaSerializer(self._schema)
+
+    def plain(self, document: _T) -> dict[str, Any]:
+        """The document as values that JSON has."""
+        values: dict[str, Any] = self._serializer.to_python(document, mode="json")
+        return values
+
+    def of_text(self, text: str) -> _T:
+        """Read a document. Fields that the class lacks are left out, those that the text lacks have their default.
+
+        Raises:
+            ValueError: the text is not such a document.
+        """
+        document: _T = self._validator.validate_json(text)
+        return document
+
+
+def _dataclass_schema(of: type[Any]) -> core_schema.CoreSchema:
+    hints, own = get_type_hints(of), fields(of)
+    arguments = core_schema.dataclass_args_schema(
+        of.__name__,
+        [core_schema.dataclass_field(each.name, _field_schema(each, hints[each.name])) for each in own],
+        collect_init_only=hasattr(of, "__post_init__"),
+    )
+    return core_schema.dataclass_schema(
+        of, arguments, [each.name for each in own], slots=True, post_init=hasattr(of, "__post_init__")
+    )
+
+
+def _field_schema(field: Field[Any], hint: Any) -> core_schema.CoreSchema:  # noqa: ANN401  # whatever a field may hold
+    schema = _schema_of(hint)
+    if field.default is not MISSING:
+        return core_schema.with_default_schema(schema, default=field.default)
+    if field.default_factory is not MISSING:
+        return core_schema.with_default_schema(schema, default_factory=field.default_factory)
+    return schema
+
+
+def _schema_of(hint: Any) -> core_schema.CoreSchema:  # noqa: ANN401  # as above
+    """The schema of a type that a field may have.
+
+    Raises:
+        TypeError: documents have no such fields.
+    """
+    if hint in _PLAIN:
+        return _PLAIN[hint]()
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _dataclass_schema(hint)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return core_schema.enum_schema(hint, list(hint), sub_type=_sub_type(hint))
+    match get_origin(hint), get_args(hint):
+        case (origin, arguments) if origin in (UnionType, Union):
+            return _union_schema(arguments)
+        case (origin, (each, rest)) if origin is tuple and rest is Ellipsis:
+            return core_schema.tuple_variable_schema(_schema_of(each))
+        case (origin, (key, value)) if origin is Mapping:
+            return core_schema.dict_schema(_schema_of(key), _schema_of(value))
+    raise TypeError(f"a stored document cannot have a field of type {hint}")
+
+
+def _union_schema(arguments: tuple[Any, ...]) -> core_schema.CoreSchema:
+    present = [_schema_of(each) for each in arguments if each is not NoneType]
+    schema = present[0] if len(present) == 1 else core_schema.union_schema(list(present))
+    return core_schema.nullable_schema(schema) if NoneType in arguments else schema
+
+
+def _sub_type(enumeration: type[Enum]) -> Literal["str", "int"] | None:
+    if issubclass(enumeration, str):
+        return "str"
+    return "int" if issubclass(enumeration, int) else None
+
 
 BALANCE = "hsm"  # Proposal.purpose of the plans that the agent makes again and again
 CONTAINER = "container"  # ProposedMove.reason of a move that takes bytes out of one container of their space
 TOLERATED_RATIO = 0.20  # growth between planning and move that needs no forecast
 ROLLING = "rolling"  # the same of a move by a template: a partition that is made, or one that has aged
-CLOSE = "close"  # the same of one that gives the open part of a split table an end
+CLOSE_PART = "close"  # the same of one that gives the open part of a split table an end
 SPLIT = "split"  # the same of one that splits a table; its rows stay where they are
 UNDO = "undo"  # ProposedMove.reason of a move that takes another back
 WAY_BACK = "way back"  # the same of one that takes back what a group has moved that cannot be completed
@@ -52,7 +180,7 @@ class ProposedMove:
     sentence: str
     undoes: int | None = None  # number of the move that this one takes back
     cost: RouteCost | None = None  # without the copy itself; None: an undo, or stored before it was estimated
-    group: int | None = None  # begun together or not at all, see agent.ledger.grouping; None: by reason
+    group: int | None = None  # begun together or not at all, see agent.ledger.rows; None: by reason
     expected_bytes: int | None = None  # when it is moved, at the latest; None: no growth was forecast
     limit_bytes: int | None = None  # a larger one is not moved; None: no limit was stored, see ``largest_bytes``
     goes_back: bool = False  # by its undo statements, where its group cannot be completed: approved with it
@@ -198,7 +326,7 @@ class Proposal:
     saved_ratio_low: float | None = None  # the same of the share of all wait
     saved_ratio_high: float | None = None
     relief_per_hour: float | None = None  # that what stays behind may be spared in shorter queues
-    purpose: str = BALANCE  # the question that it answers, see agent.model.purposes
+    purpose: str = BALANCE  # the question that it answers, see agent.model.proposals
     asked_by: str = ""  # who requested it by a command; "": the agent made it
     forecast: WorkForecast | None = None  # of all moves; None: stored before there was one, or not planned for gain
 
@@ -238,3 +366,89 @@ def proposal_from_text(text: str) -> Proposal:
         ValueError: the text is not a proposal.
     """
     return _STORED.of_text(text)
+
+
+_UNDO = "undo "
+_BY_TIER = ("usage", "capacity")
+_WORDS = {
+    BALANCE: "hot up, cold down",
+    f"{BALANCE} ssd": "cold off the fastest tier",
+    f"{BALANCE} hdd": "hot to the fastest tier",
+    "usage": "even load among the spaces",
+    "capacity": "even fill among the spaces",
+    "preference": "what is pinned to where it belongs",
+}
+
+
+def purpose_of(mode: Mode) -> str:
+    """In the words of ``plan --mode``, with what the mode is about."""
+    from policies.placement.dispatch import (
+        Capacity,  # they bring the solver
+        Drain,
+        Hsm,
+        HsmSubtype,
+        Preference,
+        Usage,  # they bring the solver
+    )
+
+    match mode:
+        case Hsm():
+            return BALANCE if mode.subtype is HsmSubtype.CALC else f"{BALANCE} {mode.subtype}"
+        case Usage():
+            return f"usage {mode.tier or ''}".strip()
+        case Capacity():
+            return f"capacity {mode.tier or ''}".strip()
+        case Preference():
+            return "preference"
+        case Drain():
+            return f"drain {mode.space}"
+
+
+def in_words(purpose: str) -> str:
+    """What a proposal of that purpose is for, for people.
+
+    >>> in_words("hsm"), in_words("usage ssd"), in_words("drain old_ssd")
+    ('hot up, cold down', 'even load among the spaces of ssd', 'drain old_ssd')
+    """
+    if purpose in _WORDS:
+        return _WORDS[purpose]
+    mode, _, tier = purpose.partition(" ")
+    return f"{_WORDS[mode]} of {tier}" if mode in _BY_TIER else purpose
+
+
+def purpose_of_container(space: str, container: str) -> str:
+    """One container out of its space."""
+    return f"drain {container} of {space}"
+
+
+def purpose_of_split(key: str) -> str:
+    """One table into parts."""
+    return f"split {key}"
+
+
+def purpose_of_closing(table: str) -> str:
+    """The open part of a table gets an end."""
+    return f"close {table}"
+
+
+def purpose_of_undo(moves: Iterable[int]) -> str:
+    """Those moves back."""
+    return f"{_UNDO}{', '.join(str(number) for number in sorted(moves))}"
+
+
+def purpose_of_template(template: StatementTemplate) -> str:
+    """What is due under a template."""
+    return f"rolling {template.name}"
+
+
+def takes_back(purpose: str) -> bool:
+    """Whether it is the undo of moves.
+
+    >>> takes_back(purpose_of_undo([7, 3])), takes_back("drain old_ssd")
+    (True, False)
+    """
+    return purpose.startswith(_UNDO)
+
+
+class CannotUndo(HotplaceError):
+    """A move cannot be taken back: it was not carried out, or the world has changed since."""

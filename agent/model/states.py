@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 
 
 class MoveState(StrEnum):

@@ -1,4 +1,4 @@
-"""Bytes, durations, ratios and rates: how people write them. ``connectors.formatting`` writes them for people.
+"""Bytes, durations, ratios and rates: how people write them. ``connectors.model.formatting`` writes them for people.
 
 Inside hotplace sizes are whole bytes, durations are seconds and ratios lie between 0 and 1; this module is the edge.
 A bare number has no unit and is refused, except 0: ``capacity: 200`` meant as GiB would make a storage tier full.
@@ -11,7 +11,7 @@ import re
 from datetime import datetime, tzinfo
 from decimal import Decimal
 
-from connectors.formatting import BINARY, exact_bytes
+from connectors.model.formatting import BINARY, exact_bytes
 
 Quantity = str | int | float  # what YAML or a command line hands over
 

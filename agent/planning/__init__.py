@@ -1,1 +1,1 @@
-"""From what was sampled to a proposal, an undo among them."""
+"""From a picture to proposals: situation, routes, templates, splits, undo, and the explanation of decisions."""

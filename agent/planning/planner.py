@@ -1,9 +1,13 @@
 """From a picture to a proposal: the policies say what is worth moving, the connector how.
 
+From a picture to a proposal: the policies say what is worth moving, the connector how.
+
 Reads only. Planning is a loop because four facts are known only for the moves of a plan: the engine may have no route
 for a bundle, exact sizes may differ from the cheap ones that ranking uses, a route may need room beyond its copy, and
 it may cost much more than its copying. Each of them leads to a new plan with that fact known. The final plan fits by
 exact sizes, with the growth expected until its moves run and all the room that they need in transit.
+
+What sizes of the fastest tier would save, as the ledger keeps it for pools that databases of many machines share.
 """
 
 from __future__ import annotations
@@ -13,32 +17,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from agent.budget.allowance import budget_of, expiry_of, limits_of
-from agent.budget.copy_history import since_for, turnover_ratio_of, with_bytes_written
-from agent.budget.experience import with_experience
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
-from agent.model.proposals import BALANCE, Proposal, ProposedMove, WorkForecast, largest_bytes, with_ways_back
-from agent.model.purposes import purpose_of
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
+from agent.model.proposals import (
+    BALANCE,
+    Proposal,
+    ProposedMove,
+    WorkForecast,
+    largest_bytes,
+    purpose_of,
+    with_ways_back,
+)
+from agent.planning.allowance import budget_of, expiry_of, limits_of
 from agent.planning.routing import RouteRefusals, find_routes
 from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
+from agent.sampling.experience import since_for, turnover_ratio_of, with_bytes_written, with_experience
 from agent.sampling.picture import Picture
-from connectors.base import Connector, TellsCopies
-from connectors.formatting import format_bytes
-from connectors.model import Bools, Route
-from connectors.move_effects import CopyHabits
-from connectors.recording.tap import NotRecorded
-from policies.benefit.copy_time import devices_of, usual_seconds
-from policies.benefit.costs import route_cost
-from policies.benefit.move_cost import move_cost_seconds
-from policies.model.plan import HeatView, Plan, PlannedMove, PolicySettings, RouteCost, Situation, Verdict
-from policies.modes.dispatch import Hsm, Mode, plan_mode
-from policies.sizing.forecast import forecast_plan
-from policies.storage.transit import expected_bytes, without_room
+from connectors.kit.contract import Connector, NotRecorded, TellsCopies
+from connectors.model.formatting import format_bytes
+from connectors.model.moves import CopyHabits, Route
+from connectors.model.observation import Bools
+from policies.evidence.capacity import expected_bytes, without_room
+from policies.evidence.costs import devices_of, route_cost, usual_seconds
+from policies.evidence.prices import move_cost_seconds
+from policies.model.moves import RouteCost
+from policies.model.plan import HeatView, Plan, PlanMove, Situation, Verdict
+from policies.model.settings import PolicySettings
+from policies.placement.dispatch import Hsm, Mode, plan_mode
+from policies.placement.forecast import forecast_plan
+from policies.placement.sizing import sizing
 
 _N = TypeVar("_N", int, float)
 ROUNDS = 40  # of planning; a plan with moves that have no route after that moves nothing
@@ -169,7 +180,7 @@ def _costs(
     return tuple(costs)
 
 
-def _with_copy_time(move: PlannedMove, cost: RouteCost) -> PlannedMove:
+def _with_copy_time(move: PlanMove, cost: RouteCost) -> PlanMove:
     """The move with the time that its route says."""
     return move if cost.copy_seconds is None else replace(move, copy_seconds=cost.copy_seconds)
 
@@ -189,7 +200,7 @@ def _costs_to_weigh(
     }
 
 
-def _surprising(move: PlannedMove, cost: RouteCost) -> bool:
+def _surprising(move: PlanMove, cost: RouteCost) -> bool:
     """Whether a route copies for much longer than was planned with."""
     return cost.copy_seconds is not None and cost.copy_seconds > (1.0 + SURPRISING_RATIO) * move.copy_seconds
 
@@ -269,7 +280,7 @@ def _with_room_on_the_way(
     return refused.learnt(situation)
 
 
-def _no_room(move: PlannedMove, transient: int, situation: Situation) -> str:
+def _no_room(move: PlanMove, transient: int, situation: Situation) -> str:
     size = format_bytes(expected_bytes(move, situation))
     more = f" and {format_bytes(transient)} more while it is moved" if transient else ""
     return f"{move.to_space} has no room for {size}{more}"
@@ -310,7 +321,7 @@ def proposal_of(
 
 
 def _proposed_move(
-    ordinal: int, move: PlannedMove, route: Route, cost: RouteCost, situation: Situation, share: float
+    ordinal: int, move: PlanMove, route: Route, cost: RouteCost, situation: Situation, share: float
 ) -> ProposedMove:
     """The move as it is approved; ``share``: of the growth that the plan leaves room for, until the approval ends."""
     most = expected_bytes(move, situation)
@@ -338,3 +349,23 @@ def _proposed_move(
 def _finite(value: float) -> float | None:
     """JSON knows neither NaN nor infinity."""
     return value if math.isfinite(value) else None
+
+
+def curve_document(planning: Planning) -> dict[str, Any] | None:
+    """The sizing curve of a plan's situation as JSON values; None where there is one tier only.
+
+    Sizes that would not hold what is pinned to the fastest tier are left out.
+    """
+    if len(planning.situation.tiers) < 2:
+        return None
+    found = sizing(planning.situation, planning.settings)
+    return {
+        "tier": planning.situation.tiers[0].name,
+        "present_bytes": found.present.size_bytes,
+        "present_known": found.present_known,
+        "points": [
+            [point.size_bytes, point.saved_per_hour]
+            for point in found.points
+            if point.size_bytes >= min(found.pinned_bytes, found.points[-1].size_bytes)
+        ],
+    }

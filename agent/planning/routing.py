@@ -1,20 +1,87 @@
-"""The route of each move of a plan; moves without a route are reported, and the plan is made again without them.
+"""The route of each move of a plan, and moves that one statement makes at once.
+
+Combine moves that one statement can make at once: a table with its indexes or its LOBs, if both were chosen.
+
+The route of each move of a plan; moves without a route are reported, and the plan is made again without them.
 
 Moves that one statement can do together become one; other moves that rewrite the same object take turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import inf
 
-from agent.planning.combining import combine_moves
-from connectors.base import Connector, FillsTemplates, FollowsOn
-from connectors.model import Bundle, NoRoute, Route, UnitKind, UnitTable
-from connectors.recording.tap import NotRecorded
-from connectors.templates import StatementTemplate
-from policies.model.plan import MoveReason, Plan, PlannedMove, PolicySettings, Situation
+from connectors.kit.contract import Connector, FillsTemplates, FollowsOn, NotRecorded
+from connectors.kit.templates import StatementTemplate
+from connectors.model.moves import Bundle, NoRoute, Route, UnitKind
+from connectors.model.observation import UnitTable
+from policies.evidence.capacity import without_room
+from policies.model.moves import MoveReason
+from policies.model.plan import Plan, PlanMove, Situation
+from policies.model.settings import PolicySettings
+from policies.placement.schedule import INDEXES
+from policies.placement.verdicts import move_sentence
+
+
+def combine_moves(plan: Plan, first: int, second: int, situation: Situation, settings: PolicySettings) -> Plan | None:
+    """The plan with two of its moves as one, in the place of the first or else of the second.
+
+    None if their spaces or reasons differ, or if a space would not hold the new order.
+    """
+    one, other = plan.moves[first], plan.moves[second]
+    if _way(one) != _way(other):
+        return None
+    if _rank(one, situation) > _rank(other, situation):
+        one, other = other, one
+    both = _both(one, other)
+    rest = [move for at, move in enumerate(plan.moves) if at not in (first, second)]
+    # In the place of the second the list is one shorter, since the first is taken out before it.
+    for at in (first, second - 1):
+        comes = next((move.key for move in rest[at:] if move.reason is not MoveReason.MAKE_ROOM), both.key)
+        moves = _join_groups((*rest[:at], _with_sentence(both, other, comes), *rest[at:]), {one.group, other.group})
+        if without_room(moves, situation, settings, situation.transient, situation.staying) is None:
+            return replace(plan, moves=moves)
+    return None
+
+
+def _join_groups(moves: Sequence[PlanMove], joined: set[int]) -> tuple[PlanMove, ...]:
+    """The moves with two groups and all between them joined, since a group is carried out without interruption."""
+    places = [at for at, move in enumerate(moves) if move.group in joined]
+    within = {move.group for move in moves[places[0] : places[-1] + 1]} | joined
+    return tuple(replace(move, group=min(within)) if move.group in within else move for move in moves)
+
+
+def _rank(move: PlanMove, situation: Situation) -> int:
+    """A table leads its LOBs and its indexes, a LOB the indexes."""
+    kind = situation.units.kind[move.rows[0]]
+    return 2 if kind in INDEXES else 1 if kind == UnitKind.LOB else 0
+
+
+def _way(move: PlanMove) -> tuple[str, str, str, str]:
+    return move.from_space, move.to_space, move.reason, move.wide
+
+
+def _both(one: PlanMove, other: PlanMove) -> PlanMove:
+    """Two moves as one, led by the first."""
+    saved = one.wait_saved_per_hour + other.wait_saved_per_hour
+    paid = [each for each in (one, other) if each.payback_seconds < inf]
+    cost = sum(each.payback_seconds * each.wait_saved_per_hour for each in paid)
+    return replace(
+        one,
+        rows=(*one.rows, *other.rows),
+        size_bytes=one.size_bytes + other.size_bytes,
+        wait_saved_per_hour=saved,
+        copy_seconds=one.copy_seconds + other.copy_seconds,
+        # A demotion has no pay-back time, so of a pair with one nothing finite can be said.
+        payback_seconds=cost / saved if len(paid) == 2 and saved > 0 else inf,
+    )
+
+
+def _with_sentence(both: PlanMove, other: PlanMove, comes: str) -> PlanMove:
+    return replace(both, sentence=move_sentence(replace(both, key=f"{both.key} with {other.key}"), comes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +91,7 @@ class RouteRefusals:
     bundles: dict[str, str] = field(default_factory=dict)
     wholes: dict[str, str] = field(default_factory=dict)
 
-    def add(self, move: PlannedMove, why: str) -> None:
+    def add(self, move: PlanMove, why: str) -> None:
         """Record why a move has no route."""
         (self.wholes if move.wide else self.bundles)[move.wide or move.key] = why
 
@@ -57,7 +124,7 @@ class _Desk:
     connector: Connector
     answers: dict[tuple[Bundle, str], tuple[Route, ...] | NoRoute] = field(default_factory=dict)
 
-    def route(self, move: PlannedMove) -> Route | NoRoute:
+    def route(self, move: PlanMove) -> Route | NoRoute:
         """The kindest route of a move, or why there is none."""
         asked = bundle_of(self.units, move), move.to_space
         if asked not in self.answers:
@@ -68,7 +135,7 @@ class _Desk:
         answer = self.answers[asked]
         return answer if isinstance(answer, NoRoute) else answer[0]
 
-    def route_after(self, move: PlannedMove, before: Route) -> Route | None:
+    def route_after(self, move: PlanMove, before: Route) -> Route | None:
         """The kindest route of a move that follows another which rewrites the same object; None: it has to wait."""
         if not isinstance(self.connector, FollowsOn):
             return None
@@ -166,7 +233,7 @@ def _statements(route: Route) -> tuple[object, ...]:
     return route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps, route.arguments
 
 
-def bundle_of(units: UnitTable, move: PlannedMove) -> Bundle:
+def bundle_of(units: UnitTable, move: PlanMove) -> Bundle:
     """The bundle that a planned move names."""
     return Bundle(
         key=move.key,

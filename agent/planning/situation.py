@@ -1,4 +1,7 @@
-"""What a plan may depend on, put together: the picture, the pins, and the record of past moves."""
+"""What a plan may depend on: the picture, pins, past moves, and proposals that wait.
+
+What waits for a decision: which questions people have asked, and which proposals have nothing left to do.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,25 @@ from typing import Protocol
 
 import numpy as np
 
-from agent.budget.allowance import expiry_of, limits_of
-from agent.budget.copy_history import keys_that_gave_way
-from agent.budget.prediction_errors import past_predictions
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import ProposalRow
 from agent.model.outcomes import Outcome
-from agent.model.states import MoveState
+from agent.model.proposals import Proposal, ProposedMove
+from agent.model.states import MoveState, ProposalState
+from agent.planning.allowance import expiry_of, limits_of
+from agent.sampling.experience import keys_that_gave_way
 from agent.sampling.picture import Picture
-from connectors.model import F64, I8, I64, Space
-from policies.benefit.move_cost import cool_down_left
-from policies.benefit.sessions import with_bounded_waits
-from policies.demand.arrivals import CLOSED, OPEN, UNKNOWN, load_by_hours
-from policies.demand.growth import with_growth
-from policies.model.past_forecast import OUTCOMES, Foretold, PastForecast
-from policies.model.plan import Pin, PolicySettings, Situation
-from policies.model.prediction_error import learn_errors
+from agent.sampling.prediction_errors import past_predictions
+from connectors.model.moves import find_container
+from connectors.model.observation import F64, I8, I64, Catalog, Space
+from policies.evidence.capacity import with_growth
+from policies.evidence.prices import cool_down_left, with_bounded_waits
+from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours
+from policies.model.confidence import OUTCOMES, Foretold, PastForecast
+from policies.model.moves import learn_errors
+from policies.model.plan import Situation
+from policies.model.settings import Pin, PolicySettings
 
 LIMIT_OUTCOMES = 5  # that are looked through for a limit which is no tier's, and for who asks
 NOTED_RATIO = 0.1  # by which the time outside reads must have grown
@@ -241,3 +247,71 @@ def rows_of_keys(keys: Sequence[str], wanted: Set[str]) -> dict[str, int]:
     # One walk over the keys and no dictionary of all of them: that takes 100 MB at a million units, for a handful of
     # look-ups.
     return {key: row for row, key in enumerate(keys) if key in wanted} if wanted else {}
+
+
+def requested_purposes(ledger: Ledger, database: str) -> frozenset[str]:
+    """Purposes of the undecided proposals that were requested by a command."""
+    return frozenset(row.proposal.purpose for row in _waiting(ledger, database) if row.proposal.asked_by)
+
+
+def end_obsolete_proposals(ledger: Ledger, database: str, fingerprint: str, catalog: Catalog) -> None:
+    """End what waits for a decision and has nothing left to do.
+
+    Args:
+        ledger: the durable record.
+        database: its name in the configuration.
+        fingerprint: of the database as it answers now.
+        catalog: as last read.
+    """
+    for row in _waiting(ledger, database):
+        why = why_obsolete(row.proposal, fingerprint, catalog)
+        if why is not None:
+            ledger.proposals.end(row.id, f"nothing of it is left to do: {why}")
+
+
+def why_obsolete(proposal: Proposal, fingerprint: str, catalog: Catalog) -> str | None:
+    """Why none of the proposal's moves could begin, one sentence without a full stop; None where one could.
+
+    One is enough: prechecks skip the others, and look closer. An older catalog than the proposal says nothing about it.
+    """
+    if proposal.fingerprint != fingerprint:
+        return "it was made for another database than the one that answers now"
+    if catalog.taken_at < proposal.created_at:
+        return None
+    units = catalog.units
+    row_of = rows_of_keys(units.key, {key for move in proposal.moves for key in move.route.bundle.unit_keys})
+    home_of = {key: catalog.spaces[int(units.space[row])].name for key, row in row_of.items()}
+    reasons = [_reason_it_left(move, home_of, catalog) for move in proposal.moves]
+    return reasons[0] if all(reasons) else None
+
+
+def _waiting(ledger: Ledger, database: str) -> list[ProposalRow]:
+    ledger.proposals.expire_due()
+    return ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
+
+
+def _reason_it_left(move: ProposedMove, home_of: Mapping[str, str], catalog: Catalog) -> str | None:
+    if move.route.bundle.container:
+        return _lost_container(move, catalog)
+    if not move.route.bundle.unit_keys:  # a partition that is to be made: prechecks see whether it is there
+        return None
+    homes = {home_of[key] for key in move.route.bundle.unit_keys if key in home_of}
+    if move.from_space in homes:
+        return None
+    if not homes:
+        return f"{move.what} is gone"
+    return f"{move.what} is in {', '.join(sorted(homes))}, not in {move.from_space}"
+
+
+def _lost_container(move: ProposedMove, catalog: Catalog) -> str | None:
+    """Why a container that should leave is missing.
+
+    None for one that is put back (it does not exist yet), and where the engine shows no containers.
+    """
+    name = move.route.bundle.container
+    containers = next((space.containers for space in catalog.spaces if space.name == move.from_space), None)
+    if containers is None:
+        return f"space {move.from_space} is gone"
+    if move.undoes is not None or not containers or find_container(containers, name) is not None:
+        return None
+    return f"{move.from_space} has no container {name} any more"

@@ -13,21 +13,19 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger, MoveRow, StepRow
-from agent.model.proposals import UNDO, WAY_BACK, Proposal, ProposedMove
-from agent.model.purposes import purpose_of_undo
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, StepRow
+from agent.model.proposals import UNDO, WAY_BACK, CannotUndo, Proposal, ProposedMove, purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
-from agent.planning.containers import put_back
-from agent.planning.refusals import CannotUndo
+from agent.planning.single_moves import put_back, route_of_rejoining
 from agent.planning.situation import rows_of_keys
-from agent.planning.splitting import route_of_rejoining
-from agent.planning.unweighed import unweighed_proposal
-from connectors.base import Connector, TakesBack
-from connectors.model import Bundle, Catalog, NoRoute, Route, UnitKind
-from connectors.splitting import WAYS_BACK
-from policies.model.plan import MoveReason
-from policies.storage.capacity import room_bytes
+from agent.planning.template_proposals import unweighed_proposal
+from connectors.kit.contract import Connector, TakesBack
+from connectors.model.moves import WAYS_BACK, Bundle, NoRoute, Route, UnitKind
+from connectors.model.observation import Catalog
+from policies.evidence.capacity import room_bytes
+from policies.model.moves import MoveReason
 
 LASTS = timedelta(days=3650)  # a way back is tried until it is done, or a person cancels it
 

@@ -1,1 +1,1 @@
-"""Watching one database: samples, heat, history, traces. Never writes to the database."""
+"""What samples teach: heat, the picture of a database, looks inside units, and what earlier moves have taught."""

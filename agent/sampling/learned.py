@@ -13,21 +13,16 @@ from datetime import timedelta, tzinfo
 
 import numpy as np
 
-from connectors.model import I32, I64, DatabaseDemand, Demand, Space, UnitTable
-from policies.benefit import device
-from policies.benefit.device import DeviceState
-from policies.benefit.move_cost import copy_seconds, move_cost_seconds
-from policies.benefit.pace import interval_pace
-from policies.demand import growth, heat, horizons, renamed_units, seasons
-from policies.demand.growth import Growth, GrowthState
-from policies.demand.heat import HeatState
-from policies.demand.horizons import HorizonState, Site
-from policies.demand.renamed_units import KnownUnits
-from policies.demand.seasons import SeasonState
-from policies.demand.variance import index_of
-from policies.demand.workload import RecentWork, WorkInterval
-from policies.model.plan import PolicySettings, TierSpeed
-from policies.storage.capacity import room_bytes
+from connectors.model.observation import I32, I64, DatabaseDemand, Demand, Space, UnitTable
+from policies.evidence import capacity, device, heat, horizons, seasons
+from policies.evidence.capacity import Growth, GrowthState, room_bytes
+from policies.evidence.device import DeviceState, interval_pace
+from policies.evidence.heat import HeatState, KnownUnits, index_of
+from policies.evidence.horizons import HorizonState, Site
+from policies.evidence.prices import copy_seconds, move_cost_seconds
+from policies.evidence.seasons import SeasonState
+from policies.evidence.workload import RecentWork, WorkInterval
+from policies.model.settings import PolicySettings, TierSpeed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +38,7 @@ class Learned:
     devices: DeviceState = field(default_factory=lambda: device.empty_devices(0))
     work: RecentWork = field(default_factory=RecentWork)
     units: KnownUnits | None = None  # of the last catalog; None: no catalog was read yet
-    growth: GrowthState = field(default_factory=growth.empty_growth)
+    growth: GrowthState = field(default_factory=capacity.empty_growth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +194,11 @@ def with_renamed_units(learned: Learned, units: UnitTable, slots: I64) -> Learne
         return learned
     # Only units without any history of their own inherit: a name that was used before keeps what is known of it.
     blank = learned.heat.observed_seconds[slots] == 0
-    renames = renamed_units.find_renames(learned.units, units, slots, blank)
+    renames = heat.find_renames(learned.units, units, slots, blank)
     return replace(
         learned,
         heat=heat.handed_on(learned.heat, *renames),
-        growth=growth.with_renamed(learned.growth, *renames),
+        growth=capacity.with_renamed(learned.growth, *renames),
     )
 
 
@@ -212,11 +207,11 @@ def with_new_partitions(learned: Learned, units: UnitTable, slots: I64) -> Learn
     blank = learned.heat.observed_seconds[slots] == 0
     if not blank.any():
         return learned
-    pairs = renamed_units.successors(units, slots, blank)
+    pairs = heat.successors(units, slots, blank)
     return replace(
         learned,
-        heat=heat.handed_on(learned.heat, *pairs, share=renamed_units.LENT),
-        growth=growth.with_partitions_before(learned.growth, *pairs),
+        heat=heat.handed_on(learned.heat, *pairs, share=heat.LENT),
+        growth=capacity.with_partitions_before(learned.growth, *pairs),
     )
 
 
@@ -229,10 +224,10 @@ def with_catalog(learned: Learned, units: UnitTable, slots: I64, at: float) -> L
         slots: of those.
         at: when it was read, in seconds of the monotonic clock.
     """
-    sizes = growth.learn_sizes(learned.growth, units, slots, at)
-    return replace(learned, units=renamed_units.known_units(units, slots), growth=sizes)
+    sizes = capacity.learn_sizes(learned.growth, units, slots, at)
+    return replace(learned, units=heat.known_units(units, slots), growth=sizes)
 
 
 def growth_of(learned: Learned, slots: I64) -> Growth:
     """How much each unit of the last catalog is expected to grow."""
-    return growth.growth_of(learned.growth, slots)
+    return capacity.growth_of(learned.growth, slots)

@@ -8,13 +8,11 @@ from math import inf
 
 import numpy as np
 
-from agent.config import Storage
+from agent.config.tiers import Storage
 from agent.sampling.learned import Learned
-from connectors.model import F64, I64, Bools, Catalog, DatabaseDemand
-from connectors.storage_io import RoleFigures
-from policies.benefit import device
-from policies.demand import heat, horizons, seasons
-from policies.demand.growth import Growth
+from connectors.model.observation import F64, I64, Bools, Catalog, DatabaseDemand, RoleFigures
+from policies.evidence import device, heat, horizons, seasons
+from policies.evidence.capacity import Growth
 from policies.model.plan import HeatView
 
 VIEWED_AT_ONCE = 2048  # units, a hundred figures of work for each
@@ -38,7 +36,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Homes:
+class UnitHomes:
     """Where units are now, and how long sessions wait for one read on each tier."""
 
     slots: I64  # (units,)

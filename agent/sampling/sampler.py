@@ -1,8 +1,12 @@
 """The sampler of one database: sample, interval, demand, learning, history. It never writes to the database.
 
+The sampler of one database: sample, interval, demand, learning, history. It never writes to the database.
+
 One call of ``cycle()`` takes one sample. If a single sample goes wrong (time-out, reset, clock jump, one of our own
 moves in between), that interval is lost and nothing else: without evidence no unit becomes hot or cold. What an
 interval teaches is computed in ``learned``, without I/O; the sampler reads and stores.
+
+Reads what single statements did, a few times within the settle time, so that outcomes can compare them.
 """
 
 from __future__ import annotations
@@ -14,11 +18,13 @@ from datetime import datetime
 
 import numpy as np
 
-from agent.budget.experience import record_disturbed
-from agent.config import DatabaseConfig, Storage
-from agent.ledger import AWAY, Ledger
+from agent.config.models import DatabaseConfig, Statements
+from agent.config.tiers import Storage
+from agent.ledger.errors import AWAY
+from agent.ledger.ledger import Ledger
 from agent.ledger.measured.codec import narrow
-from agent.sampling.gone_units import note_gone_units
+from agent.model.outcomes import StatementInterval
+from agent.sampling.experience import record_disturbed
 from agent.sampling.learned import (
     Inventory,
     growth_of,
@@ -28,20 +34,19 @@ from agent.sampling.learned import (
     with_renamed_units,
     with_slots,
 )
-from agent.sampling.learned_state import load_devices, load_learned, save_learned
-from agent.sampling.picture import Homes, Picture, calibrated, view_heat
+from agent.sampling.learned_state import load_devices, load_learned, note_gone_units, save_learned
+from agent.sampling.picture import Picture, UnitHomes, calibrated, view_heat
 from agent.sampling.trace import Tracer, traced_heat
-from connectors.base import Clock, Connector
-from connectors.formatting import format_seconds
-from connectors.model import F64, I64, Catalog, Demand, Interval, Sample, Signal
-from connectors.storage_io import RoleFigures
-from policies.benefit.device import DeviceState
-from policies.benefit.prices import wait_weights
-from policies.demand.counter_deltas import Gap, difference
-from policies.demand.growth import GrowthState
-from policies.demand.horizons import dearest_copy, earned_seconds
-from policies.demand.measured_waits import in_measured_waits
-from policies.demand.workload import RecentWork
+from connectors.kit.contract import Clock, Connector, ConnectorError, NotRecorded, Retry
+from connectors.kit.statements import ReadsStatements, StatementCounters
+from connectors.model.formatting import format_seconds
+from connectors.model.observation import F64, I64, Catalog, Demand, Interval, RoleFigures, Sample, Signal
+from policies.evidence.capacity import GrowthState
+from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
+from policies.evidence.device import DeviceState
+from policies.evidence.horizons import dearest_copy, earned_seconds
+from policies.evidence.prices import wait_weights
+from policies.evidence.workload import RecentWork
 from policies.model.plan import HeatView
 
 CATALOG_EVERY_SECONDS = 600.0
@@ -215,13 +220,13 @@ class Sampler:
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )
 
-    def homes(self) -> Homes | None:
+    def homes(self) -> UnitHomes | None:
         """Where units are by the last catalog; None before the first sample."""
         storage = self.storage()
         if self._catalog is None or storage is None or not storage.tiers:
             return None
         prices = wait_weights([tier.speed for tier in storage.tiers], self._settings)
-        return Homes(
+        return UnitHomes(
             slots=self._slots,
             physical_id=self._catalog.units.physical_id,
             table=self._catalog.units.table_of(),
@@ -366,7 +371,7 @@ class Sampler:
         if self._may_store():
             # A trace counts whenever it is on, in measured hours or not.
             with self._without_ledger():
-                self._tracer.see(demand, located.slot, self._slots)
+                self._tracer.record_interval(demand, located.slot, self._slots)
         measured = self._is_measured(interval)
         self._learned = learn(
             self._learned, located, inventory, self._settings, zone=self._database.time_zone, measured=measured
@@ -402,3 +407,88 @@ class Sampler:
         )
         self._ledger.work.append(self._database.name, demand.ended_at, demand.seconds, demand.database)
         self._ledger.samples.hand_over(self._database.name, demand.ended_at)
+
+
+MOST_READ = 1000  # statements, those with most time so far
+MOST_KEPT = 100  # of an interval, those with most time in it
+READINGS_A_SETTLE = 6  # the first look at an outcome takes as long as settling, and wants some intervals
+LONGEST_SILENCE = 3  # readings; how the work of a longer one was spread over it is not known
+REST_SECONDS = 3600.0  # after a refusal that only a person can end
+
+
+class StatementReader:
+    """Reads the statements of one database when it is time, and stores what changed. One thread at a time."""
+
+    def __init__(self, database: DatabaseConfig, ledger: Ledger, clock: Clock) -> None:
+        """Nothing is read yet.
+
+        Args:
+            database: its configuration.
+            ledger: keeps the intervals.
+            clock: time.
+        """
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._every = max(database.sample_seconds, database.settle_seconds / READINGS_A_SETTLE)
+        self._due = -float("inf")  # on the monotonic clock
+        self._before: StatementCounters | None = None
+
+    def read_if_due(self, connector: Connector, *, may_store: bool) -> float:
+        """Read them, if it is time and the engine has them; returns the seconds that the server took at most.
+
+        Raises:
+            ConnectorError: they could not be read; the next try comes in its turn, or an hour later.
+        """
+        now = self._clock.monotonic()
+        wanted = self._database.statements is not Statements.NONE
+        if not wanted or now < self._due or not isinstance(connector, ReadsStatements):
+            return 0.0
+        self._due = now + self._every
+        try:
+            found = connector.read_statements(MOST_READ)
+        except NotRecorded:
+            found = None
+        except ConnectorError as error:
+            self._before = None
+            self._due = now + (REST_SECONDS if error.retry is Retry.NEVER else self._every)
+            raise
+        before, self._before = self._before, found
+        if found is None:
+            self._due = now + REST_SECONDS  # the server keeps none, and no recording has any
+            return 0.0
+        interval = None if before is None else statement_difference(before, found)
+        if interval is not None and may_store and interval.length <= LONGEST_SILENCE * self._every:
+            self._ledger.statements.append(self._database.name, interval)
+        return found.server_seconds
+
+
+def statement_difference(before: StatementCounters, after: StatementCounters) -> StatementInterval | None:
+    """What statements did between two readings; None where counters restarted or time went backwards.
+
+    A statement counts where it is in both: an engine forgets those that it needs no longer, so one that was not there
+    before may have run before all the same. One whose counters fell was forgotten in between.
+    """
+    if before.epoch != after.epoch or after.taken_at <= before.taken_at:
+        return None
+    row_before = {id_: row for row, id_ in enumerate(before.ids)}
+    both = [(row_before[id_], row) for row, id_ in enumerate(after.ids) if id_ in row_before]
+    was, now = np.array(both, dtype=np.int64).reshape(len(both), 2).T
+    deltas = {name: getattr(after, name)[now] - getattr(before, name)[was] for name in _COUNTERS}
+    valid = deltas["executions"] > 0
+    for values in deltas.values():
+        valid &= ~(values < 0)  # NaN: not counted
+    kept = np.flatnonzero(valid)
+    kept = kept[np.argsort(-deltas["seconds"][kept], kind="stable")][:MOST_KEPT]
+    return StatementInterval(
+        started_at=before.taken_at,
+        ended_at=after.taken_at,
+        ids=tuple(after.ids[row] for row in now[kept]),
+        executions=deltas["executions"][kept],
+        seconds=deltas["seconds"][kept],
+        read_wait=deltas["read_wait"][kept],
+        reads=deltas["reads"][kept],
+    )
+
+
+_COUNTERS = ("executions", "seconds", "read_wait", "reads")

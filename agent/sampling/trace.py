@@ -11,12 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from agent.ledger import Ledger, NotFound
+from agent.ledger.errors import NotFound
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import TRACE_FIGURES, TRACE_HEAT
 from agent.sampling.trace_marks import TraceFigures, plain, read_figures, read_mark
-from connectors.model import I64, Demand
-from policies.demand import heat
-from policies.model.plan import HeatView, PolicySettings
+from connectors.model.observation import I64, Demand
+from policies.evidence import heat
+from policies.model.plan import HeatView
+from policies.model.settings import PolicySettings
 
 PLAIN_MEAN = replace(PolicySettings(), half_life_seconds=1e9, long_half_life_seconds=1e9)  # s: nothing ever fades
 
@@ -49,7 +51,7 @@ class Tracer:
         self._figures = TraceFigures(generation=-1)
         self._heat = heat.empty_heat()
 
-    def see(self, demand: Demand, slots: I64, known: I64) -> None:
+    def record_interval(self, demand: Demand, slots: I64, known: I64) -> None:
         """Let one interval pass; it is kept in the ledger at once, if it belongs to the trace.
 
         Args:

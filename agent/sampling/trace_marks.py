@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import TRACE, TRACE_FIGURES
 
 

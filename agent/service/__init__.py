@@ -1,1 +1,1 @@
-"""The long-running process: daemon, schedule, watches, metrics, HTTP, logs, doctor."""
+"""The daemon: watches, schedule, metrics, HTTP, notices, the doctor, and all databases of a ledger."""

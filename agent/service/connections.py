@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 
 MOST_CONNECTIONS = 64  # and threads: each connection takes a file and a thread
 REQUEST_SECONDS = 10.0  # to ask, and again to take the answer

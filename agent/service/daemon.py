@@ -1,4 +1,10 @@
-"""The daemon: schedules the watches, serves metrics, obeys signals.
+"""The daemon: becomes the agent of each database, schedules the watches, serves metrics, obeys signals.
+
+What notices are made from, as a watch and the ledger know it now.
+
+Becoming the one agent of each database at a start: no server that says nothing keeps another one waiting.
+
+The daemon: schedules the watches, serves metrics, obeys signals.
 
 SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved)
 and what was learnt is saved. A server that says nothing holds this up for some seconds; what its statement came to is
@@ -12,8 +18,10 @@ from __future__ import annotations
 import math
 import signal
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import datetime
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
@@ -24,24 +32,135 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from agent.config import STALE_SAMPLES, Config, ConfigError, DatabaseConfig, load
-from agent.execution.hooks import MoveEvent
-from agent.ledger import ApprovalRule, HistorySettings, Ledger
-from agent.ledger.errors import AWAY
-from agent.logs import EventLog, set_up_logs
+from agent.config.errors import ConfigError
+from agent.config.files import load
+from agent.config.models import STALE_SAMPLES, Config, DatabaseConfig
+from agent.config.tiers import Storage
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.errors import AWAY, LedgerError
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.model.clock import repeat_in_background
-from agent.notices.channels import SEND_SECONDS
-from agent.notices.notifier import Notifier
-from agent.service.claiming import claim, claim_all
-from agent.service.facts import facts_of
+from agent.model.logs import EventLog, set_up_logs
+from agent.model.units_of_measure import format_when
+from agent.moving.progress import MoveEvent
+from agent.service.channels import SEND_SECONDS
 from agent.service.httpd import Certificate, MetricsServer, Pages, no_pages
-from agent.service.jobs import Jobs
-from agent.service.last_resort import LastResort
+from agent.service.jobs import LOOK_AT_CLOCK_SECONDS, Jobs, JobTimetable
 from agent.service.metrics import AgentCollector
+from agent.service.notifier import (
+    ClosedRule,
+    Ended,
+    Hurt,
+    NoticeFacts,
+    Notifier,
+    SpaceRoom,
+    closed_rules,
+    ended_moves,
+    hurt_proposals,
+)
+from agent.service.process import LastResort
 from agent.service.snapshot import Snapshot
-from agent.service.timetable import LOOK_AT_CLOCK_SECONDS, Timetable
 from agent.service.watch import Watch
-from connectors.base import Clock, HotplaceError, LeaseHeld
+from connectors.kit.contract import Clock, ConnectorError, HotplaceError, LeaseHeld
+
+
+def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: datetime) -> NoticeFacts:
+    """Everything about one database that may be worth a notice; without the ledger, what the snapshot tells alone."""
+    since_then: tuple[tuple[Ended, ...], tuple[Hurt, ...], tuple[ClosedRule, ...]] = ((), (), ())
+    # Sent once the ledger is there again, if that is within the time for which ends are news.
+    with suppress(*AWAY):
+        name = snapshot.database
+        since_then = ended_moves(ledger, name, now), hurt_proposals(ledger, name, now), closed_rules(ledger, name, now)
+    ended, hurt, closed = since_then
+    return NoticeFacts(
+        database=snapshot.database,
+        now=now,
+        waiting=snapshot.waiting,
+        ended=ended,
+        hurt=hurt,
+        closed_rules=closed,
+        rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
+        stalled=_why_stalled(snapshot, sample_seconds, now),
+    )
+
+
+def _why_stalled(snapshot: Snapshot, sample_seconds: float, now: datetime) -> str:
+    if snapshot.untrusted:
+        return f"nothing is carried out, since the ledger is not trusted: {snapshot.untrusted}"
+    if snapshot.ledger_error:
+        return f"nothing is carried out, since the ledger is away: {snapshot.ledger_error}"
+    cycle = snapshot.cycle
+    if not snapshot.error:
+        return ""
+    if cycle is None:
+        return f"it was never sampled: {snapshot.error}"
+    if (now - cycle.taken_at).total_seconds() <= STALE_SAMPLES * sample_seconds:
+        return ""
+    return f"it was last sampled {format_when(cycle.taken_at)}: {snapshot.error}"
+
+
+def _rooms(storage: Storage) -> tuple[SpaceRoom, ...]:
+    """Every managed space whose free bytes are known."""
+    return tuple(
+        SpaceRoom(
+            space=space.name, tier=storage.tiers[tier].name, used_bytes=space.used_bytes, free_bytes=space.free_bytes
+        )
+        for tier, space in zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
+        if tier >= 0 and space.free_bytes is not None
+    )
+
+
+WAITS_SECONDS = 5.0  # for all leases together; a server that answers does so in a tenth of that
+
+
+def claim(watch: Watch) -> None:
+    """Be the one agent of this database, or say who is. A database that is down now may come later.
+
+    Raises:
+        LeaseHeld: another agent is.
+    """
+    try:
+        watch.hold_lease()
+    except LeaseHeld:
+        raise
+    except (ConnectorError, LedgerError) as error:
+        log.warning("not reachable yet", database=watch.database.name, error=str(error), advice=error.advice)
+
+
+def claim_all(watches: Collection[Watch], seconds: float = WAITS_SECONDS) -> list[LeaseHeld]:
+    """Take all leases side by side, and wait for them so long; servers that do not answer go on being asked.
+
+    One alone is waited for as long as its connection allows.
+
+    Returns:
+        Why some are another agent's. What is heard of that later is logged: acting asks again.
+    """
+    held: list[LeaseHeld] = []
+    over = threading.Event()
+
+    def take(watch: Watch) -> None:
+        try:
+            claim(watch)
+        except LeaseHeld as error:
+            held.append(error)
+            if over.is_set():
+                log.error("only watched", database=watch.database.name, error=str(error), advice=error.advice)
+
+    if len(watches) == 1:  # it keeps no other waiting
+        take(*watches)
+        return held
+    threads = {watch.database.name: threading.Thread(target=take, args=(watch,), daemon=True) for watch in watches}
+    until = time.monotonic() + seconds
+    for thread in threads.values():
+        thread.start()
+    for name, thread in threads.items():
+        thread.join(max(0.0, until - time.monotonic()))
+        if thread.is_alive():
+            log.warning("does not answer yet", database=name)
+    over.set()
+    return list(held)
+
 
 log = EventLog(__name__)
 LEASE_PARTS = 3  # of a lease: how often it is renewed in its time, so that one renewal may fail
@@ -88,7 +207,7 @@ class Daemon:
         self._jobs = Jobs(ledger, clock, HistorySettings(history_seconds=config.ledger.history_seconds))
         self.has_left = False  # jobs that wait for a silent server were left behind: only the process ends them
         self._notifier = Notifier(ledger, clock, config.notices)
-        self._timetable: Timetable | None = None
+        self._timetable: JobTimetable | None = None
         self._server: MetricsServer | None = None
         self.pages: Pages = no_pages  # what is served besides metrics and health
 
@@ -239,9 +358,9 @@ class Daemon:
         GCCollector(registry=registry)
         return registry
 
-    def _schedule(self) -> Timetable:
+    def _schedule(self) -> JobTimetable:
         run_out = self._ledger.leases.run_out
-        timetable = Timetable(
+        timetable = JobTimetable(
             self._jobs,
             self._clock,
             list(self._watches.values()),

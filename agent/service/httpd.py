@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder, gzip_accepted
 
-from agent.logs import EventLog
+from agent.model.logs import EventLog
 from agent.service.connections import MOST_CONNECTIONS, REQUEST_SECONDS, CannotListen, Connections
 
 log = EventLog(__name__)

@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 
 from agent.ledger.errors import LedgerError
 from agent.ledger.leases import Leases
-from connectors.base import Connector, ConnectorError, EndsHolders, Lease, NamesStranger
+from connectors.kit.contract import Connector, ConnectorError, EndsHolders, Lease, NamesStranger
 
 
 class Leasing:

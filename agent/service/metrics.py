@@ -13,13 +13,12 @@ from datetime import UTC, datetime
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from agent.explanation.ranking import Standing
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import COUNTED
+from agent.planning.ranking import UnitStanding
 from agent.service.snapshot import Snapshot
-from connectors.formatting import printable
-from policies.benefit.prices import HOUR
-from policies.benefit.roles import is_measured, waited_seconds
+from connectors.model.formatting import printable
+from policies.evidence.prices import HOUR, is_measured, waited_seconds
 
 OTHER = "other"
 DATABASE_LABELS = ("database", "engine")
@@ -344,7 +343,7 @@ def _units(snapshots: list[Snapshot], top: int) -> Iterator[Metric]:
     yield from (*families.values(), verdicts)
 
 
-def _add_top(family: GaugeMetricFamily, database: str, standing: Standing, column: str, top: int) -> None:
+def _add_top(family: GaugeMetricFamily, database: str, standing: UnitStanding, column: str, top: int) -> None:
     ranking, values = standing.top, getattr(standing.top, column)
     for row in range(min(top, len(ranking))):
         tier = int(ranking.tier[row])

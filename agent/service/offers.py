@@ -5,27 +5,27 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 
-from agent.config import DatabaseConfig, Level
-from agent.explanation.advice import advice_on, store_advice
-from agent.explanation.decisions import store_decision
-from agent.explanation.explanation_archive import archive_explanation
-from agent.explanation.pins import pin_reports, reports_document
-from agent.explanation.ranking import Ordered
-from agent.explanation.splits import split_answer_on
-from agent.ledger import Ledger, ProposalRow, Refused
+from agent.config.models import DatabaseConfig, Level
+from agent.ledger.errors import Refused
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import ProposalRow
 from agent.ledger.state_names import PIN_REPORTS, RANKING, decision_of_proposal
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
-from agent.planning.obsolete_proposals import requested_purposes
+from agent.planning.advice import advice_on, pin_reports, reports_document, store_advice
+from agent.planning.decisions import archive_explanation, store_decision
+from agent.planning.idle_templates import note_unserved
 from agent.planning.planner import Planning
-from agent.planning.rolling import rolling_proposals
-from agent.planning.unserved import note_unserved
-from agent.sampling.tier_fill import fill_of, record_fill
-from connectors.base import Clock, Connector
-from connectors.model import Catalog
+from agent.planning.ranking import Ordered
+from agent.planning.situation import requested_purposes
+from agent.planning.splits import split_answer_on
+from agent.planning.template_proposals import rolling_proposals
+from agent.sampling.learned_state import fill_of, record_fill
+from connectors.kit.contract import Clock, Connector
+from connectors.model.observation import Catalog
 
 
-class Offers:
+class ProposalOffers:
     """Stores proposals of one database, and approves them under standing rules."""
 
     def __init__(self, database: DatabaseConfig, ledger: Ledger, clock: Clock, level: Level) -> None:

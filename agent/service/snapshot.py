@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
-from agent.answers.kind import mapping_of
-from agent.config import Storage
-from agent.execution.leftovers import Leftover
-from agent.execution.progress import RunningMove
-from agent.explanation.ranking import Standing
-from agent.explanation.read_times import tiers_shown
-from agent.ledger import ProposalRow
+from agent.config.tiers import Storage
+from agent.ledger.rows import ProposalRow
+from agent.model.answers.kind import mapping_of
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import OPEN_PROPOSALS, MoveState, ProposalState
-from agent.notices.reasons import Waiting
+from agent.moving.leftovers import Leftover
+from agent.moving.progress import RunningMove
+from agent.planning.ranking import UnitStanding
+from agent.planning.read_times import tiers_shown
 from agent.sampling.sampler import Cycle
-from connectors.model import Identity
-from connectors.storage_io import RoleFigures
+from agent.service.notifier import Waiting
+from connectors.model.observation import Identity, RoleFigures
 from policies.model.plan import Plan
 
 SLOW_CYCLE_SECONDS = 5.0  # what a cycle may take however often there is one
@@ -66,7 +65,7 @@ class Snapshot:
     cycle: Cycle | None = None
     roles: tuple[RoleFigures, ...] = ()  # averaged
     worth: Worth | None = None  # of the last plan
-    standing: Standing | None = None  # of the last plan
+    standing: UnitStanding | None = None  # of the last plan
     hottest_tenths: Mapping[str, float] = field(default_factory=dict)  # units that are looked into -> share of reads
     sample_seconds: float = math.inf  # from one cycle to the next
     sampling_since: datetime | None = None  # when the cycle that is under way began; None: none is

@@ -13,40 +13,36 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import datetime
 
-from agent.block_heat.choice import units_worth_looks
-from agent.block_heat.looker import BlockLooker
-from agent.config import MOST_TOP_UNITS, DatabaseConfig, Level
-from agent.execution.executor import Executor
-from agent.execution.half_done import half_done_of
-from agent.execution.hooks import ExecutorHooks, Listener
-from agent.execution.leftovers import leftovers_of
-from agent.execution.progress import RunningMove, progress_document
-from agent.explanation.prospects import Prospect, prospect_of
-from agent.explanation.ranking import Ordered, Standing
-from agent.ledger import Ledger, MoveRow, ProposalRow, Untrusted
+from agent.config.models import MOST_TOP_UNITS, DatabaseConfig, Level
+from agent.ledger.errors import Untrusted
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.state_names import PROGRESS
-from agent.logs import EventLog
+from agent.model.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, MoveState
-from agent.planning.closing import close_part
-from agent.planning.containers import TakingOut, take_out
-from agent.planning.obsolete_proposals import end_obsolete_proposals
+from agent.moving.executor import Executor
+from agent.moving.left_worse import GroupWatch
+from agent.moving.leftovers import leftovers_of
+from agent.moving.progress import ExecutorHooks, Listener, RunningMove, progress_document
+from agent.moving.reconciler import half_done_of
+from agent.moving.settling import Settling
 from agent.planning.planner import Planning, make_planning, proposal_of
-from agent.planning.splitting import Splitting, split_table
+from agent.planning.ranking import Ordered, Prospect, UnitStanding, prospect_of
+from agent.planning.single_moves import Splitting, TakingOut, close_part, split_table, take_out
+from agent.planning.situation import end_obsolete_proposals
 from agent.planning.undo import settle_undos
-from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, always
-from agent.sampling.statements import StatementReader
+from agent.sampling.block_looks import BlockLooker, units_worth_looks
+from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, StatementReader, always
 from agent.sampling.trace import NothingTraced
 from agent.service.leasing import Leasing
-from agent.service.offers import Offers, store_for_commands
+from agent.service.offers import ProposalOffers, store_for_commands
 from agent.service.snapshot import Snapshot, Worth
-from agent.verification.left_worse import GroupWatch
-from agent.verification.settling import Settling
-from connectors.base import Clock, Connector, ConnectorError
-from connectors.model import Identity
-from connectors.splitting import Border
-from policies.modes.dispatch import Mode
+from connectors.kit.contract import Clock, Connector, ConnectorError
+from connectors.model.moves import Border
+from connectors.model.observation import Identity
+from policies.placement.dispatch import Mode
 
 log = EventLog(__name__)
 TRUST_AGAIN_SECONDS = 60.0  # from one look at a ledger that was not trusted to the next: each reads the whole chain
@@ -94,7 +90,7 @@ class Watch:
         self._top_units = top_units
         self._keeps = keeps
         self._sampler_memory: SamplerMemory | None = None
-        self.offers = Offers(database, ledger, clock, level)
+        self.offers = ProposalOffers(database, ledger, clock, level)
         self._settling = Settling(database, ledger, clock, level, asked_by=asked_by)
         self._groups = GroupWatch(database, ledger, clock, level, asked_by=asked_by)
         # Reentrant: verify and plan call other methods of the watch that take it too.
@@ -227,7 +223,10 @@ class Watch:
             ordered = Ordered(planning)
             if self._keeps():
                 store_for_commands(self._ledger, self.database.name, planning, ordered)
-            self.snapshot.worth, self.snapshot.standing = Worth.of(planning.plan), Standing.of(ordered, self._top_units)
+            self.snapshot.worth, self.snapshot.standing = (
+                Worth.of(planning.plan),
+                UnitStanding.of(ordered, self._top_units),
+            )
             self.count_proposals()
             return planning
 
@@ -350,7 +349,7 @@ class Watch:
         if not self.dry_run:
             self._restore_lost()
         behind = self.snapshot.leftovers or self._half_done
-        if self.dry_run or not (behind or self._ledger.moves.to_do(self.database.name)):
+        if self.dry_run or not (behind or self._ledger.moves.has_pending_moves(self.database.name)):
             self._look_at_trust(())
             return ()
         # Asked before the lease is taken: the lease costs a statement at the server, and this is called every second.

@@ -1,7 +1,9 @@
-"""The sizing curve, and how a terminal shows it with plain characters and no colour.
+"""The sizing curve and heat over place and time, drawn with plain characters.
+
+The sizing curve, and how a terminal shows it with plain characters and no colour.
 
 Wait saved over the size of the fastest tier, from nothing to everything: the bound, what whole objects reach,
-and the marks (knee, present size). ``agent.plots.curve`` draws the same as SVG.
+and the marks (knee, present size). ``agent.pages.plots`` draws the same as SVG.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.formatting import format_bytes
+from connectors.model.formatting import format_bytes
+from connectors.model.observation import F64
 
 NARROWEST, WIDEST = 40, 120  # columns of a terminal that are used
 HEIGHT = 14  # lines of the plot
@@ -20,7 +23,7 @@ REACHED, UPPER = "#", "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class ChartMark:
     """A size that is named."""
 
     sign: str  # one character
@@ -39,7 +42,7 @@ class Curve:
     bound_per_hour: Sequence[float]  # upper curve
     most_bytes: int  # right end of the picture, > 0
     most_per_hour: float  # top of the picture, > 0
-    marks: tuple[Mark, ...]
+    marks: tuple[ChartMark, ...]
     between_per_hour: Sequence[tuple[float, float]] = ()  # ends of what whole objects save; empty: not said
 
     def upper(self, size: float) -> float:
@@ -51,7 +54,7 @@ class Curve:
         at = int(np.searchsorted(self.size_bytes, size, side="right")) - 1
         return self.saved_per_hour[max(0, at)] / self.most_per_hour
 
-    def across(self, mark: Mark) -> float:
+    def across(self, mark: ChartMark) -> float:
         """How far to the right a mark is, 0 to 1; a size beyond the end stands at the end."""
         return min(1.0, mark.size_bytes / self.most_bytes)
 
@@ -96,3 +99,37 @@ def _ruler(most_bytes: int, columns: int) -> str:
         begin = min(columns - len(label), max(0, round(part / parts * (columns - 1)) - len(label) // 2))
         line[begin : begin + len(label)] = label
     return "".join(line).rstrip()
+
+
+SHADES = " .:-=+*#%@"
+ROWS = 16
+HEAT_LABEL = 11  # columns of "1023.9 GiB "
+
+
+def heat_map(heat: F64, ends: Sequence[str], size_bytes: int, columns: int) -> list[str]:
+    """Lines of a picture: places down from the first block to the last, times across from ``ends[0]`` to ``ends[1]``.
+
+    Args:
+        heat: by time and place, shape ``(times, places)``; of several that share a character the mean is shown.
+        ends: what stands under the first and the last time.
+        size_bytes: of all places together.
+        columns: of the terminal.
+    """
+    across = max(1, min(columns - HEAT_LABEL - 2, len(heat)))
+    cells = mean_of_rows(mean_of_rows(heat, across).T, min(ROWS, heat.shape[1]))
+    top = float(cells.max(initial=0.0))
+    shade = np.ceil(cells / top * (len(SHADES) - 1)).astype(np.int64) if top > 0 else np.zeros(cells.shape, np.int64)
+    lines = [
+        f"{format_bytes(size_bytes * row // len(cells)):>{HEAT_LABEL - 1}} |{''.join(SHADES[each] for each in own)}|"
+        for row, own in enumerate(shade.tolist())
+    ]
+    room = max(0, across - len(ends[0]) - len(ends[1]))
+    return [*lines, " " * (HEAT_LABEL + 1) + ends[0] + (" " * max(1, room) + ends[1] if len(heat) > 1 else "")]
+
+
+def mean_of_rows(values: F64, rows: int) -> F64:
+    """Rows made fewer, each the mean of those it stands for."""
+    at = np.arange(len(values)) * rows // len(values)
+    sums = np.zeros((rows, values.shape[1]))
+    np.add.at(sums, at, values)
+    return np.asarray(sums / np.maximum(np.bincount(at, minlength=rows), 1)[:, np.newaxis], dtype=np.float64)

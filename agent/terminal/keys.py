@@ -18,7 +18,7 @@ RESIZED = "resized"  # the terminal has another size now
 GONE = ""  # there is no terminal any more
 ESCAPE = "escape"
 ESCAPE_SECONDS = 0.05  # that the rest of a key's bytes may take after its first; a slow line may break keys apart
-AT_ONCE = 1024  # bytes
+CHUNK = 1024  # bytes
 _NAMED = {
     "\x1b[A": "up", "\x1b[B": "down", "\x1bOA": "up", "\x1bOB": "down", "\x1b[5~": "page up", "\x1b[6~": "page down",
     "\x1b[H": "home", "\x1b[F": "end", "\x1bOH": "home", "\x1bOF": "end", "\x1b[1~": "home", "\x1b[4~": "end",
@@ -45,7 +45,7 @@ class Keyboard:
         if not self._pending:
             ready, _, _ = select.select([self._terminal, self._woken], [], [], seconds)
             if self._woken in ready:
-                os.read(self._woken, AT_ONCE)
+                os.read(self._woken, CHUNK)
                 return RESIZED
             if not ready:
                 return None
@@ -57,9 +57,9 @@ class Keyboard:
     def _read_whole(self) -> str:
         """What has arrived; after an escape also what follows it at once, since it begins the names of keys."""
         # Past Python's buffer: a key that waits in there would never make `select` ready.
-        read = os.read(self._terminal, AT_ONCE)
+        read = os.read(self._terminal, CHUNK)
         if read.endswith(b"\x1b") and select.select([self._terminal], [], [], ESCAPE_SECONDS)[0]:
-            read += os.read(self._terminal, AT_ONCE)
+            read += os.read(self._terminal, CHUNK)
         return read.decode(errors="replace")
 
 

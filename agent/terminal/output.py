@@ -21,10 +21,9 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agent.answers.errors import Failure, FailureAnswer
-from agent.answers.kind import is_answer, mapping_of
+from agent.model.answers.kind import Failure, FailureAnswer, is_answer, mapping_of
 from agent.terminal.columns import GAP, Column, choose_columns
-from connectors.formatting import printable
+from connectors.model.formatting import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

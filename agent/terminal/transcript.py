@@ -11,7 +11,7 @@ from rich.console import Console
 from agent.terminal.columns import Column, choose_columns
 from agent.terminal.output import Detail, Output
 from agent.terminal.tables import build_table
-from connectors.formatting import printable
+from connectors.model.formatting import printable
 
 
 class Transcript(Output):

@@ -1,38 +1,203 @@
-"""How moves, proposals and spaces are written, the same in every command."""
+"""How moves, proposals, spaces and forecasts are written, the same in every command.
+
+How a forecast of throughput and latency is written, the same on every surface: commands, JSON, report.
+
+Writes the names that an engine may give to one thing without a statement for each of them, and loses none.
+
+What matters of a proposal, in a few lines: read before its details, and again before the question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
-from dataclasses import asdict
+import re
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Protocol
 
-from agent.answers.kind import extend
-from agent.answers.outcomes import OutcomeShown, StatementCompared, StatementsCompared
-from agent.answers.plans import (
+from agent.model.answers.kind import extend
+from agent.model.answers.outcomes import OutcomeShown, StatementCompared, StatementsCompared
+from agent.model.answers.plans import (
     CleanUpShown,
     CostOfMove,
+    ForecastShown,
     IfInterrupted,
     PlannedMove,
     PlanShown,
     RouteShown,
     StatementShown,
 )
-from agent.model.outcomes import Outcome
-from agent.model.proposals import CLOSE, CONTAINER, DIGEST_SHOWN, ROLLING, SPLIT, Proposal, ProposedMove
-from agent.model.purposes import in_words
-from agent.model.statements import ComparedStatements
+from agent.model.outcomes import ComparedStatements, Outcome
+from agent.model.proposals import (
+    CLOSE_PART,
+    CONTAINER,
+    DIGEST_SHOWN,
+    ROLLING,
+    SPLIT,
+    Proposal,
+    ProposedMove,
+    WorkForecast,
+    in_words,
+)
 from agent.model.states import MoveState
 from agent.model.units_of_measure import format_when
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
-from agent.terminal.throughput import forecast_facts, forecast_shown
-from agent.terminal.variants import OtherNames, other_names_of
-from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds, format_sessions, format_wait
-from connectors.move_effects import Locked
-from connectors.route import Route, Step
-from connectors.scripts import comment, commented, written
+from connectors.model.formatting import (
+    comment,
+    commented,
+    exact_bytes,
+    format_bytes,
+    format_rate,
+    format_ratio,
+    format_seconds,
+    format_sessions,
+    format_wait,
+    written,
+)
+from connectors.model.moves import Locked, Route, Step
 from policies.model.moves import MoveReason, missed_wait_ratio
+
+
+def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:
+    """Throughput and latency as measured and as forecast, or why they are not; no line where nothing is known of it."""
+    if forecast is None:
+        return []
+    now, then = forecast.per_second_now, forecast.per_second
+    title = f"{forecast.work}/s"
+    measured = "not known" if now is None else format_rate(now)
+    if then is None or forecast.per_second_low is None or forecast.per_second_high is None:
+        return [(title, f"{measured} now; not forecast: {forecast.why_not}")]
+    ends = f"between {format_rate(forecast.per_second_low)} and {format_rate(forecast.per_second_high)}"
+    asks = "" if forecast.load else "if clients ask as soon as they are answered: "
+    return [
+        (title, f"{measured} now; {asks}{format_rate(then)} forecast, {ends}"),
+        *_latency(forecast),
+        *_open(forecast, measured),
+        *([("then busiest", forecast.busiest)] if forecast.busiest else []),
+        *([("another limit", forecast.limit)] if forecast.limit else []),
+        *([("interval wider", "; ".join(forecast.assumed))] if forecast.assumed else []),
+        *([("not modelled", ", ".join(forecast.unmodelled))] if forecast.unmodelled else []),
+    ]
+
+
+def _latency(forecast: WorkForecast) -> list[tuple[str, str]]:
+    """What a session spends on one transaction; the ends of the interval where they are known."""
+    figures = (forecast.latency_now, forecast.latency, forecast.latency_low, forecast.latency_high)
+    known = [format_seconds(figure) for figure in figures if figure is not None]
+    if len(known) < len(figures):
+        return []
+    now, then, low, high = known
+    return [("latency", f"{now} now, {then} forecast, between {low} and {high}")]
+
+
+def _open(forecast: WorkForecast, measured: str) -> list[tuple[str, str]]:
+    """The other answer, as long as it is not known whether clients wait for answers before they ask again."""
+    if forecast.load or forecast.latency_now is None or forecast.latency_open is None:
+        return []
+    latency = f"latency {format_seconds(forecast.latency_now)} becomes {format_seconds(forecast.latency_open)}"
+    return [("if work arrives by itself", f"{measured} {forecast.work}/s as now, {latency}")]
+
+
+def forecast_shown(forecast: WorkForecast | None) -> ForecastShown | None:
+    """Throughput and latency as measured and as forecast; None where it was stored without."""
+    if forecast is None:
+        return None
+    return ForecastShown(
+        work=forecast.work,
+        why_not=forecast.why_not or None,
+        limit=forecast.limit or None,
+        load=forecast.load or None,
+        busiest=forecast.busiest or None,
+        assumed=forecast.assumed,
+        unmodelled=forecast.unmodelled,
+        certainty_ratio=forecast.certainty,
+        per_second_now=forecast.per_second_now,
+        per_second=forecast.per_second,
+        per_second_low=forecast.per_second_low,
+        per_second_high=forecast.per_second_high,
+        latency_now_seconds=forecast.latency_now,
+        latency_seconds=forecast.latency,
+        latency_low_seconds=forecast.latency_low,
+        latency_high_seconds=forecast.latency_high,
+        latency_open_seconds=forecast.latency_open,
+        read_wait_per_transaction_seconds=forecast.read_wait,
+    )
+
+
+_TOKENS = re.compile(r'"(?:[^"]|"")*"|\[(?:[^\]]|\]\])*(?:\]|\Z)|[^\s"\[.]+|.', re.DOTALL)  # of any engine's
+_NUMBERED = re.compile(r"(.*?)(?<!\d)(\d++)(\D*+)", re.ASCII)  # around the last number
+FEWEST = 3  # names that are written by their first and last
+
+
+@dataclass(frozen=True, slots=True)
+class OtherNames:
+    """A step and, where each of its variants differs from it in one token only, those tokens.
+
+    Attributes:
+        statements: that are written in full: the step's own, and each variant that differs in more than a name.
+        names: of the variants that take the place of one token of the step's own statement; a run of names that count
+            upwards is its first and its last, each name a pair of the two.
+    """
+
+    statements: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
+
+    @property
+    def text(self) -> str:
+        """``"x_ccnew1" to "x_ccnew9"``, "" where there are no other names."""
+        return ", ".join(first if first == last else f"{first} to {last}" for first, last in self.names)
+
+
+def other_names_of(step: Step) -> OtherNames:
+    """The step's statements as one, and the names that differ in the others.
+
+    >>> others = tuple(f'DROP INDEX "b_c{n}"' for n in "123")
+    >>> step = Step(sql='DROP INDEX "b_c"', purpose="tidy", variants=others)
+    >>> other_names_of(step).statements, other_names_of(step).text
+    (('DROP INDEX "b_c"',), '"b_c1" to "b_c3"')
+    """
+    if not all(sql.isprintable() for sql in step.statements):
+        return OtherNames(step.statements, ())  # a name over two lines could end the line that lists it
+    own = _TOKENS.findall(step.sql)
+    found = [(sql, _place_that_differs(own, _TOKENS.findall(sql))) for sql in step.variants]
+    places = {place for _, place in found if place is not None}
+    if len(places) != 1:  # none, or more than one name: a list would not say which is which
+        return OtherNames(step.statements, ())
+    (place,) = places
+    named = [sql for sql, at in found if at is not None]
+    others = tuple(sql for sql, at in found if at is None)
+    names = [_TOKENS.findall(sql)[place] for sql in named]
+    return OtherNames((step.sql, *others), tuple(_runs(names)))
+
+
+def _place_that_differs(own: Sequence[str], other: Sequence[str]) -> int | None:
+    """Which token is another one; None: none, several, or there are more of them or fewer."""
+    if len(own) != len(other):
+        return None
+    places = [at for at, (one, two) in enumerate(zip(own, other, strict=True)) if one != two]
+    return places[0] if len(places) == 1 else None
+
+
+def _runs(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """First and last of each run of names that count upwards by one; shorter runs name by name."""
+    begins = [0, *(at for at, (one, two) in enumerate(pairwise(names), start=1) if not _follows(one, two)), len(names)]
+    for begin, end in pairwise(begins):
+        if end - begin < FEWEST:
+            yield from ((name, name) for name in names[begin:end])
+        else:
+            yield names[begin], names[end - 1]
+
+
+def _follows(one: str, two: str) -> bool:
+    """Whether the second is the first with its last number counted up by one; none is written with zeros in front."""
+    first, second = _NUMBERED.fullmatch(one), _NUMBERED.fullmatch(two)
+    if first is None or second is None or first[1] != second[1] or first[3] != second[3]:
+        return False
+    number = int(first[2])
+    return (first[2], second[2]) == (str(number), str(number + 1))
+
 
 _COSTS = "log_seconds", "blocked_seconds", "follow_up_seconds"  # in addition to copying
 MOVE_COLUMNS = (
@@ -233,7 +398,7 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
     """The statements of one move as a script: comments say what each is for, everything else is sent as it stands.
 
     Statements that only an interrupted attempt needs are comments: who runs the script must not run them. So are those
-    with a name in them that would break a line or steer a terminal (``connectors.scripts``).
+    with a name in them that would break a line or steer a terminal (``connectors.model.formatting``).
 
     Args:
         move: as it was proposed.
@@ -379,7 +544,7 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
 _NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
     MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", MoveReason.GROWTH: "lets others grow",
-    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE: "closes",
+    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes",
 }  # fmt: skip
 
 
@@ -407,3 +572,52 @@ def _statements_compared(found: ComparedStatements) -> StatementsCompared:
         for name, changes in (("slower", found.slower), ("faster", found.faster))
     }
     return extend(StatementsCompared, found, **lists)
+
+
+NO_LOCK = "none: sessions read and write all the while"
+
+
+def essentials(number: int, proposal: Proposal, moves: Sequence[ProposedMove]) -> list[tuple[str, str]]:
+    """Names and values.
+
+    Args:
+        number: of the proposal.
+        proposal: what was expected of all of it.
+        moves: those that would run.
+    """
+    size = sum(move.size_bytes for move in moves)
+    lines = [
+        ("would run", f"{_count(moves, len(proposal.moves))}, {format_bytes(size)} ({exact_bytes(size)})"),
+        saving(proposal),
+        ("longest stop", _longest_stop(moves)),
+        ("longest wait", _longest_wait(moves)),
+    ]
+    if not proposal.is_undo:
+        lines.append(("way back", f"hotplace undo --proposal {number} proposes it, at any time after the moves"))
+    return lines
+
+
+def _count(moves: Sequence[ProposedMove], proposed: int) -> str:
+    return count_of_moves(moves) + ("" if len(moves) == proposed else f" of {proposed}")
+
+
+def _longest_stop(moves: Sequence[ProposedMove]) -> str:
+    """The move that keeps sessions out the longest."""
+    stops = [move for move in moves if move.stall_seconds]
+    if not stops:
+        return NO_LOCK
+    worst = max(stops, key=lambda move: move.stall_seconds or 0.0)
+    whom = "writes to" if worst.route.locked is Locked.WRITES else "all use of"
+    return f"about {format_seconds(worst.stall_seconds or 0.0)} without {whom} {worst.what}{_others(len(stops) - 1)}"
+
+
+def _others(count: int) -> str:
+    return f"; {count} more {'stops' if count == 1 else 'stop'} sessions for less" if count else ""
+
+
+def _longest_wait(moves: Sequence[ProposedMove]) -> str:
+    """The move behind which others may queue the longest while it waits for its lock."""
+    worst = max(moves, key=lambda move: move.route.lock_seconds, default=None)
+    if worst is None or not worst.route.lock_seconds:
+        return "no move makes others queue for a lock"
+    return f"{worst.what} may make others queue {format_seconds(worst.route.lock_seconds)} for its lock"

@@ -8,37 +8,27 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.base import Clock, Crowding, Lease, Mover, PrivilegeMissing
-from connectors.containers import ByHand
-from connectors.db2.doctor import findings
-from connectors.db2.moving import lease
-from connectors.db2.moving.inspection import inspect
-from connectors.db2.moving.mover import Db2Mover
-from connectors.db2.moving.queues import find_crowding
-from connectors.db2.reading import demand, statements
-from connectors.db2.reading.catalog import Homes, known_homes, read_catalog
-from connectors.db2.reading.names import parse_key, whole_of
-from connectors.db2.reading.sampler import MonitorSampler
-from connectors.db2.reading.sizes import exact_sizes, read_rebuilt_in_place
-from connectors.db2.reading.storage import Storage, TableSpace, read_storage
-from connectors.db2.reading.table_state import with_condition
-from connectors.db2.reading.tables import TableFacts, find_table_of, packages_of, read_protocol
-from connectors.db2.routes import due, split
-from connectors.db2.routes.aging import AgedPartitions
-from connectors.db2.routes.containers import route_out
-from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.routes.table_move import table_route
-from connectors.db2.routes.table_room import Room, homes_after, room_of
-from connectors.db2.routes.target_placement import landing_in, with_landing
-from connectors.db2.session.server import Server, read_server
-from connectors.db2.session.sessions import ReadSession
+from connectors.db2 import demand, doctor, lease, partitions, sampler, table_move
+from connectors.db2.catalog import Homes, known_homes, read_catalog
+from connectors.db2.inspection import inspect
+from connectors.db2.lease import find_crowding
+from connectors.db2.mover import Db2Mover
+from connectors.db2.names import parse_key, whole_of
+from connectors.db2.partitions import AgedPartitions
+from connectors.db2.sampler import MonitorSampler
+from connectors.db2.sessions import ReadSession, Server, read_server
 from connectors.db2.settings import Db2Settings
-from connectors.findings import Capability, Finding
-from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
-from connectors.recording.tap import Tap
-from connectors.splitting import Border
-from connectors.statements.counters import StatementCounters
-from connectors.templates import StatementTemplate, TemplateKind
+from connectors.db2.sizes import CopyRoom, exact_sizes, homes_after, read_rebuilt_in_place, room_of, with_condition
+from connectors.db2.space_move import Instance, route_out, space_route
+from connectors.db2.storage import ServerStorage, TableSpace, read_storage
+from connectors.db2.table_move import landing_in, table_route, with_landing
+from connectors.db2.tables import TableFacts, find_table_of, packages_of, read_protocol
+from connectors.kit.contract import Clock, Crowding, Lease, Mover, PrivilegeMissing, Tap
+from connectors.kit.findings import Capability, Finding
+from connectors.kit.statements import StatementCounters
+from connectors.kit.templates import StatementTemplate, TemplateKind
+from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
 
 NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
@@ -63,7 +53,7 @@ class Db2Connector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Capabilities by version, settings and privileges."""
-        return findings.capabilities(self._session, read_server(self._session))
+        return doctor.capabilities(self._session, read_server(self._session))
 
     def catalog(self) -> Catalog:
         """Table spaces or storage groups, and every table, partition, index and LOB object."""
@@ -79,7 +69,7 @@ class Db2Connector:
             ConnectorError: another subclass that says what may be done.
         """
         server = self._server = read_server(self._session)
-        findings.insist_on_object_metrics(server)  # it may have been changed at any time
+        doctor.insist_on_object_metrics(server)  # it may have been changed at any time
         return self._sampler.sample(objects=server.counts_objects)
 
     def classify(self, interval: Interval, catalog: Catalog) -> Demand:
@@ -90,13 +80,13 @@ class Db2Connector:
     def read_statements(self, most: int) -> StatementCounters | None:
         """By the package cache, over all members; None before Db2 11.1."""
         server = self._server or read_server(self._session)
-        if server.version < statements.SINCE:
+        if server.version < sampler.SINCE:
             return None
-        return statements.read_statements(self._session, self._clock, most)
+        return sampler.read_statements(self._session, self._clock, most)
 
     def statement_texts(self, ids: Collection[str]) -> Mapping[str, str]:
         """As the package cache has them, without literals."""
-        return statements.read_texts(self._session, ids)
+        return sampler.read_texts(self._session, ids)
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Bytes by ADMIN_GET_TAB_INFO, one query for each table that is asked for."""
@@ -116,8 +106,8 @@ class Db2Connector:
         return route_out(storage, bundle, self._settings, self._kind())
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
-        """See ``split``: by hand, since every row is copied."""
-        return split.by_hand(self._table_of(bundle), bundle, border, to_space)
+        """See ``table_move``: by hand, since every row is copied."""
+        return table_move.by_hand(self._table_of(bundle), bundle, border, to_space)
 
     def template(
         self, kind: TemplateKind, table: str, to_space: str, seconds: int
@@ -125,13 +115,13 @@ class Db2Connector:
         """Data partitions of tables with ranges of dates or timestamps."""
         if kind is TemplateKind.AGED_PARTITION:
             return self._aged().template(table, to_space, seconds)
-        return due.template_of(self._session, self._settings, self._storage(), table, to_space, seconds)
+        return partitions.template_of(self._session, self._settings, self._storage(), table, to_space, seconds)
 
     def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
         """By the ranges and table spaces that the catalog shows now."""
         if template.kind is TemplateKind.AGED_PARTITION:
             return self._aged().routes_due(template, now)
-        return due.routes_due(self._session, self._settings, self._storage(), template, now)
+        return partitions.routes_due(self._session, self._settings, self._storage(), template, now)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, since a moved table gets a new object."""
@@ -140,8 +130,8 @@ class Db2Connector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         server = read_server(self._session)
-        found = findings.examine(self._session, self._settings, server, shared=self._is_pure_scale())
-        return (*found, *statements.findings_on(self._session, server.version))
+        found = doctor.examine(self._session, self._settings, server, shared=self._is_pure_scale())
+        return (*found, *sampler.findings_on(self._session, server.version))
 
     def crowding(self) -> Crowding:
         """See ``queues``."""
@@ -193,7 +183,9 @@ class Db2Connector:
             open_ = False  # then they count as the table's own; a move that cannot be seen does not begin either
         return replace(table, triggers=()) if open_ else table
 
-    def _room(self, storage: Storage, table: TableFacts | None, bundle: Bundle, target: TableSpace | None) -> Room:
+    def _room(
+        self, storage: ServerStorage, table: TableFacts | None, bundle: Bundle, target: TableSpace | None
+    ) -> CopyRoom:
         """Room for the log, for the protocol, and for the parts of the table that are rebuilt without moving."""
         in_place: dict[str, int] = {}
         if table is not None and target is not None:
@@ -201,7 +193,7 @@ class Db2Connector:
             in_place = read_rebuilt_in_place(self._session, table, after, shared=self._is_pure_scale())
         return room_of(storage, self._known_server(), target, in_place)
 
-    def _homes_of(self, bundle: Bundle, storage: Storage) -> list[TableSpace]:
+    def _homes_of(self, bundle: Bundle, storage: ServerStorage) -> list[TableSpace]:
         """The table space that the catalog saw each unit in; empty where it does not hold them all."""
         if self._catalog is None:
             self.catalog()
@@ -220,14 +212,14 @@ class Db2Connector:
         packages = () if space is None else packages_of(self._session, space.name)
         return space_route(storage, space, bundle, to_space, self._settings, self._kind(), packages)
 
-    def _storage(self) -> Storage:
+    def _storage(self) -> ServerStorage:
         return read_storage(self._session, shared=self._is_pure_scale(), folders=self._settings.folders)
 
     def _kind(self) -> Instance:
         server = self._known_server()
         return Instance(purescale=server.purescale, partitions=server.partitions)
 
-    def _read_catalog(self) -> tuple[Catalog, Homes, Storage]:
+    def _read_catalog(self) -> tuple[Catalog, Homes, ServerStorage]:
         return read_catalog(
             self._session,
             self._clock.now(),

@@ -1,16 +1,44 @@
-"""How the registry meets Db2: settings are validated without the driver, connecting needs it."""
+"""How the registry meets Db2, with a connection, from files, and to be proved.
+
+Results of the connector's own queries, run by a person. The driver is loaded with the first use.
+
+How Db2 is proved. Whole table spaces are not: only SYSCTRL may alter one, and such a login is refused.
+
+How the registry meets Db2: settings are validated without the driver, connecting needs it.
+"""
 
 from __future__ import annotations
 
-from connectors.assessment import ByHand
-from connectors.base import Clock, Connector, DriverMissing
-from connectors.db2 import by_hand
-from connectors.db2.proving import PROOF
+from collections.abc import Mapping
+
 from connectors.db2.settings import Db2Settings
-from connectors.inheritance import Inheritance
-from connectors.installing import install_command
-from connectors.recording.tap import Tap
-from connectors.registry import Engine
+from connectors.kit.assessment import Export, FromFiles, Readings
+from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
+from connectors.kit.proving import proof_of_package
+from connectors.kit.registry import Engine, Inheritance, install_command
+
+
+def queries() -> Mapping[str, str]:
+    """See ``stored``."""
+    from connectors.db2 import stored
+
+    return stored.queries()
+
+
+def read(before: Export, after: Export) -> Readings:
+    """See ``stored``.
+
+    Raises:
+        UnusableFile: a result is missing, or the exports are of two databases.
+    """
+    from connectors.db2 import stored
+
+    return stored.read(before, after)
+
+
+ROUTES = ("admin_move_table", "admin_move_table by load", "admin_move_table without its foreign keys")
+PROOF = proof_of_package("connectors.db2.claims", ROUTES)
+
 
 SAMPLE_SETTINGS = """\
 # platform: luw             # or i (IBM i), zos: looked at and planned for, never changed
@@ -98,5 +126,5 @@ ENGINE = Engine(
     measures_waits=lambda settings: settings.platform == "luw",
     estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
     proof=PROOF,
-    by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
+    by_hand=FromFiles(queries=queries, read=read),
 )

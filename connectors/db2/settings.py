@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from connectors.base import CannotConnect
-from connectors.crowding import insist_on_order
-from connectors.settings import Duration, SecretSource
+from connectors.kit.contract import CannotConnect
+from connectors.kit.sessions import insist_on_order
+from connectors.kit.settings import Duration, SecretSource
 
 
 class Db2Settings(BaseModel):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from connectors.assessment import Export, Readings, StoredClock, UnusableFile
-from connectors.db2.reading import demand
-from connectors.db2.reading.catalog import known_homes, read_catalog
-from connectors.db2.reading.sampler import MonitorSampler
-from connectors.db2.session.queries import query
-from connectors.db2.session.server import Server, read_server
-from connectors.db2.session.sessions import ReadSession, Row
-from connectors.model import Catalog, Demand, Interval
+from connectors.db2 import demand
+from connectors.db2.catalog import known_homes, read_catalog
+from connectors.db2.sampler import MonitorSampler
+from connectors.db2.sessions import ReadSession, Row, Server, query, read_server
+from connectors.kit.assessment import Export, Readings, StoredClock, UnusableFile
+from connectors.model.observation import Catalog, Demand, Interval
 
 Result = TypeVar("Result")
 # In the order that a person runs them: the counters close together, what there is after them.

@@ -8,34 +8,24 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.base import Clock, Crowding, Lease, Mover
-from connectors.blocks import BlockReader
-from connectors.containers import ByHand
-from connectors.findings import Capability, Finding
-from connectors.model import I64, Bundle, Catalog, Demand, Identity, Inspection, Interval, NoRoute, Route, Sample
-from connectors.oracle.doctor import findings
-from connectors.oracle.moving import inspection, lease
-from connectors.oracle.moving.mover import OracleMover
-from connectors.oracle.moving.queues import find_crowding
-from connectors.oracle.reading import demand, statements
-from connectors.oracle.reading.blocks import CacheReader
-from connectors.oracle.reading.catalog import Shape, exact_sizes, find_entries, read_catalog, shape_of
-from connectors.oracle.reading.facts import Facts, find_facts
-from connectors.oracle.reading.licensed import with_licensed_facts
-from connectors.oracle.reading.sampler import SegmentSampler
-from connectors.oracle.reading.spaces import read_files, read_spaces
-from connectors.oracle.routes import available, file_moves, file_out, split
-from connectors.oracle.routes.due import Calendar
-from connectors.oracle.routes.side_effects import rebuilt_indexes
-from connectors.oracle.session.driver import Driver
-from connectors.oracle.session.instances import Instances
-from connectors.oracle.session.server import JOURNAL_RIGHTS, JOURNAL_SINCE, Server, read_server
-from connectors.oracle.session.sessions import ReadSession
+from connectors.kit.contract import Clock, Crowding, Lease, Mover, Tap
+from connectors.kit.findings import Capability, Finding
+from connectors.kit.statements import StatementCounters
+from connectors.kit.templates import StatementTemplate, TemplateKind
+from connectors.model.blocks import BlockReader
+from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
+from connectors.oracle import demand, doctor, file_moves, inspection, lease, manual_scripts, routes, sampler
+from connectors.oracle.blocks import CacheReader
+from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, read_files, read_spaces, shape_of
+from connectors.oracle.driver import Driver
+from connectors.oracle.facts import Facts, find_facts, with_licensed_facts
+from connectors.oracle.mover import OracleMover, find_crowding
+from connectors.oracle.partitions import PartitionCalendar
+from connectors.oracle.sampler import SegmentSampler
+from connectors.oracle.sessions import JOURNAL_RIGHTS, JOURNAL_SINCE, Instances, ReadSession, Server, read_server
 from connectors.oracle.settings import OracleSettings
-from connectors.recording.tap import Tap
-from connectors.splitting import Border
-from connectors.statements.counters import StatementCounters
-from connectors.templates import StatementTemplate, TemplateKind
+from connectors.oracle.side_effects import rebuilt_indexes
 
 
 class OracleConnector:
@@ -68,7 +58,7 @@ class OracleConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What release, edition, options and privileges of this login allow."""
-        return findings.capabilities(self._session, read_server(self._session), self._settings)
+        return doctor.capabilities(self._session, read_server(self._session), self._settings)
 
     def catalog(self) -> Catalog:
         """Tablespaces, and every table, partition, index and LOB with a segment."""
@@ -89,11 +79,11 @@ class OracleConnector:
 
     def read_statements(self, most: int) -> StatementCounters | None:
         """By V$SQLSTATS, over all instances."""
-        return statements.read_statements(self._instances, self._clock, most)
+        return sampler.read_statements(self._instances, self._clock, most)
 
     def statement_texts(self, ids: Collection[str]) -> Mapping[str, str]:
         """As V$SQLSTATS has them, without literals."""
-        return statements.read_texts(self._session, ids)
+        return sampler.read_texts(self._session, ids)
 
     def exact_sizes(self, physical_ids: I64) -> I64:
         """Bytes of each segment now."""
@@ -108,17 +98,17 @@ class OracleConnector:
         if facts is not None:
             facts = with_licensed_facts(facts, self._session, server, self._settings)
             facts = self._with_room_and_rights(facts, server)
-        return available.routes_of(facts, bundle, to_space, server, self._settings)
+        return routes.routes_of(facts, bundle, to_space, server, self._settings)
 
     def routes_out(self, bundle: Bundle) -> ByHand | NoRoute:
-        """See ``file_out``: by hand, since nothing empties a data file."""
+        """See ``file_moves``: by hand, since nothing empties a data file."""
         places = [space.name for space in read_spaces(self._session, self._settings.known_places()).spaces]
-        return file_out.by_hand(bundle, read_files(self._session), places, read_server(self._session))
+        return file_moves.by_hand(bundle, read_files(self._session), places, read_server(self._session))
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
-        """See ``split``: by hand, since every row is copied."""
+        """See ``manual_scripts``: by hand, since every row is copied."""
         facts = find_facts(self._session, bundle, to_space)
-        return split.by_hand(facts, bundle, border, to_space, read_server(self._session))
+        return manual_scripts.by_hand(facts, bundle, border, to_space, read_server(self._session))
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Of tables that are partitioned by ranges of one column of dates or times."""
@@ -134,7 +124,7 @@ class OracleConnector:
 
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
-        return findings.examine(self._session, read_server(self._session), self._settings)
+        return doctor.examine(self._session, read_server(self._session), self._settings)
 
     def read_blocks(self) -> BlockReader:
         """Looks at the cache of one instance."""
@@ -152,7 +142,7 @@ class OracleConnector:
             CannotConnect: or what else connecting raises.
         """
         if not self._settings.strong_login:
-            findings.insist_on_modest_login(self._session, self._server())
+            doctor.insist_on_modest_login(self._session, self._server())
         return OracleMover(self._driver, self._settings, self._clock)
 
     def acquire_lease(self, holder: str) -> Lease:
@@ -172,7 +162,7 @@ class OracleConnector:
                 facts, room={space.name: space.free_bytes for space in spaces if space.free_bytes is not None}
             )
         if facts.is_index and not server.since(*JOURNAL_SINCE) and facts.lead.owner != server.login:
-            held = findings.rights(self._session)[0]  # of a login that only watches nothing follows
+            held = doctor.rights(self._session)[0]  # of a login that only watches nothing follows
             facts = replace(facts, may_journal="ALTER ANY INDEX" not in held or held >= JOURNAL_RIGHTS)
         return facts
 
@@ -183,8 +173,8 @@ class OracleConnector:
         places = [space.name for space in read_spaces(self._session, self._settings.known_places()).spaces]
         return file_moves.routes_of(own, bundle, to_place, places, read_server(self._session), self._settings)
 
-    def _calendar(self) -> Calendar:
-        return Calendar(self._session, read_server(self._session), self._settings, self.routes)
+    def _calendar(self) -> PartitionCalendar:
+        return PartitionCalendar(self._session, read_server(self._session), self._settings, self.routes)
 
     def _server(self) -> Server:
         if self._known is None:

@@ -1,15 +1,60 @@
-"""How the registry meets Oracle: settings are validated without the driver, connecting needs it."""
+"""How the registry meets Oracle, with a connection, from files, and to be proved.
+
+Oracle from files: reports, and results of the connector's own queries. Nothing here needs a driver.
+
+How the registry meets Oracle: settings are validated without the driver, connecting needs it.
+"""
 
 from __future__ import annotations
 
-from connectors.assessment import ByHand
-from connectors.base import Clock, Connector
-from connectors.inheritance import Inheritance
-from connectors.oracle import by_hand
-from connectors.oracle.proving import PROOF
+from collections.abc import Mapping, Sequence
+
+from connectors.kit.assessment import Export, FromFiles, Observation, Readings, Row
+from connectors.kit.contract import Clock, Connector, Tap
+from connectors.kit.proving import proof_of_package
+from connectors.kit.registry import Engine, Inheritance
 from connectors.oracle.settings import OracleSettings
-from connectors.recording.tap import Tap
-from connectors.registry import Engine
+
+
+def is_report(text: str) -> bool:
+    """Whether it looks like a Statspack or AWR report."""
+    from connectors.oracle import reports
+
+    return reports.is_report(text)
+
+
+def read_report(path: str, text: str, sizes: Sequence[Row]) -> Observation:
+    """See ``reports``.
+
+    Raises:
+        UnusableFile: it is no such report, or says nothing of reads.
+    """
+    from connectors.oracle.report_observation import observe_report
+
+    return observe_report(path, text, sizes)
+
+
+def queries() -> Mapping[str, str]:
+    """See ``stored``."""
+    from connectors.oracle import stored
+
+    return stored.queries()
+
+
+def read(before: Export, after: Export) -> Readings:
+    """See ``stored``.
+
+    Raises:
+        UnusableFile: a result is missing.
+    """
+    from connectors.oracle import stored
+
+    return stored.read(before, after)
+
+
+ROUTES = ("move online", "move", "rebuild online", "rebuild")
+PROOF = proof_of_package("connectors.oracle.claims", ROUTES)
+
 
 SAMPLE_SETTINGS = """\
 host: db.example.com
@@ -43,7 +88,7 @@ def connect(settings: OracleSettings, clock: Clock, tap: Tap | None = None) -> C
         DriverMissing: neither python-oracledb nor cx_Oracle is installed, or thick mode finds no client.
     """
     from connectors.oracle.connector import OracleConnector
-    from connectors.oracle.session.driver import load_driver
+    from connectors.oracle.driver import load_driver
 
     return OracleConnector(settings, clock, load_driver(settings), tap)
 
@@ -64,10 +109,10 @@ ENGINE = Engine(
         login=("password", "token", "token_key", "wallet_location", "wallet_password"),  # a wallet may hold a login
     ),
     proof=PROOF,
-    by_hand=ByHand(
-        queries=by_hand.queries,
-        read=by_hand.read,
-        is_report=by_hand.is_report,
-        read_report=by_hand.read_report,
+    by_hand=FromFiles(
+        queries=queries,
+        read=read,
+        is_report=is_report,
+        read_report=read_report,
     ),
 )

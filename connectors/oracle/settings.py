@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from connectors.crowding import insist_on_order
-from connectors.settings import Duration, SecretSource, SecretUnavailable
+from connectors.kit.sessions import insist_on_order
+from connectors.kit.settings import Duration, SecretSource, SecretUnavailable
 
 Licence = Literal["advanced_compression", "diagnostics_pack"]
 

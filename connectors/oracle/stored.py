@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from connectors.assessment import Export, Readings, StoredClock, UnusableFile
-from connectors.base import PrivilegeMissing
-from connectors.model import Catalog, Demand, Interval
-from connectors.oracle.reading import demand
-from connectors.oracle.reading.catalog import read_catalog
-from connectors.oracle.reading.sampler import SegmentSampler
-from connectors.oracle.session.instances import Instances
-from connectors.oracle.session.queries import query
-from connectors.oracle.session.server import Server, read_server
-from connectors.oracle.session.sessions import ReadSession, Row
+from connectors.kit.assessment import Export, Readings, StoredClock, UnusableFile
+from connectors.kit.contract import PrivilegeMissing
+from connectors.model.observation import Catalog, Demand, Interval
+from connectors.oracle import demand
+from connectors.oracle.catalog import read_catalog
+from connectors.oracle.sampler import SegmentSampler
+from connectors.oracle.sessions import Instances, ReadSession, Row, Server, query, read_server
 
 # In the order that a person runs them: the counters close together, what there is after them.
 QUERIES = (

@@ -6,54 +6,28 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from ipaddress import ip_address
 
-from connectors.base import Clock, ForegroundReads, Lease, Mover
-from connectors.blocks import BlockReader, ValueReader
-from connectors.containers import ByHand
-from connectors.findings import Capability, Finding
-from connectors.model import (
-    I64,
-    Blocker,
-    Bundle,
-    Catalog,
-    Demand,
-    Identity,
-    Inspection,
-    Interval,
-    NoRoute,
-    Route,
-    Sample,
-)
-from connectors.move_effects import CopyHabits
-from connectors.postgresql.doctor import findings
-from connectors.postgresql.moving import inspection, lease
-from connectors.postgresql.moving.blockers import find_blockers
-from connectors.postgresql.moving.missing_rights import refuse_rights
-from connectors.postgresql.moving.mover import PostgresqlMover
-from connectors.postgresql.moving.present_rows import read_present_share
-from connectors.postgresql.moving.relation import find_relation
-from connectors.postgresql.moving.split_table import read_border, read_table
-from connectors.postgresql.moving.takeover import end_holder
-from connectors.postgresql.reading import closing, demand, due, statements
-from connectors.postgresql.reading.blocks import PoolReader, block_capability, block_finding
-from connectors.postgresql.reading.border_values import BorderValueReader
-from connectors.postgresql.reading.catalog import Shape, exact_sizes, read_catalog, shape_of
-from connectors.postgresql.reading.foreground import read_foreground
-from connectors.postgresql.reading.replication import read_replication
-from connectors.postgresql.reading.sampler import StatisticsSampler
-from connectors.postgresql.rights import monitor_remedy
-from connectors.postgresql.routes import available
-from connectors.postgresql.routes.split import routes_of_split
-from connectors.postgresql.routes.split_refusals import column_of
-from connectors.postgresql.session.queries import query
-from connectors.postgresql.session.sessions import ReadSession
+from connectors.kit.contract import Clock, ForegroundReads, Lease, Mover, Tap
+from connectors.kit.findings import Capability, Finding
+from connectors.kit.statements import StatementCounters
+from connectors.kit.templates import StatementTemplate, TemplateKind
+from connectors.model.blocks import BlockReader, ValueReader
+from connectors.model.moves import Border, Bundle, ByHand, CopyHabits, NoRoute, Route
+from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
+from connectors.postgresql import demand, doctor, inspection, lease, partitions, routes, statements
+from connectors.postgresql.blocks import BorderValueReader, PoolReader, block_capability, block_finding
+from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, read_catalog, shape_of
+from connectors.postgresql.lease import end_holder
+from connectors.postgresql.mover import PostgresqlMover, find_blockers
+from connectors.postgresql.replication import read_replication
+from connectors.postgresql.rights import monitor_remedy, refuse_rights
+from connectors.postgresql.sampler import StatisticsSampler, read_foreground
+from connectors.postgresql.sessions import ReadSession, query
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.recording.tap import Tap
-from connectors.splitting import Border
-from connectors.statements.counters import StatementCounters
-from connectors.templates import StatementTemplate, TemplateKind
+from connectors.postgresql.split import column_of, routes_of_split
+from connectors.postgresql.split_table import read_border, read_present_share, read_table
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
-Facts = findings.Facts
+Facts = doctor.Facts
 
 
 class PostgresqlConnector:
@@ -86,7 +60,7 @@ class PostgresqlConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """What server settings and privileges of this login allow."""
-        facts = findings.read_facts(self._session)
+        facts = doctor.read_facts(self._session)
         login = facts["login"]
         return (
             Capability.of("object_counters", facts["counters"], "track_counts", "ALTER SYSTEM SET track_counts = on;"),
@@ -130,10 +104,10 @@ class PostgresqlConnector:
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """See ``routes``."""
         relation = find_relation(self._session, bundle.key, to_space)
-        return available.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
+        return routes.routes_of(relation, bundle, to_space, self._settings, read_replication(self._session))
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> Route | ByHand | NoRoute:
-        """See ``routes.split``."""
+        """See ``split``."""
         relation = find_relation(self._session, bundle.key, to_space)
         table = read_table(self._session, bundle.key)
         column = None if table is None else column_of(table, border.column)
@@ -144,8 +118,8 @@ class PostgresqlConnector:
         return routes_of_split(relation, table, value, share, border.column, bundle, to_space, self._settings)
 
     def route_close(self, table: str, border: str, to_space: str) -> Route | NoRoute:
-        """See ``routes.close``."""
-        return closing.route_close(self._session, self._settings, table, border, to_space)
+        """See ``close``."""
+        return partitions.route_close(self._session, self._settings, table, border, to_space)
 
     def refuse_split(self, route: Route) -> NoRoute | None:
         """See ``missing_rights``."""
@@ -153,11 +127,11 @@ class PostgresqlConnector:
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Of tables that are partitioned by ranges of one column of dates or times."""
-        return due.template_of(self._session, self._settings, kind, table, to_space, seconds)
+        return partitions.template_of(self._session, self._settings, kind, table, to_space, seconds)
 
     def routes_due(self, template: StatementTemplate, now: datetime) -> tuple[Route, ...]:
         """By the ranges and spaces that the catalog shows now."""
-        return due.routes_due(self._session, self._settings, template, now)
+        return partitions.routes_due(self._session, self._settings, template, now)
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """See ``blockers``."""
@@ -169,7 +143,7 @@ class PostgresqlConnector:
 
     def copy_habits(self) -> CopyHabits:
         """An index is rebuilt from its table, unless the settings want it copied."""
-        return available.habits(self._settings)
+        return routes.habits(self._settings)
 
     def inspect(self, route: Route) -> Inspection:
         """By name, because REINDEX CONCURRENTLY gives an index a new oid."""
@@ -179,7 +153,7 @@ class PostgresqlConnector:
         """See ``doctor``."""
         allowed = self._settings.allow_moves_with_remote_apply
         catalog = self.catalog()
-        found = findings.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
+        found = doctor.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
         return (*found, block_finding(self._session))
 
     def read_blocks(self) -> BlockReader:

@@ -1,16 +1,42 @@
-"""How the registry meets PostgreSQL: settings are validated without the driver, connecting needs it."""
+"""How the registry meets PostgreSQL, with a connection, from files, and to be proved.
+
+Results of the connector's own queries, run by a person. The driver is loaded with the first use.
+
+How the registry meets PostgreSQL: settings are validated without the driver, connecting needs it.
+"""
 
 from __future__ import annotations
 
-from connectors.assessment import ByHand
-from connectors.base import Clock, Connector, DriverMissing
-from connectors.inheritance import Inheritance
-from connectors.installing import install_command
-from connectors.postgresql import by_hand
-from connectors.postgresql.proving import PROOF
+from collections.abc import Mapping
+
+from connectors.kit.assessment import Export, FromFiles, Readings
+from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
+from connectors.kit.proving import proof_of_package
+from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.recording.tap import Tap
-from connectors.registry import Engine
+
+
+def queries() -> Mapping[str, str]:
+    """See ``stored``."""
+    from connectors.postgresql import stored
+
+    return stored.queries()
+
+
+def read(before: Export, after: Export) -> Readings:
+    """See ``stored``.
+
+    Raises:
+        UnusableFile: a result is missing, or the exports are of two databases.
+    """
+    from connectors.postgresql import stored
+
+    return stored.read(before, after)
+
+
+ROUTES = ("set tablespace", "reindex concurrently")
+PROOF = proof_of_package("connectors.postgresql.claims", ROUTES)
+
 
 SAMPLE_SETTINGS = """\
 host: /var/run/postgresql   # a folder means its unix socket
@@ -62,6 +88,6 @@ ENGINE = Engine(
     inheritance=Inheritance(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
-    by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
+    by_hand=FromFiles(queries=queries, read=read),
     proof=PROOF,
 )

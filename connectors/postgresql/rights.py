@@ -1,12 +1,17 @@
-"""What the rights give away that this connector may ask for, and owners whose rights are never handed over."""
+"""What rights give away, and which ones a login lacks.
+
+What the rights give away that this connector may ask for, and owners whose rights are never handed over.
+
+Which rights a login lacks to split a table or close its open part, by name, with the statement that gives each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from connectors.findings import Remedy
-from connectors.postgresql.session.queries import query
-from connectors.postgresql.session.sessions import ReadSession
+from connectors.kit.findings import Remedy
+from connectors.model.moves import NoRoute, Route
+from connectors.postgresql.sessions import ReadSession, query
 
 MONITOR_GIVES = (
     "texts of other sessions' statements, all settings and statistics, and names of files of the whole server"
@@ -63,3 +68,33 @@ def refused_owner_remedy(relation: str, kind: str, role: str) -> Remedy:
         f"Change the owner, or leave these where they are: {make}ALTER {what} {relation} OWNER TO {role or NEW_OWNER};",
         f"{role or NEW_OWNER} may do anything with them then; foreign keys are checked with its rights",
     )
+
+
+_OWNER = 1  # number of the owner's rights in ``sql/split_may.sql``
+
+
+def refuse_rights(session: ReadSession, route: Route) -> NoRoute | None:
+    """A refusal that names each right which the session's login lacks for the way there and back; None: none.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    operation, space = route.steps[0].operation, route.to_space
+    # A closing changes the table that its part belongs to as well.
+    key = route.bundle.key if operation is None else operation.text("whole") or route.bundle.key
+    values = {"key": key, "space": space, "moves": route.bundle.size_bytes > 0}
+    rows = session.rows(query("split_may"), values, doing=f"looking at the rights to split {key}")
+    if not rows:
+        return None
+    owner, named = rows[0][4], rows[0][5]
+    powers = read_powers(session, [owner]).get(owner, ()) if rows[0][0] == _OWNER else ()
+    if powers:
+        return NoRoute(
+            code="rights",
+            sentence=f"the login that would do it lacks the rights of its owner {owner}, which are never handed "
+            f"over, for it has {', '.join(powers)}: change the owner, or leave it as it is: "
+            f"ALTER TABLE {named} OWNER TO ...;",
+        )
+    lacked = ", ".join(f"{what} (giving away {gives})" for _, what, _, gives, *_ in rows)
+    remedies = " ".join(f"{row[2]};" for row in rows)
+    return NoRoute(code="rights", sentence=f"the login that would do it lacks {lacked}: {remedies}")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from connectors.settings import DurationWithUnit, SecretSource
+from connectors.kit.settings import DurationWithUnit, SecretSource
 
 NOTICES_A_DEAD_SERVER = {  # within two minutes; the machine's own settings take two hours
     "keepalives_idle": 60,

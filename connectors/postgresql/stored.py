@@ -10,15 +10,12 @@ import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from connectors.assessment import Export, Readings, StoredClock, UnusableFile
-from connectors.model import Catalog, Demand, Interval
-from connectors.postgresql.reading import demand
-from connectors.postgresql.reading.catalog import read_catalog, shape_of
-from connectors.postgresql.reading.roles import LOG_BY_OBJECT
-from connectors.postgresql.reading.sampler import StatisticsSampler
-from connectors.postgresql.session.copy_format import to_copy
-from connectors.postgresql.session.queries import query
-from connectors.postgresql.session.sessions import Part, ReadSession, Row
+from connectors.kit.assessment import Export, Readings, StoredClock, UnusableFile
+from connectors.model.observation import Catalog, Demand, Interval
+from connectors.postgresql import demand
+from connectors.postgresql.catalog import read_catalog, shape_of
+from connectors.postgresql.sampler import LOG_BY_OBJECT, StatisticsSampler
+from connectors.postgresql.sessions import Part, ReadSession, Row, query, to_copy
 
 Result = TypeVar("Result")
 QUERIES = "identify", "sample", "database", "toast", "units", "spaces"

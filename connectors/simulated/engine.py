@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from connectors.base import Clock, Connector
-from connectors.inheritance import Inheritance
-from connectors.registry import Engine
+from connectors.kit.contract import Clock, Connector
+from connectors.kit.registry import Engine, Inheritance
 from connectors.simulated.settings import SAMPLE_SETTINGS, SimulatedSettings
 
 

@@ -1,17 +1,26 @@
-"""Sessions with the simulated server: the one that may write executes moves, at the speed of the devices."""
+"""Moves in the simulated engine: routes, the lease, and sessions that execute them.
+
+Sessions with the simulated server: the one that may write executes moves, at the speed of the devices.
+
+The two ways this engine can move a bundle, as statements.
+
+The lease: one acting agent a world, in this process by the world itself, among processes by a file lock.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 from dataclasses import dataclass
 
-from connectors.base import (
+from connectors.kit.contract import (
     CannotConnect,
     Clock,
     Closing,
     ForegroundReads,
     Interrupted,
+    LeaseHeld,
     LockNotObtained,
     ObjectGone,
     OutcomeUnknown,
@@ -21,14 +30,14 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.formatting import format_seconds
-from connectors.model import Progress, Route, Step
+from connectors.model.formatting import format_seconds
+from connectors.model.moves import Bundle, Locked, NoRoute, Route, Step, Transfer, UnitKind
+from connectors.model.observation import Home, Inspection, Progress
+from connectors.simulated.language import Control, Move, SetLockTimeout, parse, quote
 from connectors.simulated.sampler import read_foreground
-from connectors.simulated.server.faults import FaultKind
-from connectors.simulated.server.language import Control, Move, SetLockTimeout, parse
-from connectors.simulated.server.placement import Running
-from connectors.simulated.server.workload import copy_seconds
-from connectors.simulated.server.world import World
+from connectors.simulated.settings import FaultKind
+from connectors.simulated.world import World
+from connectors.simulated.world_state import ONLINE_ROOM, WORD, RunningCopy, copy_seconds
 
 SHORTEST_SLICE, LONGEST_SLICE = 0.1, 1.0  # seconds of the clock between two looks at interrupts
 SLICES = 200  # of a copy, within those bounds
@@ -44,7 +53,7 @@ class _Blows:
     after: bool
 
 
-class Session(Closing):
+class SimulatedSession(Closing):
     """A session that runs statements of the engine's language, if it may."""
 
     def __init__(self, world: World, clock: Clock, *, read_only: bool, may_move: bool = True) -> None:
@@ -128,7 +137,7 @@ class Session(Closing):
         if blows.after:
             self._break()
 
-    def _go_through(self, running: Running, timeout_seconds: float, *, broken: bool) -> None:
+    def _go_through(self, running: RunningCopy, timeout_seconds: float, *, broken: bool) -> None:
         """Copy what is not copied yet and switch over."""
         world = self._world
         try:
@@ -144,7 +153,7 @@ class Session(Closing):
                 world.placement.end_statement(running.token)
                 world.mark_changed()
 
-    def _wait_for_lock(self, move: Move | Running, *, blocked: bool) -> None:
+    def _wait_for_lock(self, move: Move | RunningCopy, *, blocked: bool) -> None:
         """Wait until no session uses the unit any more.
 
         Raises:
@@ -155,7 +164,7 @@ class Session(Closing):
         world, waited = self._world, 0.0
         while True:
             with world.turn():
-                rows = move.rows if isinstance(move, Running) else world.placement.resolve(move)[0]
+                rows = move.rows if isinstance(move, RunningCopy) else world.placement.resolve(move)[0]
                 if not blocked and not world.is_locked(rows):
                     return
             if waited >= self._lock_timeout:
@@ -250,7 +259,7 @@ class Session(Closing):
         step = self._step
         if step is None or not step.pausable or self._progress is None:
             return False
-        with Session(self._world, self._clock, read_only=False, may_move=self._may_move) as other:
+        with SimulatedSession(self._world, self._clock, read_only=False, may_move=self._may_move) as other:
             other.run(step.pause_sql)
         return True
 
@@ -269,3 +278,165 @@ class Session(Closing):
     def close(self) -> None:
         """End the session."""
         self._open = False
+
+
+TAG = "/* hotplace */"
+LOCK_SECONDS = 0.5
+PROLOGUE = (f"{TAG} SET LOCK_TIMEOUT {round(LOCK_SECONDS * 1000)} MS",)
+
+
+def routes(world: World, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
+    """Online first, then offline, or why there is none."""
+    refusal = _refusal(world, bundle, to_space)
+    return refusal or (_route(bundle, to_space, online=True), _route(bundle, to_space, online=False))
+
+
+def _refusal(world: World, bundle: Bundle, to_space: str) -> NoRoute | None:
+    """Why the bundle cannot go there, None if it can."""
+    with world.turn():
+        try:
+            target = world.placement.space_row(to_space)
+        except ObjectGone as gone:
+            return NoRoute(code="no_such_space", sentence=f"{gone}.")
+        row = world.placement.row(bundle.key)
+        if row is None:
+            return NoRoute(code="gone", sentence=f"{bundle.key} does not exist.")
+        if UnitKind(world.placement.units.kind[row]) not in WORD:
+            return NoRoute(code="moves_with_table", sentence=f"{bundle.key} moves only with its table.")
+        if bundle.space == to_space:
+            return NoRoute(code="already_there", sentence=f"{bundle.key} is in {to_space} already.")
+        if bundle.size_bytes > world.placement.spaces[target].capacity_bytes:
+            return NoRoute(code="too_large", sentence=f"{bundle.key} is larger than all of {to_space}.")
+        return None
+
+
+def _statement(bundle: Bundle, space: str, *, online: bool) -> str:
+    suffix = " ONLINE" if online else ""
+    return f"{TAG} MOVE {WORD[bundle.kind]} {bundle.key} TO SPACE {quote(space)}{suffix}"
+
+
+def _control(word: str, bundle: Bundle) -> str:
+    return f"{TAG} {word} MOVE {bundle.key}"
+
+
+def _step(bundle: Bundle, there: str, back: str, to_space: str, *, online: bool) -> Step:
+    """The move itself; an online one can be held and gone on with."""
+    return Step(
+        sql=there,
+        purpose=f"bring {bundle.key} to {to_space}",
+        undo_sql=back,
+        pause_sql=_control("PAUSE", bundle) if online else "",
+        resume_sql=_control("RESUME", bundle) if online else "",
+    )
+
+
+def _abort(bundle: Bundle) -> Step:
+    return Step(sql=_control("ABORT", bundle), purpose=f"roll back the held move of {bundle.key}")
+
+
+def _route(bundle: Bundle, to_space: str, *, online: bool) -> Route:
+    there, back = (_statement(bundle, space, online=online) for space in (to_space, bundle.space))
+    return Route(
+        name="move online" if online else "move",
+        bundle=bundle,
+        to_space=to_space,
+        prologue=PROLOGUE,
+        steps=(_step(bundle, there, back, to_space, online=online),),
+        undo_steps=(Step(sql=back, purpose=f"bring {bundle.key} back to {bundle.space}"),),
+        tidy_steps=(_abort(bundle),) if online else (),
+        tidy_locks="None: what was copied is thrown away." if online else "",
+        online=online,
+        locks="Exclusive for an instant at the end." if online else "Exclusive on the table while bytes are copied.",
+        log_bytes=bundle.size_bytes,
+        locked=Locked.BRIEFLY if online else Locked.ALL,
+        lock_seconds=LOCK_SECONDS,
+        transient_bytes=int(bundle.size_bytes * ONLINE_ROOM) if online else 0,
+        copies=(
+            Transfer(space=bundle.space, bytes=bundle.size_bytes, unit=bundle.key, whole=True),
+            Transfer(space=to_space, bytes=bundle.size_bytes, written=True),
+        ),
+    )
+
+
+def inspect(world: World, route: Route) -> Inspection:
+    """Where the units of the bundle are now, by their keys."""
+    with world.turn():
+        placement = world.placement
+        rows = [placement.row(key) for key in route.bundle.unit_keys]
+        living = [row for row in rows if row is not None]
+        if len(living) < len(rows):
+            return Inspection(home=Home.GONE, sentence=f"{route.bundle.key} was dropped.", size_bytes=0, on_disk=None)
+        names = {placement.spaces[int(placement.units.space[row])].name for row in living}
+        home = _home(names, route)
+        held = placement.move_of(route.bundle.key)
+        paused = held is not None and held.paused
+        return Inspection(
+            home=home,
+            sentence=f"{route.bundle.key} is in {', '.join(sorted(names))}{', its move is held' if paused else ''}.",
+            size_bytes=int(placement.units.size_bytes[living].sum()),
+            on_disk=None,  # there are no files to look at
+            leftovers=(_abort(route.bundle),) if paused else (),
+            running=placement.being_moved(living) and not paused,
+            paused=paused,
+        )
+
+
+def _home(names: set[str], route: Route) -> Home:
+    """What the spaces of a bundle's units mean for its move."""
+    if names == {route.to_space}:
+        return Home.TARGET
+    if names == {route.bundle.space}:
+        return Home.SOURCE
+    return Home.SPLIT if names == {route.to_space, route.bundle.space} else Home.ELSEWHERE
+
+
+class WorldLease:
+    """Held until released, or until the process dies."""
+
+    def __init__(self, world: World, holder: str) -> None:
+        """Take it.
+
+        Raises:
+            LeaseHeld: another agent has it; the text names it.
+        """
+        self._world = world
+        self._handle: int | None = None
+        world.lease(holder)
+        self._held = True
+        try:
+            self._lock_file(holder)
+        except LeaseHeld:
+            self.release()
+            raise
+
+    def _lock_file(self, holder: str) -> None:
+        """Keep other processes out, where there is a state file to share."""
+        store = self._world.store
+        if store is None:
+            return
+        self._handle = os.open(
+            store.path.with_name(store.path.name + ".lease"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            other = os.pread(self._handle, 500, 0).decode(errors="replace") or "another agent"
+            raise LeaseHeld(
+                f"{other} acts on this database", advice="Stop it, or let this one only observe."
+            ) from error
+        # After the lock, never on opening: whoever is refused has to read the holder's name from the file.
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, holder.encode(), 0)
+
+    def is_held(self) -> bool:
+        """Whether it is still ours."""
+        return self._held
+
+    def release(self) -> None:
+        """Give it up; harmless when it is given up already."""
+        if self._held:
+            self._world.unlease()
+        self._held = False
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None

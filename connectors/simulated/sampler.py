@@ -1,16 +1,32 @@
-"""Catalog and counters of the world, in the shape every engine gives them."""
+"""Catalog and counters of the world, and signals from them.
+
+Catalog and counters of the world, in the shape every engine gives them.
+
+From this engine's counters to signals. The simulator measures what it counts, so nothing is estimated.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from connectors.base import ForegroundReads, TimedOut
-from connectors.containers import Container
-from connectors.model import I64, Catalog, Sample, Space, UnitTable
-from connectors.simulated.server.faults import FaultKind
-from connectors.simulated.server.units import COUNTERS
-from connectors.simulated.server.world import World
-from connectors.storage_io import Role, RoleFigures
+from connectors.kit.contract import ForegroundReads, TimedOut
+from connectors.model.moves import Container
+from connectors.model.observation import (
+    I64,
+    SIGNALS,
+    Catalog,
+    Demand,
+    Interval,
+    Role,
+    RoleFigures,
+    Sample,
+    Signal,
+    Space,
+    UnitTable,
+)
+from connectors.simulated.scenarios import COUNTERS
+from connectors.simulated.settings import FaultKind
+from connectors.simulated.world import World
 
 SERVER_SECONDS_PER_UNIT = 2e-6  # what reading a unit's counters costs a real server (PostgreSQL: 64 ms for 40,000)
 
@@ -109,3 +125,29 @@ def _by_id(physical_id: I64, rows: I64) -> I64:
     """Rows in the order of their ids; only rebuilt indexes are ever out of it."""
     ids = physical_id[rows]
     return rows if bool(np.all(ids[1:] > ids[:-1])) else rows[np.argsort(ids, kind="stable")]
+
+
+SIGNAL_OF = {
+    "logical_reads": Signal.LOGICAL_READ,
+    "sync_reads": Signal.SYNC_READ,
+    "prefetched_reads": Signal.PREFETCHED_READ,
+    "async_writes": Signal.ASYNC_WRITE,
+}
+
+
+def classify(interval: Interval) -> Demand:
+    """Rates per second and signal."""
+    rates = np.zeros((SIGNALS, len(interval.physical_id)), dtype=np.float64)
+    for name, signal in SIGNAL_OF.items():
+        rates[signal] = interval.deltas[name] / interval.seconds
+
+    return Demand(
+        ended_at=interval.ended_at,
+        seconds=interval.seconds,
+        physical_id=interval.physical_id,
+        rates=rates,
+        observed=~interval.restarted,
+        estimated=frozenset(),
+        database=interval.database_rates(),
+        roles=interval.role_rates(),
+    )

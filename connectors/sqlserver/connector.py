@@ -6,54 +6,30 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from connectors.base import Clock, Crowding, Lease, Mover
-from connectors.blocks import BlockReader
-from connectors.containers import ByHand
-from connectors.findings import Capability, Finding
-from connectors.model import (
-    I64,
-    Blocker,
-    Bundle,
-    Catalog,
-    Demand,
-    Identity,
-    Inspection,
-    Interval,
-    NoRoute,
-    Route,
-    Sample,
-)
-from connectors.recording.tap import Tap
-from connectors.splitting import Border
-from connectors.sqlserver.doctor import findings
-from connectors.sqlserver.moving import guards, inspection, lease
-from connectors.sqlserver.moving.blockers import find_blockers
-from connectors.sqlserver.moving.made_tables import are_kept, kept_rows
-from connectors.sqlserver.moving.mover import SqlserverMover
-from connectors.sqlserver.moving.plan_drift import foreseen, foreseen_back
-from connectors.sqlserver.moving.queues import find_crowding
-from connectors.sqlserver.reading import demand, statements
-from connectors.sqlserver.reading.belongings import hangs_on_index, read_belongings
-from connectors.sqlserver.reading.blocks import PoolReader, block_capability
-from connectors.sqlserver.reading.catalog import exact_sizes, read_catalog, read_files
-from connectors.sqlserver.reading.definition import Definition, find
-from connectors.sqlserver.reading.disks import homes
-from connectors.sqlserver.reading.keys import name_of
-from connectors.sqlserver.reading.log_room import tempdb_room
-from connectors.sqlserver.reading.partitioning import knowing
-from connectors.sqlserver.reading.residency import resident_note
-from connectors.sqlserver.reading.sampler import DmvSampler
-from connectors.sqlserver.routes import available, split
-from connectors.sqlserver.routes.due import Calendar
-from connectors.sqlserver.routes.file_move import FilePlace, file_route
-from connectors.sqlserver.routes.file_removal import removal_route
-from connectors.sqlserver.routes.move_methods import PREFIX
-from connectors.sqlserver.routes.online import ONLINE_EDITIONS, Server
-from connectors.sqlserver.routes.operations import exchanged_by, replaces_index, way_back
-from connectors.sqlserver.session.sessions import ReadSession
+from connectors.kit.contract import Clock, Crowding, Lease, Mover, Tap
+from connectors.kit.findings import Capability, Finding
+from connectors.kit.statements import StatementCounters
+from connectors.kit.templates import StatementTemplate, TemplateKind
+from connectors.model.blocks import BlockReader
+from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
+from connectors.sqlserver import demand, doctor, guards, inspection, mover, routes, statements
+from connectors.sqlserver.blocks import PoolReader, block_capability, resident_note
+from connectors.sqlserver.catalog import exact_sizes, homes, read_catalog, read_files
+from connectors.sqlserver.ddl import ONLINE_EDITIONS, ServerFeatures
+from connectors.sqlserver.definition import Definition, find, knowing
+from connectors.sqlserver.file_moves import FilePlace, file_route, removal_route
+from connectors.sqlserver.guards import find_blockers, find_crowding, tempdb_room
+from connectors.sqlserver.inspection import are_kept, kept_rows
+from connectors.sqlserver.keys import name_of
+from connectors.sqlserver.move_methods import PREFIX
+from connectors.sqlserver.mover import SqlserverMover
+from connectors.sqlserver.operations import exchanged_by, replaces_index, way_back
+from connectors.sqlserver.partitions import PartitionCalendar
+from connectors.sqlserver.plan_drift import foreseen, foreseen_back, hangs_on_index, read_belongings
+from connectors.sqlserver.sampler import DmvSampler
+from connectors.sqlserver.sessions import ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
-from connectors.statements.counters import StatementCounters
-from connectors.templates import StatementTemplate, TemplateKind
 
 KIB = 1024
 READ_AHEAD_KIB = {True: 512, False: 128}  # by whether the edition reads ahead as Enterprise does
@@ -113,7 +89,7 @@ class SqlserverConnector:
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Capabilities by edition and rights of this login."""
-        facts, rights = self._facts(), findings.read_rights(self._session)
+        facts, rights = self._facts(), doctor.read_rights(self._session)
         primary = facts.writable
         scheme = bool(rights.alter_any_dataspace or rights.alter_database)
         grant = "Run hotplace doctor: it prints the GRANT."
@@ -173,9 +149,9 @@ class SqlserverConnector:
         return self._routes_of(knowing(self._session, find(self._session, name_of(bundle.key))), bundle, to_space)
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
-        """See ``split``: by hand, since every row is copied."""
+        """See ``routes``: by hand, since every row is copied."""
         definition = find(self._session, name_of(bundle.key))
-        return split.by_hand(definition, bundle, border, to_space, self._server(), self._settings)
+        return routes.by_hand(definition, bundle, border, to_space, self._server(), self._settings)
 
     def template(self, kind: TemplateKind, table: str, to_space: str, seconds: int) -> StatementTemplate | NoRoute:
         """Partitions of tables whose boundaries are dates or times."""
@@ -207,20 +183,20 @@ class SqlserverConnector:
         if before is not None and found is not None:
             found = foreseen_back(found, before)
         definition = knowing(self._session, found)
-        ways = available.routes_back(definition, schemes, bundle, done.bundle.space, self._server(), self._settings)
+        ways = routes.routes_back(definition, schemes, bundle, done.bundle.space, self._server(), self._settings)
         open_ways = self._open_ways(definition, ways)
         return () if isinstance(open_ways, NoRoute) else open_ways
 
     def _routes_to_kept(self, done: Route, bundle: Bundle) -> tuple[Route, ...]:
         definition = knowing(self._session, find(self._session, name_of(bundle.key)))
-        made = f"{PREFIX}{available.tag_of(done).split()[-1]}"
-        ways = available.routes_to_kept(definition, bundle, done.bundle.space, self._server(), self._settings, made)
+        made = f"{PREFIX}{routes.tag_of(done).split()[-1]}"
+        ways = routes.routes_to_kept(definition, bundle, done.bundle.space, self._server(), self._settings, made)
         open_ways = self._open_ways(definition, ways)
         return () if isinstance(open_ways, NoRoute) else open_ways
 
     def _routes_of(self, definition: Definition | None, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
         """The ways of that table which nothing speaks against just now."""
-        found = available.routes_of(definition, bundle, to_space, self._server(), self._settings_for(bundle))
+        found = routes.routes_of(definition, bundle, to_space, self._server(), self._settings_for(bundle))
         return self._open_ways(definition, found)
 
     def _settings_for(self, bundle: Bundle) -> SqlserverSettings:
@@ -249,12 +225,12 @@ class SqlserverConnector:
         )
         return open_ways or next(reason for _, reason in asked if reason is not None)
 
-    def _calendar(self) -> Calendar:
-        return Calendar(self._session, self._settings, self._exchange)
+    def _calendar(self) -> PartitionCalendar:
+        return PartitionCalendar(self._session, self._settings, self._exchange)
 
     def _exchange(self, definition: Definition, bundle: Bundle, to_space: str) -> Route | NoRoute:
         """Of one filled partition, where nothing speaks against it just now."""
-        found = available.exchange_of(definition, bundle, to_space, self._server(), self._settings)
+        found = routes.exchange_of(definition, bundle, to_space, self._server(), self._settings)
         open_ways = self._open_ways(definition, found)
         return open_ways if isinstance(open_ways, NoRoute) else open_ways[0]
 
@@ -283,7 +259,7 @@ class SqlserverConnector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         facts = self._facts()
-        return findings.examine(
+        return doctor.examine(
             self._session,
             self.catalog(),
             self._settings,
@@ -297,8 +273,8 @@ class SqlserverConnector:
         return SqlserverMover(self._settings, self._clock)
 
     def acquire_lease(self, holder: str) -> Lease:
-        """See ``lease``."""
-        return lease.acquire_lease(self._settings, holder)
+        """See ``mover``."""
+        return mover.acquire_lease(self._settings, holder)
 
     def close(self) -> None:
         """End the reading session."""
@@ -313,14 +289,14 @@ class SqlserverConnector:
             self._homes = homes(read_files(self._session), self._settings.disks)
         return self._homes.get(name, name)
 
-    def _server(self) -> Server:
-        return Server(major=self._session.major, edition=self._facts().engine_edition)
+    def _server(self) -> ServerFeatures:
+        return ServerFeatures(major=self._session.major, edition=self._facts().engine_edition)
 
     def _file_place(self) -> FilePlace:
         facts = self._facts()
         return FilePlace(
             database=facts.database,
-            server=Server(major=self._session.major, edition=facts.engine_edition),
+            server=ServerFeatures(major=self._session.major, edition=facts.engine_edition),
             replicated=facts.group is not None,
             writable=facts.writable,
             settings=self._settings,

@@ -1,16 +1,54 @@
-"""How the registry meets SQL Server: settings are validated without the driver, connecting needs it."""
+"""How the registry meets SQL Server, with a connection, from files, and to be proved.
+
+Results of the connector's own queries, run by a person. The driver is loaded with the first use.
+
+How the registry meets SQL Server: settings are validated without the driver, connecting needs it.
+"""
 
 from __future__ import annotations
 
-from connectors.assessment import ByHand
-from connectors.base import Clock, Connector, DriverMissing
-from connectors.inheritance import Inheritance
-from connectors.installing import install_command
-from connectors.recording.tap import Tap
-from connectors.registry import Engine
-from connectors.sqlserver import by_hand
-from connectors.sqlserver.proving import PROOF
+from collections.abc import Mapping
+
+from connectors.kit.assessment import Export, FromFiles, Readings
+from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
+from connectors.kit.proving import proof_of_package
+from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.sqlserver.settings import SqlserverSettings
+
+
+def queries() -> Mapping[str, str]:
+    """See ``stored``."""
+    from connectors.sqlserver import stored
+
+    return stored.queries()
+
+
+def read(before: Export, after: Export) -> Readings:
+    """See ``stored``.
+
+    Raises:
+        UnusableFile: a result is missing, or the exports are of two databases.
+    """
+    from connectors.sqlserver import stored
+
+    return stored.read(before, after)
+
+
+ROUTES = (
+    "rebuild online",
+    "rebuild offline",
+    "heap by a clustered index online",
+    "heap by a clustered index offline",
+    "rebuild on a second partition scheme online",
+    "rebuild on a second partition scheme offline",
+    "rebuild on its own partition scheme online",
+    "rebuild on its own partition scheme offline",
+    "rebuild through a partition scheme online",
+    "rebuild through a partition scheme offline",
+    "index beside the old one, resumable",
+)
+PROOF = proof_of_package("connectors.sqlserver.claims", ROUTES)
+
 
 SAMPLE_SETTINGS = """\
 host: db.example.com        # the listener of an availability group, or the server
@@ -76,6 +114,6 @@ ENGINE = Engine(
         ),
         login=("password",),
     ),
-    by_hand=ByHand(queries=by_hand.queries, read=by_hand.read),
+    by_hand=FromFiles(queries=queries, read=read),
     proof=PROOF,
 )

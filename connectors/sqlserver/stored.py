@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 
-from connectors.assessment import Export, Readings, StoredClock, UnusableFile
-from connectors.base import PrivilegeMissing
-from connectors.model import Catalog, Demand, Interval
-from connectors.sqlserver.reading import demand
-from connectors.sqlserver.reading.catalog import read_catalog
-from connectors.sqlserver.reading.sampler import DmvSampler
-from connectors.sqlserver.routes.online import ONLINE_EDITIONS
-from connectors.sqlserver.session.queries import query
-from connectors.sqlserver.session.sessions import ReadSession, Row
+from connectors.kit.assessment import Export, Readings, StoredClock, UnusableFile
+from connectors.kit.contract import PrivilegeMissing
+from connectors.model.observation import Catalog, Demand, Interval
+from connectors.sqlserver import demand
+from connectors.sqlserver.catalog import read_catalog
+from connectors.sqlserver.ddl import ONLINE_EDITIONS
+from connectors.sqlserver.sampler import DmvSampler
+from connectors.sqlserver.sessions import ReadSession, Row, query
 
 QUERIES = "identify", "sample", "files", "server", "counters", "maintenance", "units", "spaces", "volumes"
 KIB = 1024

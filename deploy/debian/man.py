@@ -11,8 +11,8 @@ import typer
 from typer.main import get_command
 
 from agent.cli.main import whole_app
-from agent.config import sample
-from agent.terminal.exit_codes import ExitCode
+from agent.config.sample import sample
+from agent.terminal.errors import ExitCode
 
 NO_TIME = 0  # in the head of the compressed file, so that the same page is the same file
 

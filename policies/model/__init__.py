@@ -1,1 +1,1 @@
-"""The words of a decision: settings, situation, verdicts, moves, plan, confidence intervals."""
+"""The types of a decision: settings, calendar, situation, moves, plan, and how sure a figure is."""

@@ -11,20 +11,10 @@ from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from connectors.model import F32, F64, I8, I32, I64, Bools, DatabaseDemand, Space, UnitTable
-from connectors.storage_io import RoleFigures
-from policies.model.moves import MoveReason as MoveReason
-from policies.model.moves import RouteCost as RouteCost
-from policies.model.moves import missed_wait_ratio as missed_wait_ratio
-from policies.model.past_forecast import PastForecast
-from policies.model.prediction_error import PredictionError
-from policies.model.settings import CopyFactor as CopyFactor
-from policies.model.settings import Pin as Pin
-from policies.model.settings import PolicySettings as PolicySettings
-from policies.model.settings import Servers as Servers
-from policies.model.settings import Tier as Tier
-from policies.model.settings import TierLimits as TierLimits
-from policies.model.settings import TierSpeed as TierSpeed
+from connectors.model.observation import F32, F64, I8, I32, I64, Bools, DatabaseDemand, RoleFigures, Space, UnitTable
+from policies.model.confidence import PastForecast
+from policies.model.moves import MoveReason, PredictionError, RouteCost, missed_wait_ratio
+from policies.model.settings import Tier
 
 
 class Verdict(IntEnum):
@@ -99,7 +89,7 @@ class Situation:
     cooling_seconds: F64  # (n,) cool-down left, 0: free to move
     database: DatabaseDemand
     no_route: Mapping[str, str] = field(default_factory=dict)  # bundle's leading unit key -> why it cannot move
-    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way lately; see ``limits.turned_over``
+    turned_over_ratio: float = 0.0  # of the fastest tier's bytes, gave way lately; see ``capacity.turned_over``
     no_wide: Mapping[str, str] = field(default_factory=dict)  # of UnitTable.wide_names -> why it cannot as a whole
     whole: I32 | None = (
         None  # (n,) row in wide_names that each unit is to be judged with, see ``granularity``; None: alone
@@ -117,7 +107,7 @@ class Situation:
     load: str = ""  # "closed": who is answered asks again; "open": work arrives by itself; "": not known
     prediction_errors: tuple[PredictionError, ...] = ()  # what outcomes of earlier moves have taught; (): nothing
     past_forecasts: tuple[PastForecast, ...] = ()  # of throughput and latency, next to what came; (): none was measured
-    copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``copy_time``; None: by its size alone
+    copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``costs``; None: by its size alone
 
     def only(self, rows: I64) -> Situation:
         """The same of some units, in ascending order of their rows."""
@@ -134,7 +124,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedMove:
+class PlanMove:
     """One bundle from space to space, with what it is expected to bring."""
 
     key: str  # leading unit of the bundle
@@ -159,7 +149,7 @@ class PlannedMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeftBehind:
+class UndrainedBundle:
     """A bundle that stays in a space which is to be emptied."""
 
     key: str  # leading unit of the bundle
@@ -172,7 +162,7 @@ class LeftBehind:
 class Plan:
     """An ordered list of moves, its value, and how far it can be from the best possible one."""
 
-    moves: tuple[PlannedMove, ...]
+    moves: tuple[PlanMove, ...]
     wait_per_hour: float  # foreground read wait by the model, before any move
     wait_saved_per_hour: float  # of all moves together
     bound_per_hour: float  # no plan within the same limits saves more, unless the rest costs more than it saves
@@ -182,7 +172,7 @@ class Plan:
     benefit_per_hour: F64  # (n,) wait saved if the unit were on the fastest tier instead of the slowest
     wait_saved_if_moved: F64  # (n,) per hour, from its present home to the fastest tier
     chosen: Bools  # (n,) on the fastest tier once the plan has run
-    left_behind: tuple[LeftBehind, ...] = ()  # mode drain: what stays in the space, and why
+    left_behind: tuple[UndrainedBundle, ...] = ()  # mode drain: what stays in the space, and why
     whole: I32 | None = None  # (n,) row in wide_names that each unit is judged with, NO_WIDE: alone; None: all alone
     # -- the interval of what all moves save, per hour; settings.certainty of the outcomes are to lie in it
     wait_saved_low_per_hour: float = float("nan")

@@ -1,1 +1,1 @@
-"""From a situation to an ordered plan: placement state, ordering, swaps, granularity, balancer."""
+"""From a situation to an ordered plan: the solver, the balancer and its modes, sizing, and why."""

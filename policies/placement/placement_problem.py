@@ -13,10 +13,10 @@ from math import inf
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools
-from policies.model.chunks import row_chunks
+from connectors.model.observation import F64, I64, Bools
+from policies.model.columns import row_chunks
 from policies.placement.plan_draft import PlanDraft
-from policies.solver.offers import STAY, Offers
+from policies.placement.solver.offers import STAY, Offers
 
 ANYWHERE = 400  # bundles, the largest ones, that may go to each space of a tier
 _FEW_GAIN = 200  # bundles that gain, up to which they may too

@@ -1,17 +1,138 @@
-"""The state of a placement: the space of every bundle, and the room left in every space and tier."""
+"""The state of a placement: the space of every bundle, and the room and load left.
+
+Places: what a plan may send bundles to. Each space of a tier is one, where its room matters.
+
+Free bytes of two spaces are not free in either of them, so a bundle that fits in their sum may fit in none. Therefore
+each space is a resource of its own, and bundles may change between spaces of one tier to make room. Where one space of
+a tier could take all that is on the other tiers, its room never matters, and the tier is one place.
+
+Load limits of a tier next to its bytes: I/Os its drives can serve, and bytes written to it per day.
+
+A bundle that comes takes its share, one that leaves releases what it would go on to take. The two differ for written
+bytes: the copy that brought a bundle stays written when it leaves. Numbers are whole, so that sums do not depend on the
+order of moves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 
-from connectors.model import F64, I64, Bools
-from policies.benefit.bundles import Bundles
-from policies.model.plan import MoveReason, Pin, PolicySettings, Situation
-from policies.model.relocation import Group, Relocation
-from policies.placement.places import Place, place_of_spaces, places_in
-from policies.placement.tier_load import tier_loads_of
-from policies.storage.capacity import room_bytes
+import numpy as np
+
+from connectors.model.observation import F64, I64, Bools
+from policies.evidence.bundles import MICRO, Bundles
+from policies.evidence.capacity import drive_io, room_bytes, written_per_day
+from policies.model.moves import Group, MoveReason, Relocation
+from policies.model.plan import Situation
+from policies.model.settings import Pin, PolicySettings
+
+MOST_OF_A_TIER = 4  # spaces that count on their own, the largest; the others of the tier together are one place
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One space, or several of a tier that count as one."""
+
+    tier: int
+    spaces: tuple[int, ...]  # rows of spaces whose room is known
+
+
+def places_in(situation: Situation, settings: PolicySettings) -> tuple[Place, ...]:
+    """The places of a situation, by its spaces alone: the same whatever units are left out of it."""
+    return places_of(
+        [space.name for space in situation.spaces],
+        situation.tier_of_space.tolist(),
+        [room_bytes(space, settings.head_room_ratio) for space in situation.spaces],
+        [space.used_bytes for space in situation.spaces],
+        len(situation.tiers),
+    )
+
+
+def places_of(
+    names: Sequence[str], tier_of: Sequence[int], room: Sequence[int | None], held: Sequence[int], tiers: int
+) -> tuple[Place, ...]:
+    """The places of all tiers, fastest first and within a tier the one with most room first; at least one of each tier.
+
+    Args:
+        names: of the spaces.
+        tier_of: of each space, -1 where it is not managed.
+        room: bytes that may still be written to each space, None where that is not known.
+        held: bytes in use in each space.
+        tiers: how many there are.
+    """
+    managed = sum(size for size, tier in zip(held, tier_of, strict=True) if tier >= 0)
+    places = []
+    for tier in range(tiers):
+        rows = [row for row, at in enumerate(tier_of) if at == tier]
+        free = {row: each for row in rows if (each := room[row]) is not None}
+        if len(free) < 2 or max(free.values()) >= managed - sum(held[row] for row in rows):
+            places.append(Place(tier, tuple(free)))
+            continue
+        largest_first = sorted(free, key=lambda row: (-free[row] - held[row], names[row]))
+        alone, others = largest_first[:MOST_OF_A_TIER], largest_first[MOST_OF_A_TIER:]
+        alone.sort(key=lambda row: (-free[row], names[row]))
+        places += [Place(tier, (row,)) for row in alone]
+        places += [Place(tier, tuple(others))] if others else []
+    return tuple(places)
+
+
+def place_of_spaces(places: Sequence[Place], tier_of: Sequence[int]) -> list[int]:
+    """Place of each space; of those whose room is not known the first of their tier, -1 where they are not managed."""
+    # Reversed, so that of several places of a tier the first one is what stays in the dict.
+    first = {place.tier: at for at, place in reversed(list(enumerate(places)))}
+    found = [first.get(tier, -1) for tier in tier_of]
+    for at, place in enumerate(places):
+        for row in place.spaces:
+            found[row] = at
+    return found
+
+
+PLANNED_IO = 0.8  # of a tier's I/Os, the rest is never planned for: queues grow without bound near the end
+
+
+@dataclass(slots=True)
+class TierLoad:
+    """One limit of one tier. Present bundles may exceed it; then none may come until others have left."""
+
+    tier: int
+    taken: F64  # (m,) by each bundle that comes
+    freed: F64  # (m,) by each bundle that leaves
+    room: float  # left of the limit; negative: exceeded
+
+    def can_bear(self, bundle: int, *, present: bool = False) -> bool:
+        """Whether the bundle may come; ``present``: from another space of the tier."""
+        freed = float(self.freed[bundle]) if present else 0.0
+        # At least 0: what causes no load may come even to a tier that is past its limit.
+        return float(self.taken[bundle]) - freed <= max(0.0, self.room)
+
+    def shift(self, bundle: int, source: int, target: int, times: int) -> None:
+        """Count a bundle that goes from tier to tier (``times`` 1), or undo that (-1)."""
+        if target == self.tier:
+            self.room -= times * float(self.taken[bundle])
+        if source == self.tier:
+            self.room += times * float(self.freed[bundle])
+
+
+def tier_loads_of(bundles: Bundles, situation: Situation, settings: PolicySettings) -> tuple[TierLoad, ...]:
+    """The limits of all tiers that have any, with every bundle where it is: millionths of I/Os, and bytes per day."""
+    return tuple(load for row in range(len(situation.tiers)) for load in _tier_loads(bundles, situation, settings, row))
+
+
+def _tier_loads(bundles: Bundles, situation: Situation, settings: PolicySettings, row: int) -> Iterator[TierLoad]:
+    limits, here = situation.tiers[row].limits, bundles.tier == row
+    if limits.io_per_second is not None:
+        io = np.rint(drive_io(bundles.rates, limits) * MICRO)
+        most = np.floor(limits.io_per_second * PLANNED_IO * MICRO)
+        yield TierLoad(row, io, io, float(most - io[here].sum()))
+    if limits.written_bytes_per_day is not None:
+        own = np.rint(written_per_day(bundles.rates, settings.block_bytes))
+        left = np.floor(limits.written_bytes_per_day) - own[here].sum()
+        # The day's copies keep other bundles out, but force none to leave.
+        copied = limits.copied_bytes
+        yield TierLoad(row, own + bundles.size, own, float(left - copied))
+
 
 # A space whose room is unknown is never a target, since its head-room could not be guaranteed. Bundles may leave it.
 UNKNOWN_ROOM = -(2**62)

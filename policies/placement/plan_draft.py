@@ -1,21 +1,29 @@
-"""A plan in the making: the placement state after the groups found so far, and what is left of the plan's limits."""
+"""A plan in the making, and the budget of wear that it may use.
+
+A plan in the making: the placement state after the groups found so far, and what is left of the plan's limits.
+
+The budget of wear that a user may give: how much of the fastest tier makes room for other bundles in a week.
+
+Without one, what moves is decided by what it costs and brings alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools
-from policies.benefit.bundles import MICRO, Bundles
-from policies.benefit.guards import may_leave, may_move
-from policies.benefit.prices import HOUR
-from policies.model.density import KeysOf, densest_first
-from policies.model.plan import MoveReason, Pin, PolicySettings
-from policies.model.relocation import Group, Relocation
-from policies.model.settings import PREFERENCE, THERE_AND_BACK
+from connectors.model.observation import F64, I64, Bools
+from policies.evidence.bundles import MICRO, Bundles
+from policies.evidence.capacity import capacity_bytes
+from policies.evidence.guards import may_leave, may_move
+from policies.evidence.prices import HOUR
+from policies.model.columns import KeysOf, densest_first
+from policies.model.moves import Group, MoveReason, Relocation
+from policies.model.plan import Situation
+from policies.model.settings import PREFERENCE, THERE_AND_BACK, Pin, PolicySettings
 from policies.placement.placement_state import PlacementState
 
 _PREFER, _MAKE_ROOM = int(Pin.PREFER), MoveReason.MAKE_ROOM  # looked up once: enum attributes are slow in 3.11
@@ -90,7 +98,7 @@ class PlanDraft:
         )
 
     def density_order(self, bundle: I64, value: F64) -> I64:
-        """Positions of some bundles by falling value of each per byte (``model.density``)."""
+        """Positions of some bundles by falling value of each per byte (``columns``)."""
         return densest_first(value, self.bundles.size[bundle], KeysOf(self.keys, bundle))
 
     def by_density(self, which: Bools, value: F64) -> list[int]:
@@ -156,7 +164,7 @@ class Balance:
         self.counted += saved * favour
         self.net += saved * favour * stays - cost * draft.per_hour
         self.cost += cost
-        self.lately += saved * draft.bundles.lately(relocation.bundle)
+        self.lately += saved * draft.bundles.short_horizon_ratio(relocation.bundle)
 
     def pays(self) -> bool:
         """Whether the sum is positive by both horizons and net of cost, above the floor, and pays back in time."""
@@ -169,3 +177,54 @@ class Balance:
             and self.counted >= floor
             and self.cost * HOUR <= settings.payback_limit_seconds * self.counted
         )
+
+
+def within_turnover(
+    groups: Sequence[Group],
+    bundles: Bundles,
+    situation: Situation,
+    settings: PolicySettings,
+    fresh: Callable[[], PlacementState],
+) -> list[Group]:
+    """The groups for which the budget lasts, the one that exhausts it included; the others wait for later plans.
+
+    A group that makes nothing on the fastest tier give way needs no budget, nor does one that a pin asks for. What
+    needed the room of a group that waits does not fit, and waits as well.
+
+    Args:
+        groups: in an order in which every relocation finds room, those with pins first.
+        bundles: that they relocate.
+        situation: what gave way lately, and how large the tier is.
+        settings: with the budget.
+        fresh: gives the state before the first group.
+    """
+    capacity = fastest_bytes(situation)
+    if settings.turnover_per_week is None or not capacity:
+        return list(groups)
+    used, state, kept = situation.turned_over_ratio, fresh(), list[Group]()
+    for group in groups:
+        gone = _giving_way(group, bundles, situation)
+        # The budget is asked before the group and not after it: a group larger than a whole week's budget could
+        # otherwise never run, and one week's excess is drained by the next.
+        if (gone and used >= settings.turnover_per_week) or not state.carry_out(group):
+            continue
+        used += gone / capacity
+        kept.append(group)
+    return kept
+
+
+def fastest_bytes(situation: Situation) -> int:
+    """Capacity of the fastest tier in bytes."""
+    spaces = zip(situation.spaces, situation.tier_of_space, strict=True)
+    return sum(capacity_bytes(space) for space, tier in spaces if tier == 0)
+
+
+def _giving_way(group: Group, bundles: Bundles, situation: Situation) -> int:
+    """Bytes that leave the fastest tier to make room; 0 for a group that a pin asks for."""
+    if any(relocation.reason is MoveReason.PIN for relocation in group.relocations):
+        return 0
+    return sum(
+        int(bundles.size[relocation.bundle])
+        for relocation in group.relocations
+        if relocation.reason is MoveReason.MAKE_ROOM and situation.tier_of_space[relocation.source] == 0
+    )

@@ -1,23 +1,193 @@
-"""From the solver's answer to an executable sequence of groups: the demotions that make room, then the promotion.
+"""From the solver's answer to an executable sequence of groups.
+
+An order of moves in which every one finds room, where groups of swaps alone find none.
+
+While a bundle is copied it occupies both spaces. Bundles of two full tiers that change places need the few free bytes
+there: one moves, and the room it leaves lets the next one come back. Each may have to wait for another, so a greedy
+order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they only free
+room; those that come up from it go last, since they only need it. In the exchange between the upper tiers whatever
+finds room goes, the largest first; of few, orders are searched. If none is found, other moves help, the least loss
+first.
+
+The order of a plan's groups beyond their worth: an index comes after its table.
+
+Engines build an index in its new space by reading the table. If both are promoted, that reading is fast and disturbs no
+sessions once the table is on the fast tier; before, it is slow and competes with them. Only the order changes, not the
+placement.
+
+From the solver's answer to an executable sequence of groups: the demotions that make room, then the promotion.
 
 Promotions go by saving per byte. If a target has no room, bundles that the answer moves out of it go first, in the
 order of least loss per byte, each to its own target place, which may need others to leave in turn. No more than
 necessary leaves. A group that does not pay is undone. Where only several promotions together pay for what gives way to
-them, one order for all of the answer (``move_ordering``) is cut into groups as short as possible.
+them, one order for all of the answer (``find_order``) is cut into groups as short as possible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
-from connectors.model import I64
-from policies.model.plan import MoveReason
-from policies.model.relocation import Group, Relocation
-from policies.placement.move_ordering import TargetPlace, relocation_between
+from connectors.model.moves import UnitKind
+from connectors.model.observation import I64, UnitTable
+from policies.evidence.bundles import Bundles
+from policies.model.moves import Group, MoveReason, Relocation
+from policies.placement.placement_state import PlacementState
 from policies.placement.plan_draft import Balance, PlanDraft
+
+_SEARCHED = 12  # targets, up to which orders are searched
+_DEAD_ENDS = 400  # after which such a search gives up: there may be thousands, once for each helper
+_HELPERS = 24  # moves that are tried as helpers
+_PAIRED = 10  # helpers that are tried two at a time
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlace:
+    """A bundle and the place it is to go to."""
+
+    bundle: int
+    place: int
+
+
+def find_order(
+    state: PlacementState, targets: Sequence[TargetPlace], helpers: Callable[[], Sequence[TargetPlace]]
+) -> tuple[list[TargetPlace] | None, list[TargetPlace]]:
+    """A feasible order of all targets, None if none was found; and which of them fit in none of the orders tried.
+
+    Where every place is nearly full, what the answer leaves alone may be in the way, or one that goes down a little
+    would have to go all the way down. So one or two other moves are tried as well, which gain nothing. A helper of a
+    target's own bundle replaces it. The state is left unchanged.
+
+    Args:
+        state: before the first move.
+        targets: the answer.
+        helpers: moves that may open a way, the least loss first.
+    """
+    order, left = _order_of(state, targets)
+    tried = helpers()[:_HELPERS] if left else ()
+    for more in [*((each,) for each in tried), *combinations(tried[:_PAIRED], 2)]:
+        bundles = {each.bundle for each in more}
+        if len(bundles) == len(more):
+            order, stuck = _order_of(state, [*more, *(each for each in targets if each.bundle not in bundles)])
+            if not stuck:
+                return order, left
+    return (None if left else order), left
+
+
+def _order_of(state: PlacementState, targets: Iterable[TargetPlace]) -> tuple[list[TargetPlace], list[TargetPlace]]:
+    """The best order found, those for a place that takes all first; and what is left over. State unchanged."""
+    first, between, last = list[TargetPlace](), list[TargetPlace](), list[TargetPlace]()
+    for target in targets:
+        comes = state.place_of_bundle(target.bundle) >= state.exchanging
+        (first if target.place >= state.exchanging else last if comes else between).append(target)
+    # Largest first: small ones fit into what a large one leaves, but may take the only room that it fits into.
+    waiting = (*first, *sorted(between, key=lambda target: -int(state.size[target.bundle])))
+    order, left = _greedy_order(state, waiting)
+    if left and len(waiting) <= _SEARCHED and (complete := _complete_order(state, waiting, set())):
+        order, left = complete, []
+    return [*order, *last], left
+
+
+def _greedy_order(state: PlacementState, waiting: Iterable[TargetPlace]) -> tuple[list[TargetPlace], list[TargetPlace]]:
+    """Whatever finds room goes, again and again; and what never finds any. State unchanged."""
+    order, done, left, count = list[TargetPlace](), list[Relocation](), list(waiting), -1
+    while len(order) > count:
+        count, again = len(order), left
+        left = []
+        for target in again:
+            relocation = _relocation_to(state, target)
+            if relocation is None:
+                left.append(target)
+            else:
+                state.apply(relocation)
+                done.append(relocation)
+                order.append(target)
+    state.undo(done)
+    return order, left
+
+
+def _complete_order(
+    state: PlacementState, waiting: tuple[TargetPlace, ...], dead: set[tuple[TargetPlace, ...]]
+) -> list[TargetPlace] | None:
+    """An order of all, by depth-first search; None if none was found. State unchanged.
+
+    Those that wait determine the state, in whatever order the others have moved. So those that led nowhere once
+    (``dead``) are never searched again.
+    """
+    if not waiting or waiting in dead or len(dead) >= _DEAD_ENDS:
+        return None if waiting else []
+    for at, target in enumerate(waiting):
+        relocation = _relocation_to(state, target)
+        if relocation is not None:
+            state.apply(relocation)
+            rest = _complete_order(state, waiting[:at] + waiting[at + 1 :], dead)
+            state.undo([relocation])
+            if rest is not None:
+                return [target, *rest]
+    dead.add(waiting)
+    return None
+
+
+def _relocation_to(state: PlacementState, target: TargetPlace) -> Relocation | None:
+    """The relocation to a target place, None if there is no room now."""
+    space = state.space_in_place(target.bundle, target.place)
+    return None if space is None else relocation_between(state, target.bundle, space)
+
+
+def relocation_between(state: PlacementState, bundle: int, space: int) -> Relocation:
+    """The relocation of a bundle to a space: up, down to make room, or within its tier."""
+    before, after = state.tier_of_bundle(bundle), state.tier_of[space]
+    within = MoveReason.LEVEL if before == after else MoveReason.MAKE_ROOM
+    return Relocation(bundle, int(state.home[bundle]), space, MoveReason.PROMOTE if after < before else within)
+
+
+INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
+
+
+def tables_first(groups: Sequence[Group], bundles: Bundles, units: UnitTable, state: PlacementState) -> list[Group]:
+    """The groups with each index that moves alone placed directly after its table, where the table moves later.
+
+    Args:
+        groups: in an order in which every relocation finds room.
+        bundles: of the situation.
+        units: the unit table, for the parent of each index.
+        state: before the first group; used up.
+
+    Returns:
+        the groups as given if the new order would leave a relocation without room: another move may wait for the bytes
+        that an index frees in its source.
+    """
+    alone = np.array([group.relocations[0].bundle for group in groups if len(group.relocations) == 1], dtype=np.int64)
+    if not np.isin(units.kind[bundles.lead[alone]], INDEXES).any():
+        return list(groups)
+    position = {bundle: at for at, group in enumerate(groups) for bundle in _coming(group)}
+    place = [float(at) for at in range(len(groups))]
+    for at, group in enumerate(groups):
+        if len(group.relocations) == 1:
+            table = _table_of(group.relocations[0].bundle, bundles, units)
+            # Half a place behind the table: a swap of the two groups would also bring the table forward, ahead of
+            # groups that are worth more.
+            place[at] = max(place[at], position.get(table, -1) + 0.5)
+    order = [groups[at] for at in sorted(range(len(groups)), key=lambda at: (place[at], at))]
+    return order if all(state.carry_out(group) for group in order) else list(groups)
+
+
+def _coming(group: Group) -> tuple[int, ...]:
+    """The bundle for which the group exists: that of its last relocation."""
+    return tuple(relocation.bundle for relocation in group.relocations[-1:])
+
+
+def _table_of(bundle: int, bundles: Bundles, units: UnitTable) -> int:
+    """Bundle of the table that an index belongs to, -1 for other units."""
+    lead = int(bundles.rows[bundles.start[bundle]])
+    if units.kind[lead] not in INDEXES:
+        return -1
+    parent = int(units.parent[lead])
+    row = int(units.rows_of(np.array([parent], dtype=np.int64))[0])
+    return int(bundles.of_row[row]) if row >= 0 else -1
 
 
 @dataclass(slots=True)
@@ -65,7 +235,7 @@ class Timetable:
     def _clear(self, place: int, for_: int) -> list[Relocation] | None:
         """Make room for a bundle in some space of a place, applied to the state. None if that is not possible."""
         # Two full places that wait for each other would clear one another for ever. What really has to change places in
-        # a circle is found by ``move_ordering``.
+        # a circle is found by ``find_order``.
         if place in self.clearing:
             return None
         self.clearing.add(place)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agent.assess import Assessment, assess
 from agent.config.tiers import KINDS
-from connectors.oracle.reports.observation import observe_report
-from policies.model.plan import PolicySettings
+from agent.studies.assessment import AssessmentResult, assess
+from connectors.oracle.report_observation import observe_report
+from policies.model.settings import PolicySettings
 from tests.assess.real_reports import REAL, Real
 from tests.assess.written_reports import Listed, Space, Told, write
 
@@ -32,7 +32,7 @@ def row(number: int, name: str, size: int, space: str) -> tuple[object, ...]:
 
 def judged(
     told: Told, *, layout: str = "awr11", sizes: list[tuple[object, ...]] | None = None, offered: int | None = None
-) -> Assessment:
+) -> AssessmentResult:
     """The assessment of a written report."""
     observation = observe_report("r", write(told, layout), sizes or ())
     return assess(observation, KINDS["ssd"], KINDS["hdd"], PolicySettings(), offered=offered)

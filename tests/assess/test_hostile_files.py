@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.assess import assess
-from agent.assess.files import csv_rows, read_export, read_text
 from agent.config.tiers import KINDS
-from connectors.assessment import UnusableFile
-from connectors.given_files import open_given, parse_json, read_given
-from connectors.oracle.reports.observation import observe_report
-from policies.model.plan import PolicySettings
+from agent.studies.assessment import assess
+from agent.studies.assessment_files import csv_rows, read_export, read_text
+from connectors.kit.assessment import UnusableFile
+from connectors.kit.files import open_given, parse_json, read_given
+from connectors.oracle.report_observation import observe_report
+from policies.model.settings import PolicySettings
 from tests.assess.test_assessing import TOLD
 from tests.assess.written_reports import END, Listed, Space, write
 from tests.examples import by_turns
@@ -212,8 +212,8 @@ def test_json_is_refused_with_a_sentence(tmp_path: Path, text: str, words: str) 
 
 def test_the_number_of_values_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before they are made: empty lists take twenty times the memory of their text."""
-    monkeypatch.setattr("connectors.given_files.MOST_VALUES", 100)
-    monkeypatch.setattr("agent.assess.files.MOST_VALUES", 100)
+    monkeypatch.setattr("connectors.kit.files.MOST_VALUES", 100)
+    monkeypatch.setattr("agent.studies.assessment_files.MOST_VALUES", 100)
     assert parse_json(json.dumps([1] * 90)) == [1] * 90
     for text in ("[" + "[]," * 200 + "1]", "[" + "{}," * 200 + "1]"):
         with pytest.raises(ValueError, match="more than 100 values"):

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from agent.assess import assess
-from agent.config import parse, sample
+from agent.config.files import parse
+from agent.config.sample import sample
 from agent.config.tiers import KINDS
-from connectors.assessment import Observation
-from connectors.model import (
+from agent.studies.assessment import assess
+from connectors.kit.assessment import Observation
+from connectors.model.moves import UnitKind
+from connectors.model.observation import (
     NO_PARENT,
     SIGNALS,
     Catalog,
@@ -19,12 +21,11 @@ from connectors.model import (
     Demand,
     Signal,
     Space,
-    UnitKind,
+    SpaceFigures,
     UnitTable,
 )
-from connectors.storage_io import SpaceFigures
-from policies.benefit.prices import HOUR
-from policies.model.plan import PolicySettings
+from policies.evidence.prices import HOUR
+from policies.model.settings import PolicySettings
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 UNITS = ("looked_up", "scanned", "direct", "waited_for")

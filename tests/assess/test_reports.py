@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.assessment import UnusableFile
-from connectors.oracle.reports.figures import is_foreign, number, seconds
-from connectors.oracle.reports.observation import observe_report
-from connectors.oracle.reports.report import parse_report
+from connectors.kit.assessment import UnusableFile
+from connectors.oracle.report_formats import is_foreign, number, seconds
+from connectors.oracle.report_observation import observe_report
+from connectors.oracle.reports import parse_report
 from tests.assess.written_reports import LAYOUTS, Listed, Space, Told, write
 from tests.examples import examples
 

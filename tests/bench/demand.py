@@ -18,7 +18,7 @@ from pathlib import Path
 from agent.model.clock import SystemClock
 from connectors.db2.connector import Db2Connector
 from connectors.db2.settings import Db2Settings
-from connectors.settings import SecretSource
+from connectors.kit.settings import SecretSource
 from tests.bench.measurement import Measurement
 from tests.db2.demand import held_out as db2_held_out
 from tests.db2.demand import runner as db2_runner

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from connectors.model import (
+from connectors.model.observation import (
     F64,
     I64,
     NO_PARENT,
@@ -28,10 +28,11 @@ from connectors.model import (
     Space,
     UnitTable,
 )
-from policies.benefit.prices import wait_per_hour
-from policies.demand.counter_deltas import Gap, difference
-from policies.demand.heat import HeatState, empty_heat, update, view
-from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.evidence.counter_deltas import Gap, difference
+from policies.evidence.heat import HeatState, empty_heat, update, view
+from policies.evidence.prices import wait_per_hour
+from policies.model.plan import HeatView, Situation
+from policies.model.settings import PolicySettings, Tier, TierSpeed
 from policies.placement.balancer import make_plan
 from tests.bench.measurement import Measurement, in_process, of_runs, peak_rss_mib, timed
 

@@ -13,11 +13,10 @@ from functools import cache
 
 import numpy as np
 
-from policies.benefit.device import PRIOR_ERROR
-from policies.benefit.servers import add_points, fit_servers, no_points
-from policies.model.plan import PolicySettings, Servers
-from policies.sizing.curve import sizing
-from policies.sizing.forecast import forecast
+from policies.evidence.device import PRIOR_ERROR, add_points, fit_servers, no_points
+from policies.model.settings import PolicySettings, Servers
+from policies.placement.forecast import forecast
+from policies.placement.sizing import sizing
 from tests.bench.measurement import Measurement
 from tests.workloads.arrays import SESSIONS, ArrayCase, cases
 from tests.workloads.exact_network import ExactStation, solve

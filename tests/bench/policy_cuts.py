@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools
+from connectors.model.observation import F64, I64, Bools
 from tests.bench.policy_instances import Program
 
 WHOLE = 1e-7  # nearer to 0 or 1 a binary is no part

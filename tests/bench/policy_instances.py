@@ -23,10 +23,10 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, hstack, vstack
 
-from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Signal, Space, UnitTable
-from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from connectors.model.observation import F64, I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Signal, Space, UnitTable
+from policies.model.plan import HeatView, Situation
 from policies.model.plan import Plan as PlannedPlan
-from policies.model.settings import THERE_AND_BACK
+from policies.model.settings import THERE_AND_BACK, PolicySettings, Tier, TierSpeed
 
 TAILS = {"light": 1.8, "heavy": 2.8}
 READS_PER_SECOND = 20_000.0

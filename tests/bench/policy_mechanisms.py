@@ -26,18 +26,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from policies.model.plan import Plan, PolicySettings, Situation
-from policies.placement import granularity_choice, hsm, move_ordering, schedule, value_bound
+from policies.model.plan import Plan, Situation
+from policies.model.settings import PolicySettings
+from policies.placement import balancer, granularity, schedule
 from policies.placement.balancer import make_plan
-from policies.solver import (
-    dual,
-    ellipsoid,
-    integer_rounding,
-    prices,
-    search,
-    sifting,
-    solving,
-)
+from policies.placement.solver import dual, search, solve
 from tests.bench.policy import divided
 from tests.bench.policy_instances import TAILS, Instance, instance
 from tests.property.test_spaces import NO_LIMITS, few, many
@@ -181,17 +174,17 @@ def _best_prices(dual: Any) -> Any:
 
 
 MECHANISMS = (
-    _mechanism("sifting", prices, "MANY", 10**9, sifting.sift_prices, sifting._solve_restricted, sifting.SiftedItems),
-    _mechanism("core of many items", solving, "_CORE", 10**9),
-    _mechanism("searches with falling floors", solving, "_BELOW_BOUND", (None,)),
-    _mechanism("several prices for states", solving, "_select_prices", _best_prices, solving._select_prices),
+    _mechanism("sifting", dual, "MANY", 10**9, dual.sift_prices, dual._solve_restricted, dual.SiftedItems),
+    _mechanism("core of many items", solve, "_CORE", 10**9),
+    _mechanism("searches with falling floors", solve, "_BELOW_BOUND", (None,)),
+    _mechanism("several prices for states", solve, "_select_prices", _best_prices, solve._select_prices),
     _mechanism(
         "repricing",
         search,
         "reprice",
         lambda _offers, _residual, start, _close: start,
         dual.reprice,
-        ellipsoid._cut,
+        dual._cut,
     ),
     _mechanism("reordering items", search, "importance", lambda offers, *_: -np.arange(len(offers)), dual.importance),
     _mechanism("settling items in a search", search._Search, "_settle", _unsettled, search._Search._settle),
@@ -203,11 +196,11 @@ MECHANISMS = (
         lambda offers: np.zeros(len(offers), dtype=np.bool_),
         search._same_as_before,
     ),
-    _mechanism("any variant of the problem", hsm, "_AGAIN", (0, 0), hsm._with_what_failed_ruled_out),
-    _mechanism("one order for all", hsm, "ordered_groups", lambda *_: [], schedule.ordered_groups, move_ordering),
-    _mechanism("helpers", hsm, "_helpers", lambda *_: [], hsm._helpers),
-    _mechanism("combinations of groups", granularity_choice, "_FEW", 0, granularity_choice._combinations),
-    _mechanism("rounding capacities", value_bound, "rounded_bound", lambda _offers: np.inf, integer_rounding),
+    _mechanism("any variant of the problem", balancer, "_AGAIN", (0, 0), balancer._with_what_failed_ruled_out),
+    _mechanism("one order for all", balancer, "ordered_groups", lambda *_: [], schedule.ordered_groups, schedule),
+    _mechanism("helpers", balancer, "_helpers", lambda *_: [], balancer._helpers),
+    _mechanism("combinations of groups", granularity, "_FEW", 0, granularity._combinations),
+    _mechanism("rounding capacities", granularity, "rounded_bound", lambda _offers: np.inf, solve),
 )
 
 

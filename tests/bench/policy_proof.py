@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from connectors.model import F64
+from connectors.model.observation import F64
 from tests.bench.policy_cuts import WHOLE
 from tests.bench.policy_instances import Program
 from tests.bench.policy_relaxation import Decided, Relaxation

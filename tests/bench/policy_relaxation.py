@@ -19,7 +19,7 @@ import highspy
 import numpy as np
 from scipy.optimize import linprog
 
-from connectors.model import F64, I64, Bools
+from connectors.model.observation import F64, I64, Bools
 from tests.bench.policy_cuts import WHOLE, Row, cuts
 from tests.bench.policy_instances import Program
 

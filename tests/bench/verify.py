@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.verification.effect import Effect, estimate
-from agent.verification.judgement import LEAST_CHANGE, LOOKS, verdict_of
+from agent.moving.effect import LEAST_CHANGE, LOOKS, Effect, estimate, verdict_of
 from tests.bench.measurement import Measurement
 from tests.bench.verify_worlds import CHANGES, SETTLE, Case, make_case
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent.verification.usual_wait import Evidence
-from connectors.model import F64
+from agent.moving.usual_wait import Evidence
+from connectors.model.observation import F64
 
 MINUTE = 60.0
 BEFORE, AFTER, SETTLE = 1440, 960, 15  # minutes

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from agent.budget.prediction_errors import past_predictions
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.proposals import UNDO
 from agent.model.states import MoveState
-from agent.terminal.scatter import COLUMNS, ROWS, scatter
-from agent.verification.verifier import measure
-from connectors.model import DatabaseDemand
-from policies.model.prediction_error import ALL, learn_errors
+from agent.moving.verifier import measure
+from agent.sampling.prediction_errors import past_predictions
+from agent.terminal.text_plots import COLUMNS, ROWS, scatter
+from connectors.model.observation import DatabaseDemand
+from policies.model.moves import ALL, learn_errors
 from tests.cli.site import Site
 from tests.cli.test_report import carried_out
 from tests.ledger.clock import StillClock

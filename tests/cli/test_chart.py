@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from agent.plots.curve import curve_figure
-from agent.terminal.charts import HEIGHT, NARROWEST, WIDEST, Curve, Mark, text_chart
-from connectors.formatting import printable
+from agent.pages.plots import curve_figure
+from agent.terminal.charts import HEIGHT, NARROWEST, WIDEST, ChartMark, Curve, text_chart
+from connectors.model.formatting import printable
 
 GIB = 2**30
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,8 +25,8 @@ def curve(title: str = "shop", most_bytes: int = 100 * GIB, present: int = 80 * 
         most_bytes=most_bytes,
         most_per_hour=100.0,
         marks=(
-            Mark(sign="K", name="knee", size_bytes=most_bytes // 10, saved_per_hour=80.0),
-            Mark(sign="P", name="present size", size_bytes=present, saved_per_hour=80.0),
+            ChartMark(sign="K", name="knee", size_bytes=most_bytes // 10, saved_per_hour=80.0),
+            ChartMark(sign="P", name="present size", size_bytes=present, saved_per_hour=80.0),
         ),
     )
 

@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from agent.cli.completion import stored
-from agent.cli.completion.kinds import COMMANDS, COMMON, FLAGS, Kind, kind_at
-from agent.cli.completion.shells import BASH, FISH, ZSH, Typed, for_shell
+from agent.cli import completed_values
+from agent.cli.completed_values import COMMANDS, COMMON, FLAGS, CompletionKind, kind_at
+from agent.cli.completion import BASH, FISH, ZSH, Typed, for_shell
 from agent.cli.main import whole_app
 from agent.config.files import PLACES, VARIABLE
-from agent.config.ledger import LedgerConfig
-from agent.ledger import Ledger
+from agent.config.models import LedgerConfig
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import GONE_UNITS, STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import ACTIONABLE, OPEN_PROPOSALS, UNDOABLE, ProposalState
-from agent.sampling.gone_units import note_gone_units
+from agent.sampling.learned_state import note_gone_units
 from tests.cli.emulated import program_at_terminal
 from tests.cli.site import Site
 from tests.examples import examples
@@ -151,32 +151,32 @@ def test_the_table_agrees_with_the_commands() -> None:
             if each.is_flag:
                 flags |= {*each.opts, *each.secondary_opts}
     assert flags == FLAGS
-    assert set(stored.STATES[Kind.PLACED]) == set(UNDOABLE)
-    assert set(stored.STATES[Kind.TO_DO]) == set(ACTIONABLE)
-    assert set(stored.STATES[Kind.OPEN]) == set(OPEN_PROPOSALS)
-    assert set(stored.STATES[Kind.PROPOSALS]) == set(ProposalState)
-    assert set(stored.STATES[Kind.PAUSED]) <= set(ACTIONABLE)
-    assert (stored.VARIABLE, stored.PLACES, stored.STATUS) == (VARIABLE, PLACES, STATUS)
-    assert stored.GONE_UNITS == GONE_UNITS
-    assert Path(stored.LEDGER) == LedgerConfig().path
+    assert set(completed_values.STATES[CompletionKind.PLACED]) == set(UNDOABLE)
+    assert set(completed_values.STATES[CompletionKind.TO_DO]) == set(ACTIONABLE)
+    assert set(completed_values.STATES[CompletionKind.OPEN]) == set(OPEN_PROPOSALS)
+    assert set(completed_values.STATES[CompletionKind.PROPOSALS]) == set(ProposalState)
+    assert set(completed_values.STATES[CompletionKind.PAUSED]) <= set(ACTIONABLE)
+    assert (completed_values.VARIABLE, completed_values.PLACES, completed_values.STATUS) == (VARIABLE, PLACES, STATUS)
+    assert completed_values.GONE_UNITS == GONE_UNITS
+    assert Path(completed_values.LEDGER) == LedgerConfig().path
 
 
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
-        (["explain"], Kind.UNITS),
-        (["--json", "explain", "--wide"], Kind.UNITS),
-        (["--config", "x", "explain"], Kind.UNITS),
+        (["explain"], CompletionKind.UNITS),
+        (["--json", "explain", "--wide"], CompletionKind.UNITS),
+        (["--config", "x", "explain"], CompletionKind.UNITS),
         (["explain", "a"], None),
-        (["undo", "1", "2"], Kind.PLACED),
-        (["undo", "--proposal"], Kind.PROPOSALS),
+        (["undo", "1", "2"], CompletionKind.PLACED),
+        (["undo", "--proposal"], CompletionKind.PROPOSALS),
         (["approve", "--digest"], None),
-        (["approve", "--digest=ab"], Kind.UNDECIDED),
+        (["approve", "--digest=ab"], CompletionKind.UNDECIDED),
         (["history"], None),
         ([], None),
     ],
 )
-def test_what_is_completed_where(words: Sequence[str], kind: Kind | None) -> None:
+def test_what_is_completed_where(words: Sequence[str], kind: CompletionKind | None) -> None:
     """Arguments by their place, options by their name, flags take no value."""
     assert kind_at(words) == kind
 

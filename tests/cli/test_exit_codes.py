@@ -14,12 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from agent.cli.main import whole_app
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import RANKING
 from agent.model.clock import SystemClock
-from agent.terminal.errors import exit_code_of
-from agent.terminal.exit_codes import ExitCode
-from connectors.base import DriverMissing, LeaseHeld, OutcomeUnknown, PrivilegeMissing
+from agent.terminal.errors import ExitCode, exit_code_of
+from connectors.kit.contract import DriverMissing, LeaseHeld, OutcomeUnknown, PrivilegeMissing
 from tests.cli.site import Finished, Site, finish, simulated
 
 

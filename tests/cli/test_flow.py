@@ -11,11 +11,11 @@ import yaml
 from typer.testing import CliRunner
 
 from agent.cli.main import whole_app
-from agent.config import load
-from agent.explanation.decisions import drop_old_decisions
-from agent.ledger import Ledger
+from agent.config.files import load
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import HEAT
 from agent.model.clock import SystemClock
+from agent.planning.decisions import drop_old_decisions
 from tests.cli.site import Site
 
 
@@ -245,7 +245,7 @@ def test_an_old_proposal_is_explained_by_the_numbers_of_its_day(site: Site) -> N
 
 def test_a_proposal_is_explained_when_its_situation_is_gone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Months later, history long dropped: sentence and numbers of that day, of what it moves and of a few others."""
-    monkeypatch.setattr("agent.explanation.explanation_archive.MOST_OTHERS", 1)
+    monkeypatch.setattr("agent.planning.decisions.MOST_OTHERS", 1)
     number, _ = site.propose()
     ended = ("--proposal", str(number), "--json")
     then = site.good("explain", "shop.orders", *ended).document
@@ -328,7 +328,7 @@ def test_a_pin_ends_in_the_future(site: Site, until: str) -> None:
 
 def test_plan_writes_no_heat_without_watching(site: Site) -> None:
     """Planning from what is stored leaves the stored heat as it is: a daemon may know more by then."""
-    from agent.ledger import Ledger
+    from agent.ledger.ledger import Ledger
     from agent.model.clock import SystemClock
 
     site.good("plan")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent.cli.garbage import SELDOM, USUAL, collect_seldom
+from agent.cli.main import SELDOM, USUAL, collect_seldom
 from agent.service.daemon import Daemon
 from tests.cli.site import Site
 

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from agent.cli.app import app
 from agent.cli.commands import COMMANDS as TABLE
 from agent.cli.main import whole_app
-from agent.terminal.exit_codes import ExitCode
-from connectors.registry import BUILT_IN
+from agent.terminal.errors import ExitCode
+from connectors.kit.registry import BUILT_IN
 from tests.cli.site import Site
 from tests.over import over
 
@@ -154,14 +154,13 @@ READS_THE_LEDGER = (
     "history --audit",
 )
 NOT_FOR_READING = (
-    "agent.demo", "agent.report", "agent.service.daemon", "agent.service.watch", "apscheduler", "alembic", "jinja2",
+    "agent.demo", "agent.pages", "agent.service.daemon", "agent.service.watch", "apscheduler", "alembic", "jinja2",
     "sqlalchemy.dialects.postgresql", "psycopg", "pyodbc", "pytds", "oracledb", "ibm_db", "numpy", "zstandard",
-    "connectors.model",
+    "connectors.model.observation",
 )  # fmt: skip
 FOR_SETTINGS = {  # without arrays: what the configuration is checked by, and the words that are stored with a move
-    "policies", "policies.calendar", "policies.model", "policies.model.moves", "policies.model.settings",
-    "policies.model.prediction_error", "policies.storage", "policies.storage.purchase",
-    *(f"connectors.simulated{room}" for room in ("", ".engine", ".settings", ".server", ".server.faults")),
+    "policies", "policies.model", "policies.model.calendar", "policies.model.moves", "policies.model.settings",
+    *(f"connectors.simulated{room}" for room in ("", ".engine", ".settings")),
 }  # fmt: skip
 ENGINES_AND_POLICIES = ("policies.", *(f"{engine.partition('.engine')[0]}." for engine in BUILT_IN.values()))
 
@@ -170,8 +169,8 @@ def test_a_report_imports_nothing_that_plans(site: Site) -> None:
     """It is written from the ledger: without arrays, policies, the planner or the daemon."""
     site.propose()
     imported = imported_by("report", folder=site.folder)
-    assert "agent.report.content" in imported
-    assert not {"numpy", "agent.planning.planner", "agent.service.watch", "agent.execution.executor"} & imported
+    assert "agent.pages.content" in imported
+    assert not {"numpy", "agent.planning.planner", "agent.service.watch", "agent.moving.executor"} & imported
     assert {name for name in imported if f"{name}.".startswith(ENGINES_AND_POLICIES)} <= FOR_SETTINGS
 
 
@@ -195,9 +194,9 @@ def test_a_refusal_imports_nothing_that_plans(tmp_path: Path) -> None:
 
 def test_a_daemon_imports_nothing_that_draws() -> None:
     """What reports, the demonstration and tables need stays on the disk."""
-    code = "import sys, agent.cli.moving.run, agent.service.daemon; print(*sys.modules)"
+    code = "import sys, agent.cli.run, agent.service.daemon; print(*sys.modules)"
     loaded = set(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     )
-    assert "agent.cli.moving.run" in loaded
-    assert not {"agent.cli.deciding.report", "agent.demo.story", "jinja2", "rich", "alembic"} & loaded
+    assert "agent.cli.run" in loaded
+    assert not {"agent.cli.report", "agent.demo.story", "jinja2", "rich", "alembic"} & loaded

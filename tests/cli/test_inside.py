@@ -8,16 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.block_heat.stored import UnitBorders, save_block_heat, save_borders
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from agent.terminal.exit_codes import ExitCode
-from connectors.blocks import CandidateColumn
-from policies.block_heat.border_history import BorderLook
-from policies.block_heat.borders import FoundBorder
-from policies.block_heat.range_heat import RangeHeat, with_turnover
-from policies.block_heat.splits import ValueBorder
-from policies.block_heat.turnover import compare_looks
+from agent.sampling.block_heat import UnitBorders, save_block_heat, save_borders
+from agent.terminal.errors import ExitCode
+from connectors.model.blocks import CandidateColumn
+from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
+from policies.evidence.range_heat import RangeHeat, compare_looks, with_turnover
 from tests.cli.site import Site, simulated
 
 BLOCKS, KEY = 12_800, '"shop"."orders"'

@@ -16,7 +16,7 @@ from rich.console import Console
 from agent.model.states import MoveState
 from agent.terminal.columns import Column
 from agent.terminal.output import Output, plain_value
-from connectors.formatting import printable
+from connectors.model.formatting import printable
 
 COLUMNS = (Column("name"), Column("size", number=True))
 

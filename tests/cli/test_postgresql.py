@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from psycopg import sql
 
-from connectors.scripts import escaped
+from connectors.model.formatting import escaped
 from tests.cli.site import Site
 from tests.labs.postgresql import PASSWORD, WRONG_PASSWORD, Cluster
 

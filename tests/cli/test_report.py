@@ -7,16 +7,17 @@ from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.rows import StepState
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import UNDO
 from agent.model.states import MoveState
-from agent.report import Report, database_reported, html_page, markdown_page, report_of
-from agent.report.figures import ReportFigures
-from agent.sampling.tier_fill import recorded_fills
-from agent.verification.verifier import measure
-from connectors.model import DatabaseDemand
+from agent.moving.verifier import measure
+from agent.pages.content import Report, report_of
+from agent.pages.figures import ReportFigures
+from agent.pages.report import database_reported, html_page, markdown_page
+from agent.sampling.learned_state import recorded_fills
+from connectors.model.observation import DatabaseDemand
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT, a_move, a_proposal, an_effect

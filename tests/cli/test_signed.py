@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.keys import NAMESPACE, RULE_NAMESPACE
+from agent.model.signed_documents import NAMESPACE, RULE_NAMESPACE
 from tests.cli.site import Site
 from tests.keys import Person
 

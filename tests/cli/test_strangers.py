@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.completion.kinds import Kind
-from agent.cli.completion.stored import values_of
+from agent.cli.completed_values import CompletionKind, values_of
 from agent.config.files import VARIABLE
 from tests.cli.site import run_here
 
@@ -129,5 +128,5 @@ def test_under_sudo_a_named_file_is_judged_too(
 def test_the_first_screen_and_the_shell_use_it_no_more(server: FalseServer) -> None:
     """The screen says why, the completion of names is silent."""
     assert f"belongs to user {STRANGER}" in run_here().out
-    assert values_of(Kind.DATABASES, "") == []
+    assert values_of(CompletionKind.DATABASES, "") == []
     assert server.heard == b""

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.block_heat.stored import save_block_heat
-from agent.explanation.ranking import ranking_from_arrays
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import RANKING
 from agent.model.clock import SystemClock
-from connectors.string_column import StringColumn
+from agent.planning.ranking import ranking_from_arrays
+from agent.sampling.block_heat import save_block_heat
+from connectors.model.string_column import StringColumn
 from tests.cli.emulated import Terminal, at_terminal
 from tests.cli.site import Site
 from tests.cli.test_inside import newest

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from agent.config import load, parse, sample
+from agent.config.files import load, parse
+from agent.config.sample import sample
 from agent.model.clock import SystemClock
-from agent.service.doctor import examine, packages_finding, policy_findings
-from agent.service.ledger_doctor import ledger_finding
-from connectors.findings import Finding, Severity
+from agent.service.doctor import examine, ledger_finding, packages_finding, policy_findings
+from connectors.kit.findings import Finding, Severity
 from hotplace import OURS, foreign_packages, package_folders
 from tests.config.yaml_texts import values, written
 

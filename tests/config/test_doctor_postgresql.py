@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agent.config import load
+from agent.config.files import load
 from agent.model.clock import SystemClock
 from agent.service.doctor import examine
-from connectors.findings import Finding, Severity
+from connectors.kit.findings import Finding, Severity
 from tests.config.yaml_texts import values, written
 from tests.labs.postgresql import WRONG_PASSWORD, Cluster
 

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import Config, ConfigError, ForeignConfig, Level, find_config, load
-from agent.config.files import VARIABLE
-from agent.config.ledger import LedgerServer
+from agent.config.errors import ConfigError, ForeignConfig
+from agent.config.files import VARIABLE, find_config, load
 from agent.config.mistakes import GONE, keys_of
-from agent.config.policy import PolicyConfig
-from connectors.base import HotplaceError
-from connectors.registry import find_engine
-from policies.model.plan import Pin, PolicySettings
+from agent.config.models import Config, LedgerServer, Level, PolicyConfig
+from connectors.kit.contract import HotplaceError
+from connectors.kit.registry import find_engine
+from policies.model.settings import Pin, PolicySettings
 from tests.config.yaml_texts import GOOD, by_path, loaded, problems, values, written
 from tests.docs.reference.keys import sections
 from tests.over import over
@@ -279,9 +278,16 @@ def test_an_unknown_key_anywhere_is_reported_at_its_path(part: list[str | int], 
 
 def _known_keys(part: list[str | int]) -> set[str]:
     """Every key of the product: whichever part is spoilt, none of them is a stranger for sure."""
-    from agent.config.ledger import LedgerConfig, LedgerServer
     from agent.config.mistakes import keys_of
-    from agent.config.models import Config, DatabaseConfig, LogConfig, MetricsConfig, PinConfig
+    from agent.config.models import (
+        Config,
+        DatabaseConfig,
+        LedgerConfig,
+        LedgerServer,
+        LogConfig,
+        MetricsConfig,
+        PinConfig,
+    )
     from agent.config.tiers import SpaceConfig, TierConfig
 
     models = (Config, DatabaseConfig, LedgerConfig, LogConfig, MetricsConfig, PinConfig, PolicyConfig, SpaceConfig)

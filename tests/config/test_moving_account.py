@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from agent.config import ConfigError, parse
-from connectors.registry import engine_names, find_engine
+from agent.config.errors import ConfigError
+from agent.config.files import parse
+from connectors.kit.registry import engine_names, find_engine
 from tests.config.yaml_texts import values, written
 
 WATCHING: dict[str, dict[str, Any]] = {
@@ -126,7 +127,7 @@ def test_a_mistake_in_the_place_is_reported_once(engine: str) -> None:
 
 def test_the_sample_shows_an_account_that_moves() -> None:
     """Its lines work when the comment signs are taken away."""
-    from agent.config import sample
+    from agent.config.sample import sample
 
     lines = sample("postgresql").splitlines()
     start = next(row for row, line in enumerate(lines) if "# move_connection:" in line)

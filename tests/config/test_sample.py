@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from agent.config import Level, parse, sample
-from connectors.base import UnknownEngine
-from connectors.registry import engine_names, find_engine
-from policies.model.plan import PolicySettings
+from agent.config.files import parse
+from agent.config.models import Level
+from agent.config.sample import sample
+from connectors.kit.contract import UnknownEngine
+from connectors.kit.registry import engine_names, find_engine
+from policies.model.settings import PolicySettings
 
 
 @pytest.mark.parametrize("engine", engine_names())

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import ConfigError, DatabaseConfig
-from agent.config.spaces import with_capacity
-from connectors.model import Catalog, Space, UnitTable
-from policies.model.plan import Tier, TierSpeed
+from agent.config.errors import ConfigError
+from agent.config.models import DatabaseConfig
+from agent.config.tiers import with_capacity
+from connectors.model.observation import Catalog, Space, UnitTable
+from policies.model.settings import Tier, TierSpeed
 from tests.config.yaml_texts import loaded, values, written
 
 GIB = 2**30

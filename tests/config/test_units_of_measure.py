@@ -18,7 +18,14 @@ from agent.model.units_of_measure import (
     parse_ratio,
     parse_seconds,
 )
-from connectors.formatting import exact_bytes, format_bytes, format_ratio, format_seconds, format_sessions, format_wait
+from connectors.model.formatting import (
+    exact_bytes,
+    format_bytes,
+    format_ratio,
+    format_seconds,
+    format_sessions,
+    format_wait,
+)
 
 
 @pytest.mark.parametrize(

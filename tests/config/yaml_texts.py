@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from agent.config import Config, ConfigError, Problem, parse
+from agent.config.errors import ConfigError, Problem
+from agent.config.files import parse
+from agent.config.models import Config
 
 GOOD = """\
 ledger: {path: ledger.db}

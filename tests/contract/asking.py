@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from connectors.base import Connector
-from connectors.model import Bundle, Catalog, Demand, Interval, Route, Signal, UnitKind
-from policies.demand.counter_deltas import difference
+from connectors.kit.contract import Connector
+from connectors.model.moves import Bundle, Route, UnitKind
+from connectors.model.observation import Catalog, Demand, Interval, Signal
+from policies.evidence.counter_deltas import difference
 from tests.contract.harness import EngineHarness
 
 

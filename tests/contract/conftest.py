@@ -9,8 +9,8 @@ from itertools import compress, count
 
 import pytest
 
-from connectors.base import Connector
-from connectors.recording.columns import table_of
+from connectors.kit.contract import Connector
+from connectors.kit.recorded_columns import table_of
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, MakesCases, Pausing, PlayTable
 from tests.recordings.scene import Scene, scene_of
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from agent.prove.script import Script
-from connectors.base import Clock, Connector, Mover
-from connectors.model import Route, Step
-from connectors.proving.proof import ProofSession
+from agent.studies.prove.script import Script
+from connectors.kit.contract import Clock, Connector, Mover
+from connectors.kit.proving import ProofSession
+from connectors.model.moves import Route, Step
 from tests.labs.silence import Address, SilentWay
 
 

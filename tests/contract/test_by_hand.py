@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agent.assess import assess
-from agent.assess.files import read_export
-from agent.assess.pairing import observe_exports
 from agent.config.tiers import KINDS
-from connectors.assessment import ByHand, Export, UnusableFile
-from connectors.base import Connector, HotplaceError
-from connectors.model import Demand, Interval, Signal, UnitTable
-from connectors.registry import find_engine
-from policies.demand.counter_deltas import difference
-from policies.model.plan import PolicySettings
+from agent.studies.assessment import assess, observe_exports
+from agent.studies.assessment_files import read_export
+from connectors.kit.assessment import Export, FromFiles, UnusableFile
+from connectors.kit.contract import Connector, HotplaceError
+from connectors.kit.registry import find_engine
+from connectors.model.observation import Demand, Interval, Signal, UnitTable
+from policies.evidence.counter_deltas import difference
+from policies.model.settings import PolicySettings
 from tests.contract.harness import EngineHarness, PlayTable
 from tests.examples import by_turns
 
@@ -36,7 +35,7 @@ VARIANTS = {
 }  # fmt: skip
 
 
-def by_hand_of(connector: Connector) -> tuple[str, ByHand]:
+def by_hand_of(connector: Connector) -> tuple[str, FromFiles]:
     """The engine's way; a simulated database has no queries that a person could run."""
     engine = connector.identify().engine
     found = find_engine(engine).by_hand
@@ -69,7 +68,7 @@ def asked(session: Any, engine: str, name: str, text: str) -> list[tuple[Any, ..
         return list(session.rows("\n".join(line for line in text.splitlines() if line[:2] != "--"), doing="by hand"))
     if engine == "sqlserver":
         return list(session._fetch(text, (), "by hand"))
-    from connectors.db2.session.queries import query
+    from connectors.db2.sessions import query
 
     assert text == query(name).text.strip()
     return list(session.rows(name, doing="by hand"))

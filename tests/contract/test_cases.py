@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agent.prove.comparing import in_words, look
-from connectors.base import Connector
-from connectors.model import Home, Route
-from connectors.proving.proof import MOVES
+from agent.studies.prove.script import in_words, look
+from connectors.kit.contract import Connector
+from connectors.kit.proving import MOVES
+from connectors.model.moves import Route
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of
 from tests.contract.harness import Ability, EngineHarness, MakesCases
 

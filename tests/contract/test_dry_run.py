@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 import connectors
-from agent.config import DatabaseConfig, Level
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig, Level
+from agent.ledger.ledger import Ledger
 from agent.model.states import MoveState
-from agent.service.claiming import claim
+from agent.service.daemon import claim
 from agent.service.watch import Watch
-from connectors.recording.tap import Row, Values
-from connectors.sessions.retrying_session import RetryingSession
+from connectors.kit.contract import Row, Values
+from connectors.kit.sessions import RetryingSession
 from tests.contract.harness import EngineHarness, PlayTable
 from tests.recordings.scene import READS, Scene
 

@@ -7,11 +7,12 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from connectors.base import AuthenticationFailed, Connector, FillsTemplates, SeesForeground
-from connectors.blocks import BLOCK_HEAT, SeesBlocks
-from connectors.findings import Severity
-from connectors.model import NoRoute, Signal
-from connectors.templates import TemplateKind
+from connectors.kit.contract import AuthenticationFailed, Connector, FillsTemplates, SeesForeground
+from connectors.kit.findings import Severity
+from connectors.kit.templates import TemplateKind
+from connectors.model.blocks import BLOCK_HEAT, SeesBlocks
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Signal
 from tests.contract.asking import bundle_of, demand_of, reads_of
 from tests.contract.harness import Ability, EngineHarness, PlayTable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.planning.routing import derives
-from connectors.base import (
+from connectors.kit.contract import (
     Connector,
     ConnectorError,
     Interrupted,
@@ -19,8 +19,8 @@ from connectors.base import (
     SpaceFull,
     StatementFailed,
 )
-from connectors.model import Home, NoRoute, Route, Step
-from connectors.move_effects import Locked, LogVolume
+from connectors.model.moves import Locked, LogVolume, NoRoute, Route, Step
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to, run, together
 from tests.contract.harness import Ability, EngineHarness, Pausing, PlayTable
 

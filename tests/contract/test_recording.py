@@ -8,17 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.cli.planning.answer import plan_found
+from agent.cli.plan_answer import plan_found
+from agent.studies.recordings import LastPlan, head_of, names_of
+from agent.studies.simulation import play_recording
 from agent.terminal.output import plain_value
-from agent.what_if.recorded_settings import head_of, names_of
-from agent.what_if.recording import LastPlan
-from agent.what_if.replaying import play_recording
-from connectors.recording.columns import table_of
-from connectors.recording.events import End, Mark
-from connectors.recording.names import HashedNames, Names
-from connectors.recording.reading import Reader
-from connectors.recording.real_names import RealNames
-from connectors.recording.writing import Writer
+from connectors.kit.recorded_columns import HashedNames, Names, RealNames, table_of
+from connectors.kit.recording_file import End, Mark, RecordingReader, Writer
 from tests.contract.harness import PlayTable
 from tests.recordings.scene import Scene
 
@@ -52,7 +47,7 @@ def figures_of(last: LastPlan) -> list[object]:
 
 def hashed_copy(path: Path, entry: dict[str, Any], names: Names) -> Path:
     """The recording as it would have been made with those names: from the same rows, by the same table."""
-    reader, copy, table = Reader(path), path.with_suffix(".hashed"), table_of(entry["engine"])
+    reader, copy, table = RecordingReader(path), path.with_suffix(".hashed"), table_of(entry["engine"])
     assert table is not None
     writer = Writer(copy, {**head_of(entry, names), "began": reader.head["began"]})
     for event in reader.events():

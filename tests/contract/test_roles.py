@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.base import Connector
-from connectors.model import Demand
-from connectors.storage_io import Role, RoleFigures
-from policies.benefit.roles import advice_of_roles, is_measured
-from policies.explanation.advice import advice_of
-from policies.model.plan import AdviceCode, PolicySettings
+from connectors.kit.contract import Connector
+from connectors.model.observation import Demand, Role, RoleFigures
+from policies.evidence.prices import advice_of_roles, is_measured
+from policies.model.plan import AdviceCode
+from policies.model.settings import PolicySettings
+from policies.placement.advice import advice_of
 from policies.placement.balancer import make_plan
 from tests.contract.asking import demand_of
 from tests.contract.harness import Ability, EngineHarness

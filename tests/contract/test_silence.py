@@ -9,8 +9,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from connectors.base import CannotConnect, Connector, ConnectorError, OutcomeUnknown, Retry, TimedOut
-from connectors.model import Home
+from connectors.kit.contract import CannotConnect, Connector, ConnectorError, OutcomeUnknown, Retry, TimedOut
+from connectors.model.observation import Home
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, FallsSilent, PlayTable
 from tests.labs.silence import SilentWay, silent_way

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.settings import SecretSource
+from connectors.kit.settings import SecretSource
 from tests.labs.db2.client import Db2
 from tests.labs.db2.server import ADMIN
 from tests.labs.db2.sessions import User

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from connectors.db2.reading.storage import Storage
-from connectors.db2.routes.containers import route_out
-from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.routes.table_move import table_route
-from connectors.model import Route
+from connectors.db2.space_move import Instance, route_out, space_route
+from connectors.db2.storage import ServerStorage
+from connectors.db2.table_move import table_route
+from connectors.model.moves import Route
 from tests.db2.facts import FAST_SPACE, SETTINGS, SPACE, STORAGE, bundle, space, table
 
 FOLDERS = {"SSD_FILES": "/ssd/files", "HDD_FILES": "/hdd/files"}
@@ -21,7 +20,7 @@ DMS = space(
 
 def every_route() -> dict[str, Route]:
     """By a name for each form."""
-    site = Storage(STORAGE.spaces, STORAGE.groups, FOLDERS)
+    site = ServerStorage(STORAGE.spaces, STORAGE.groups, FOLDERS)
     whole, of_files = replace(bundle(), space="SLOW"), replace(bundle(), space="HDD_FILES")
     taken = replace(
         bundle(), key="/hdd/files/it's of TS_SLOW", unit_keys=(), physical_ids=(), container="/hdd/files/it's"
@@ -35,6 +34,6 @@ def every_route() -> dict[str, Route]:
         "storage group": space_route(STORAGE, SPACE, whole, "FAST", SETTINGS, Instance()),
         "swap containers": space_route(site, DMS, of_files, "SSD_FILES", SETTINGS, Instance()),
         "convert": space_route(site, DMS, of_files, "FAST", SETTINGS, Instance()),
-        "drop container": route_out(Storage({4: DMS}, STORAGE.groups), taken, SETTINGS, Instance()),
+        "drop container": route_out(ServerStorage({4: DMS}, STORAGE.groups), taken, SETTINGS, Instance()),
     }
     return {name: route for name, route in found.items() if isinstance(route, Route)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from connectors.db2.reading.storage import Group, Storage, TableSpace
-from connectors.db2.reading.tables import IndexFacts, TableFacts
 from connectors.db2.settings import Db2Settings
-from connectors.model import Bundle, UnitKind
+from connectors.db2.storage import ServerStorage, StorageGroup, TableSpace
+from connectors.db2.tables import IndexFacts, TableFacts
+from connectors.model.moves import Bundle, UnitKind
 
 SETTINGS = Db2Settings(host="db.test", dbname="APP", user="hotmove")
-SLOW = Group(
+SLOW = StorageGroup(
     number=0, name="SLOW", default=True, overhead=6.7, read_rate=100.0, datatag=0, paths=("/db/slow",),
     free_bytes=9_000_000, total_bytes=10_000_000,
 )  # fmt: skip
@@ -24,7 +24,7 @@ SPACE = TableSpace(
     container_pages={"/db/slow/inst/NODE0000/APP/T0000004/C0000000.LRG": 488}, container_room=9_000_000,
 )  # fmt: skip
 FAST_SPACE = replace(SPACE, number=5, name="TS_FAST", group="FAST")
-STORAGE = Storage({4: SPACE, 5: FAST_SPACE}, {"SLOW": SLOW, "FAST": FAST})
+STORAGE = ServerStorage({4: SPACE, 5: FAST_SPACE}, {"SLOW": SLOW, "FAST": FAST})
 INDEX = IndexFacts(name="APP.ORDERS_PK", space=4, rule="P", columns=("+ID",), analysed=True)
 PLAIN_INDEX = replace(INDEX, name="APP.BY_DAY", rule="D", columns=("-DAY", "include NAME"))
 TABLE = TableFacts(

@@ -8,8 +8,8 @@ from typing import Any
 
 from agent.model.clock import SystemClock
 from connectors.db2.plan_only.connector import PlanOnlyConnector
-from connectors.db2.plan_only.platforms import Platform
 from connectors.db2.plan_only.session import PlanSession
+from connectors.db2.sessions import Platform
 from connectors.db2.settings import Db2Settings
 
 GIB = 2**30

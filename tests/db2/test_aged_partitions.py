@@ -13,12 +13,12 @@ import pytest
 
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
-from agent.terminal.exit_codes import ExitCode
-from connectors.base import ConnectorError
-from connectors.containers import ByHand
-from connectors.model import NO_PARENT, Home, NoRoute, UnitTable
-from connectors.rolling.ranges import Range
-from connectors.templates import TemplateKind
+from agent.terminal.errors import ExitCode
+from connectors.kit.contract import ConnectorError
+from connectors.kit.rolling import Range
+from connectors.kit.templates import TemplateKind
+from connectors.model.moves import ByHand, NoRoute
+from connectors.model.observation import NO_PARENT, Home, UnitTable
 from tests.contract.asking import run
 from tests.db2.conftest import Connect
 from tests.db2.life import Life
@@ -131,8 +131,8 @@ def test_what_cannot_be_served(db2: Db2, connect: Connect, connector: Any) -> No
 @pytest.mark.parametrize(("home_of_other", "parent_of_other", "whole"), [(5, 10, True), (5, 77, False), (6, 77, True)])
 def test_what_goes_along(home_of_other: int, parent_of_other: int, whole: bool, connector: Any) -> None:
     """Pieces of indexes and large objects of the partition; nothing goes where something else is there."""
-    from connectors.db2.reading.catalog import Homes
-    from connectors.db2.routes.aging import _bundle
+    from connectors.db2.catalog import Homes
+    from connectors.db2.partitions import _bundle
 
     ids = np.array([10, 20, 30])
     units = UnitTable(

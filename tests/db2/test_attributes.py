@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from connectors.db2 import sql
-from connectors.model import Home
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, run
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2

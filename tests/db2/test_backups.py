@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connectors.db2.reading.backups import USUAL, UsualDirectReads, space_key
+from connectors.db2.sampler import USUAL, UsualDirectReads, space_key
 
 
 def sample(requests: float, seconds: float) -> dict[str, float]:

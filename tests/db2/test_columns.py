@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.db2.session.queries import fit, query
+from connectors.db2.sessions import fit, query
 from tests.over import over
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from connectors.registry import find_engine
+from connectors.kit.registry import find_engine
 from tests.cli.site import Site
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import ADMIN, FAST, SLOW, TS_FAST, TS_SLOW

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.db2.reading.counters import COUNTERS, by_unit, of_indexes, of_tables
-from connectors.db2.reading.names import Part, physical_id
-from connectors.db2.session.sessions import Row
+from connectors.db2.counters import COUNTERS, by_unit, of_indexes, of_tables
+from connectors.db2.names import Part, physical_id
+from connectors.db2.sessions import Row
 
 HOMES = 2**52  # a home and its complement come to this
 Counts = dict[int, dict[str, int]]

@@ -8,23 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connectors.db2.reading.backups import space_key
-from connectors.db2.reading.catalog import Homes
-from connectors.db2.reading.counters import COUNTERS
-from connectors.db2.reading.demand import ESTIMATED, classify
-from connectors.db2.reading.roles import log_figures
-from connectors.db2.reading.sampler import (
+from connectors.db2.catalog import Homes
+from connectors.db2.counters import COUNTERS, KINDS
+from connectors.db2.demand import ESTIMATED, classify
+from connectors.db2.sampler import (
     BACKUPS,
     DISTURBED_ALL,
     column_names,
     disturbed_tables,
     epoch_of,
+    log_figures,
     space_figures,
+    space_key,
 )
-from connectors.db2.reading.space_counters import KINDS
-from connectors.db2.session.sessions import Row
-from connectors.model import Demand, Interval, Signal
-from connectors.storage_io import Role
+from connectors.db2.sessions import Row
+from connectors.model.observation import Demand, Interval, Role, Signal
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 HOMES = Homes(np.array([1, 2, 3, 9], dtype=np.int64), np.array([4, 4, 5, 5], dtype=np.int64))

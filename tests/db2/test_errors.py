@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from connectors.base import (
+from connectors.db2.errors import cannot_connect, diagnose, diagnosis_of, outcome_unknown, translate
+from connectors.db2.sessions import NO_SUCH_NAME, DriverError, ReadSession, execute_missing, fetch, query
+from connectors.kit.contract import (
     AuthenticationFailed,
     CannotConnect,
     ConnectorError,
@@ -19,10 +21,6 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.db2.session.errors import cannot_connect, diagnose, diagnosis_of, outcome_unknown, translate
-from connectors.db2.session.queries import query
-from connectors.db2.session.routines import execute_missing
-from connectors.db2.session.sessions import NO_SUCH_NAME, DriverError, ReadSession, fetch
 from tests.db2.facts import SETTINGS
 
 ELEVEN = f"({', '.join(['VARCHAR()'] * 11)})"
@@ -128,7 +126,7 @@ HIDDEN = "<built-in function commit> returned a result with an exception set"
 )
 def test_a_connection_that_ends_in_its_commit_leaves_the_outcome_unknown(text: str) -> None:
     """The driver says of it that a function was wrong; what the server said is beneath."""
-    from connectors.db2.moving.mover import _send
+    from connectors.db2.mover import _send
 
     class Ending:
         """A connection that is lost once it is to commit."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from connectors.base import CannotConnect, OutcomeUnknown, Paused, Retry
-from connectors.model import Home
+from connectors.kit.contract import CannotConnect, OutcomeUnknown, Paused, Retry
+from connectors.model.observation import Home
 from tests.contract.asking import route_to, run
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2, wait_until

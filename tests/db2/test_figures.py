@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.db2.reading.sampler import column_names
-from connectors.db2.reading.space_counters import KINDS, columns_of, hit_ratio, skew, space_totals
+from connectors.db2.counters import KINDS, columns_of, hit_ratio, skew, space_totals
+from connectors.db2.sampler import column_names
 
 ZERO = dict.fromkeys(column_names("sample_spaces"), 0)
 

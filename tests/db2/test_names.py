@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.db2.reading.names import Key, Part, identifier, parse_key, physical_id
+from connectors.db2.names import Key, Part, identifier, parse_key, physical_id
 from tests.over import over
 
 NAMES = ["ORDERS", "orders", "two words", 'do"uble', "dot.ted", "A partition B", "X lob", "Ünï 表", "index", "A#$@1"]

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from agent.model.states import MoveState
-from connectors.base import LockNotObtained
-from connectors.model import Home, NoRoute
-from connectors.templates import TemplateKind
+from connectors.kit.contract import LockNotObtained
+from connectors.kit.templates import TemplateKind
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from tests.contract.asking import run
 from tests.db2.conftest import Connect
 from tests.labs.calendar_site import DAY, Site, a_template, act, day
@@ -99,8 +100,8 @@ def test_storage_groups_and_timestamps(db2: Db2, connect: Connect, connector: An
 
 def test_days_that_include_their_ends(connector: Any) -> None:
     """Without EXCLUSIVE a range of dates ends with the day before the next one begins."""
-    from connectors.db2.reading.names import Key, Part
-    from connectors.db2.reading.time_ranges import range_of
+    from connectors.db2.names import Key, Part
+    from connectors.db2.partitions import range_of
 
     row = ("P1", None, "", 0, "N", "'2026-01-01'", "Y", "'2026-01-31'")
     found = range_of(Key(Part.TABLE, "A", "B"), row, connector._storage())

@@ -11,18 +11,17 @@ from typing import Any
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import CannotConnect, DriverMissing
-from connectors.db2.doctor.storage_findings import storage_findings
+from connectors.db2.doctor import pools_of, storage_findings
 from connectors.db2.engine import connect
-from connectors.db2.reading.pools import pools_of
-from connectors.db2.reading.sampler import column_names
-from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.routes.table_move import table_route
-from connectors.db2.routes.table_room import Room
-from connectors.db2.session.errors import cannot_connect, diagnose
-from connectors.db2.session.queries import query
-from connectors.installing import install_command
-from connectors.model import NoRoute, Route
+from connectors.db2.errors import cannot_connect, diagnose
+from connectors.db2.sampler import column_names
+from connectors.db2.sessions import query
+from connectors.db2.sizes import CopyRoom
+from connectors.db2.space_move import Instance, space_route
+from connectors.db2.table_move import table_route
+from connectors.kit.contract import CannotConnect, DriverMissing
+from connectors.kit.registry import install_command
+from connectors.model.moves import NoRoute, Route
 from tests.db2.facts import FAST_SPACE, SETTINGS, SPACE, STORAGE, TABLE, bundle, space
 from tests.db2.test_columns import KNOWN, NAMES
 
@@ -85,7 +84,7 @@ class Recorder:
 def test_pitfall_13_a_statement_ends_with_its_commit() -> None:
     """Autocommit is off where something changes: without COMMIT nothing would begin; what failed is rolled back."""
     pytest.importorskip("ibm_db_dbi", reason="no IBM driver here: make setup")
-    from connectors.db2.session.sessions import DriverError, send_once
+    from connectors.db2.sessions import DriverError, send_once
 
     well: Any = Recorder()
     send_once(well, 'ALTER TABLESPACE "TS" REBALANCE')
@@ -145,13 +144,13 @@ def test_pitfall_31_a_missing_licence_is_said() -> None:
 
 def test_a_small_log_is_a_note_and_a_full_protocol_a_reason() -> None:
     """440,000 bytes of log into 300,000: said. No room in SYSTOOLSPACE: no route."""
-    tight = table_route(TABLE, bundle(), SPACE, FAST_SPACE, SETTINGS, Room(log_bytes=300_000, tools_bytes=2**21))
+    tight = table_route(TABLE, bundle(), SPACE, FAST_SPACE, SETTINGS, CopyRoom(log_bytes=300_000, tools_bytes=2**21))
     assert isinstance(tight, Route)
     assert any("raise LOGSECOND" in note for note in tight.notes)
-    wide = table_route(TABLE, bundle(), SPACE, FAST_SPACE, SETTINGS, Room(log_bytes=500_000))
+    wide = table_route(TABLE, bundle(), SPACE, FAST_SPACE, SETTINGS, CopyRoom(log_bytes=500_000))
     assert isinstance(wide, Route)
     assert not any("LOGSECOND" in note for note in wide.notes)
-    full = table_route(TABLE, bundle(), SPACE, FAST_SPACE, SETTINGS, Room(tools_bytes=1000))
+    full = table_route(TABLE, bundle(), SPACE, FAST_SPACE, SETTINGS, CopyRoom(tools_bytes=1000))
     assert isinstance(full, NoRoute)
     assert full.code == "no_room_for_protocol"
 

@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import CannotConnect, StatementFailed
 from connectors.db2.engine import connect
-from connectors.db2.plan_only import scripts
+from connectors.db2.plan_only import look
 from connectors.db2.plan_only.connector import PlanOnlyConnector
-from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
-from connectors.db2.plan_only.residency import bytes_by_object, mixed_media_pools, pools
+from connectors.db2.plan_only.look import bytes_by_object, mixed_media_pools, pools
 from connectors.db2.plan_only.session import PACKAGE, odbc_string
-from connectors.db2.session.queries import fit, query
-from connectors.model import Bundle, Interval, NoRoute, Signal
-from connectors.settings import SecretSource
+from connectors.db2.sessions import Platform, fit, insist_on, platform_of, query
+from connectors.kit.contract import CannotConnect, StatementFailed
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Bundle, NoRoute
+from connectors.model.observation import Interval, Signal
 from tests.db2.hand_made import GIB, Double, connector_over, settings
 
 KNOWN = json.loads((Path(__file__).parent / "columns.json").read_text(encoding="utf-8"))
@@ -85,14 +85,14 @@ def test_queries_reset_nothing(name: str) -> None:
 
 def test_golden_scripts_of_i() -> None:
     """Preferences by SQL and CL, and the balancer that enforces them."""
-    assert scripts.prefer_table("SHOP", "ORDERS", "SSD") == 'ALTER TABLE "SHOP"."ORDERS" ALTER UNIT SSD;'
-    member = scripts.Member(library="SHOP", file="ORDERS", member="P1")
-    assert scripts.prefer_member(member, "SSD") == "CHGPFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*SSD)"
-    assert scripts.prefer_member(member, "ANY", index=True) == "CHGLFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*ANY)"
-    assert scripts.prefer_file("SHOP", "ORDERS", "SSD") == "CHGPF FILE(SHOP/ORDERS) UNIT(*SSD)"
-    assert scripts.prefer_file("SHOP", "odd", "SSD", index=True) == 'CHGLF FILE(SHOP/"odd") UNIT(*SSD)'
-    assert scripts.follow_preference(1) == "STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW)"
-    assert scripts.trace_and_balance(2, 60) == (
+    assert look.prefer_table("SHOP", "ORDERS", "SSD") == 'ALTER TABLE "SHOP"."ORDERS" ALTER UNIT SSD;'
+    member = look.Member(library="SHOP", file="ORDERS", member="P1")
+    assert look.prefer_member(member, "SSD") == "CHGPFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*SSD)"
+    assert look.prefer_member(member, "ANY", index=True) == "CHGLFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*ANY)"
+    assert look.prefer_file("SHOP", "ORDERS", "SSD") == "CHGPF FILE(SHOP/ORDERS) UNIT(*SSD)"
+    assert look.prefer_file("SHOP", "odd", "SSD", index=True) == 'CHGLF FILE(SHOP/"odd") UNIT(*SSD)'
+    assert look.follow_preference(1) == "STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW)"
+    assert look.trace_and_balance(2, 60) == (
         "TRCASPBAL SET(*ON) ASP(2) TIMLMT(60)",
         "STRASPBAL TYPE(*HSM) ASP(2) TIMLMT(120) PRIORITY(*LOW)",
     )
@@ -109,11 +109,11 @@ WITH_COPY = "SHRLEVEL REFERENCE COPYDDN(HPCOPY) UNLDDN(HPUNLD) SORTDEVT SYSALLDA
 
 def test_golden_scripts_of_zos() -> None:
     """The definition first, then the REORG that moves the data sets, without JCL: DSNUTILU, data sets by TEMPLATE."""
-    assert scripts.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False) == (
+    assert look.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False) == (
         'ALTER TABLESPACE "DB"."TS" USING STOGROUP "SGSSD";',
         REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS {WITH_COPY}"),
     )
-    assert scripts.move_index("ME", "IX", 0, "SGSSD") == (
+    assert look.move_index("ME", "IX", 0, "SGSSD") == (
         'ALTER INDEX "ME"."IX" USING STOGROUP "SGSSD";',
         REORG.format(f'{INDEX_DATA_SETS}REORG INDEX "ME"."IX" SHRLEVEL REFERENCE WORKDDN(HPWORK)'),
     )
@@ -121,22 +121,22 @@ def test_golden_scripts_of_zos() -> None:
 
 def test_partitions_of_zos_without_minus_665() -> None:
     """By range each partition is altered alone, of spaces and indexes; by growth only all of them together."""
-    assert scripts.move_table_space("DB", "TS", 3, "SGSSD", by_growth=False) == (
+    assert look.move_table_space("DB", "TS", 3, "SGSSD", by_growth=False) == (
         'ALTER TABLESPACE "DB"."TS" ALTER PARTITION 3 USING STOGROUP "SGSSD";',
         REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS PART 3 {WITH_COPY}"),
     )
-    by_growth = scripts.move_table_space("DB", "TS", 3, "SGSSD", by_growth=True)
-    assert by_growth == scripts.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False)
-    alter, reorg = scripts.move_index("ME", "IX", 2, "SGSSD")
+    by_growth = look.move_table_space("DB", "TS", 3, "SGSSD", by_growth=True)
+    assert by_growth == look.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False)
+    alter, reorg = look.move_index("ME", "IX", 2, "SGSSD")
     assert alter == 'ALTER INDEX "ME"."IX" ALTER PARTITION 2 USING STOGROUP "SGSSD";'
     assert 'REORG INDEX "ME"."IX" PART 2 SHRLEVEL' in reorg
 
 
 def test_an_independent_asp_goes_by_its_device() -> None:
     """ASP(33) is refused by CL; without the device there is no command to run by mistake."""
-    assert scripts.follow_preference(33, device="IASP1").startswith("STRASPBAL TYPE(*MP) ASPDEV(IASP1) ")
-    assert scripts.follow_preference(33).startswith("-- ")
-    assert all("ASPDEV(IASP1)" in command for command in scripts.trace_and_balance(33, 60, device="IASP1"))
+    assert look.follow_preference(33, device="IASP1").startswith("STRASPBAL TYPE(*MP) ASPDEV(IASP1) ")
+    assert look.follow_preference(33).startswith("-- ")
+    assert all("ASPDEV(IASP1)" in command for command in look.trace_and_balance(33, 60, device="IASP1"))
 
 
 _GRAMMAR = re.compile(
@@ -291,9 +291,9 @@ def test_routes_of_i_are_scripts(key: str, first: str) -> None:
     assert isinstance(found, NoRoute)
     assert found.code == "plan_only"
     mark, title, *statements = found.sentence.splitlines()
-    assert mark == scripts.MARK
+    assert mark == look.MARK
     assert key in title
-    assert statements == [first, scripts.follow_preference(1)]
+    assert statements == [first, look.follow_preference(1)]
     assert all(_GRAMMAR.fullmatch(statement) for statement in statements)
     assert all(text.startswith("SELECT") for text in double.sent)
 
@@ -303,7 +303,7 @@ def test_routes_of_zos_are_scripts() -> None:
     connector = zos()
     found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "SGSSD")
     assert isinstance(found, NoRoute)
-    assert found.sentence.splitlines()[2:] == list(scripts.move_table_space("DB", "TS", 1, "SGSSD", by_growth=False))
+    assert found.sentence.splitlines()[2:] == list(look.move_table_space("DB", "TS", 1, "SGSSD", by_growth=False))
     assert all(_GRAMMAR.fullmatch(line) for line in found.sentence.splitlines()[2:])
     assert {space.name for space in connector.catalog().spaces} == {"SGSSD", "SGHDD", "(no storage group)"}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from connectors.base import CannotConnect
 from connectors.db2.settings import Db2Settings
-from connectors.settings import SecretSource
+from connectors.kit.contract import CannotConnect
+from connectors.kit.settings import SecretSource
 
 
 def settings(tmp_path: Path, password: str, **other: object) -> Db2Settings:

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from connectors.db2.plan_only.connector import PlanOnlyConnector
-from connectors.db2.plan_only.platforms import Platform
 from connectors.db2.plan_only.session import PACKAGE
-from connectors.db2.session.queries import query
-from connectors.model import Demand, Interval, NoRoute, Signal
-from policies.demand.counter_deltas import difference
+from connectors.db2.sessions import Platform, query
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Demand, Interval, Signal
+from policies.evidence.counter_deltas import difference
 from tests.db2.hand_made import GIB, Double, connector_over, many_tables, of_index, of_table, on_disk
 from tests.db2.test_plan_only import bundle_of
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from connectors.containers import ByHand
-from connectors.db2.routes.split import by_hand
-from connectors.model import NoRoute
-from connectors.splitting import Border
+from connectors.db2.table_move import by_hand
+from connectors.model.moves import Border, ByHand, NoRoute
 from tests.db2.facts import bundle, table
 
 BORDER = Border(column="day", value="2030-02-01")

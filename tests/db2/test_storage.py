@@ -6,20 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.base import StatementFailed
-from connectors.db2.doctor.findings import insist_on_object_metrics
-from connectors.db2.doctor.storage_findings import storage_findings
-from connectors.db2.moving.inspection import Rebalance, _bytes_to_move, is_moving, space_arrived, space_home
-from connectors.db2.moving.mover import is_done
-from connectors.db2.reading.catalog import pages_of
-from connectors.db2.reading.storage import Storage, TableSpace, _group, _Live, _room, _space, lies_under
-from connectors.db2.reading.tables import protocol_of
-from connectors.db2.routes.operations import Phase, SpaceChange
-from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.routes.statements import Homes
-from connectors.db2.routes.target_placement import landing_in
-from connectors.db2.session.server import Server, unpack_version
-from connectors.model import Home, Route
+from connectors.db2.catalog import pages_of
+from connectors.db2.doctor import insist_on_object_metrics, storage_findings
+from connectors.db2.inspection import Rebalance, _bytes_to_move, is_moving, space_arrived, space_home
+from connectors.db2.mover import is_done
+from connectors.db2.operations import Phase, StorageChange, TableHomes
+from connectors.db2.sessions import Server, unpack_version
+from connectors.db2.space_move import Instance, space_route
+from connectors.db2.storage import ServerStorage, TableSpace, _group, _Live, _room, _space, lies_under
+from connectors.db2.table_move import landing_in
+from connectors.db2.tables import protocol_of
+from connectors.kit.contract import StatementFailed
+from connectors.model.moves import Route
+from connectors.model.observation import Home
 from tests.db2.facts import SETTINGS, SPACE, STORAGE, bundle, space
 
 CATALOG = (4, "TS", "D", "A", 4096, 32, -1.0, -1.0, "SG", 0, "PG")
@@ -142,7 +141,7 @@ def route() -> Route:
     return made
 
 
-TO_FAST = SpaceChange("TS_SLOW", "FAST")
+TO_FAST = StorageChange("TS_SLOW", "FAST")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +161,7 @@ def test_where_a_table_space_is(facts: TableSpace, home: Home) -> None:
     assert space_home(STORAGE, facts, route(), TO_FAST) is home
 
 
-SWAP = SpaceChange("TS_SLOW", add=("/ssd/a", "/ssd/b"), drop=("/hdd/a", "/hdd/b"))
+SWAP = StorageChange("TS_SLOW", add=("/ssd/a", "/ssd/b"), drop=("/hdd/a", "/hdd/b"))
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def test_where_containers_of_its_own_are(containers: tuple[str, ...], home: Home
     assert space_home(STORAGE, space(automatic=False, group="", containers=containers), route(), SWAP) is home
 
 
-CONVERT = SpaceChange("TS_SLOW", "FAST", converts=True)
+CONVERT = StorageChange("TS_SLOW", "FAST", converts=True)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +233,7 @@ def test_nothing_seen_is_not_arrived() -> None:
 )
 def test_pitfall_20_a_move_goes_on_where_it_stopped(operation: str, status: str, done: bool) -> None:
     """STATUS names the phase that comes next."""
-    assert is_done(Phase("S", "T", Homes("", "", ""), operation), protocol_of([("STATUS", status)])) is done
+    assert is_done(Phase("S", "T", TableHomes("", "", ""), operation), protocol_of([("STATUS", status)])) is done
 
 
 @pytest.mark.parametrize(
@@ -249,9 +248,9 @@ def test_pitfall_21_complete_has_a_sister(status: str, is_open: bool) -> None:
 def test_spaces_that_need_a_second_look() -> None:
     """Cached by the system, on a caching tier, between two groups: each is a finding, and a plain one is none."""
     odd = space(os_cached=True, caching_tier="LOCAL", paths_dropped=True)
-    codes = {finding.code for finding in storage_findings(Storage({4: odd}, {}))}
+    codes = {finding.code for finding in storage_findings(ServerStorage({4: odd}, {}))}
     assert codes == {"space_os_cached", "space_caching_tier", "space_half_moved"}
-    assert not storage_findings(Storage({4: space()}, {}))
+    assert not storage_findings(ServerStorage({4: space()}, {}))
 
 
 def test_versions_are_packed() -> None:
@@ -285,7 +284,7 @@ def test_a_table_space_grows_as_its_extents_do() -> None:
 def test_single_tables_land_where_they_can_be(changed: dict[str, str]) -> None:
     """Not in another partition group, nor in SMS: such a table space of the target is passed over."""
     other = space(number=6, name="A_FIRST", group="FAST", **changed)
-    storage = Storage({**STORAGE.spaces, 6: other}, STORAGE.groups)
+    storage = ServerStorage({**STORAGE.spaces, 6: other}, STORAGE.groups)
     found = landing_in(storage, "FAST", SPACE, SETTINGS)
     assert isinstance(found, TableSpace)
     assert found.name == "TS_FAST"

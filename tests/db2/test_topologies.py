@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connectors.base import StatementFailed
-from connectors.findings import Severity
-from connectors.model import Home, Interval, NoRoute, Signal
-from policies.demand.counter_deltas import difference
+from connectors.kit.contract import StatementFailed
+from connectors.kit.findings import Severity
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home, Interval, Signal
+from policies.evidence.counter_deltas import difference
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2

@@ -8,13 +8,12 @@ from typing import cast
 
 import pytest
 
-from connectors.base import PrivilegeMissing
-from connectors.db2.doctor import findings, grants
-from connectors.db2.session.queries import query
-from connectors.db2.session.sessions import ReadSession
+from connectors.db2 import doctor
+from connectors.db2.sessions import ReadSession, query
 from connectors.db2.settings import Db2Settings
-from connectors.findings import Severity
-from connectors.settings import SecretSource
+from connectors.kit.contract import PrivilegeMissing
+from connectors.kit.findings import Severity
+from connectors.kit.settings import SecretSource
 from tests.over import over
 
 
@@ -39,13 +38,13 @@ def settings(tmp_path: Path) -> Db2Settings:
     return Db2Settings.model_validate({"host": "h", "dbname": "APP", "user": "looker", "password": password})
 
 
-@over("name", sorted(grants.LOST))
+@over("name", sorted(doctor.LOST))
 def test_a_view_that_planning_rests_on_is_an_error(name: str, settings: Db2Settings) -> None:
     """Without the tables nothing is planned; without the triggers single tables stay where they are."""
     source = query(name).source
     session = cast(ReadSession, Refusing(source))
-    (found,) = (each for each in grants.unreadable(session, settings) if each.values["view"] == source)
-    assert found.severity is (Severity.ERROR if name in grants.ESSENTIAL else Severity.WARNING)
+    (found,) = (each for each in doctor.unreadable(session, settings) if each.values["view"] == source)
+    assert found.severity is (Severity.ERROR if name in doctor.ESSENTIAL_GRANTS else Severity.WARNING)
     assert ("impossible" in found.sentence) is (found.severity is Severity.ERROR)
 
 
@@ -54,7 +53,7 @@ def test_every_view_of_the_catalog_is_tried() -> None:
     names = [path.name.removesuffix(".sql") for path in (files("connectors.db2") / "sql").iterdir()]
     read = {source for name in names for source in query(name).sources if source.startswith("SYSCAT.")}
     assert "SYSCAT.DATATYPES" in read
-    assert read - grants.probed().keys() == {
+    assert read - doctor.probed().keys() == {
         "SYSCAT.DBAUTH",
         "SYSCAT.TBSPACEAUTH",
         "SYSCAT.TABLESPACES",
@@ -64,5 +63,5 @@ def test_every_view_of_the_catalog_is_tried() -> None:
 
 def test_functions_without_which_nothing_is_sampled() -> None:
     """What is said of them and how much it matters agree."""
-    said = {name for name, (_, lost) in findings.FUNCTIONS.items() if "impossible" in lost}
-    assert said == findings.ESSENTIAL
+    said = {name for name, (_, lost) in doctor.FUNCTIONS.items() if "impossible" in lost}
+    assert said == doctor.ESSENTIAL

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.demo.schema import SERVER_SETTINGS, DemoSchema, build
+from agent.demo.load import SERVER_SETTINGS, DemoSchema, build
 from agent.demo.server import PrivateServer, embedded_installations, private_server
 from agent.demo.slow_disk import HDD, LIBRARY, SSD, SlowDisk, available
 from agent.demo.slow_disk import build as build_disk

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.demo.clients import SCAN, kinds
-from agent.demo.load import Load, LoadFailed, LoadSettings, Reading, bucket_of, bucket_seconds, together
+from agent.demo.load import LoadFailed, LoadReading, LoadSettings, ShopLoad, bucket_of, bucket_seconds, together
 from tests.demo.conftest import Shop
 
 QUICK = LoadSettings(clients=4, scan_rest_seconds=0.2, limit_seconds=60.0)
@@ -55,18 +55,18 @@ def test_percentiles_of_readings_together_are_those_of_all_latencies(seconds: li
     assert found.per_second == pytest.approx(len(every) / len(seconds))
 
 
-def reading(latencies: list[float]) -> Reading:
+def reading(latencies: list[float]) -> LoadReading:
     """One second with these latencies."""
     histogram: dict[int, int] = {}
     for latency in latencies:
         histogram[bucket_of(latency)] = histogram.get(bucket_of(latency), 0) + 1
-    return Reading(ended_monotonic=0.0, seconds=1.0, transactions=len(latencies), errors=0, latency=histogram)
+    return LoadReading(ended_monotonic=0.0, seconds=1.0, transactions=len(latencies), errors=0, latency=histogram)
 
 
 @contextmanager
-def running(shop: Shop, folder: Path, settings: LoadSettings = QUICK) -> Iterator[Load]:
+def running(shop: Shop, folder: Path, settings: LoadSettings = QUICK) -> Iterator[ShopLoad]:
     """A load that has begun to report."""
-    with Load(shop.server.conninfo, shop.schema, folder, settings) as load:
+    with ShopLoad(shop.server.conninfo, shop.schema, folder, settings) as load:
         wait_for(lambda: len(load.readings()) > 0)
         yield load
 
@@ -127,7 +127,7 @@ class TestOnAServer:
 import json, os, sys, time
 from pathlib import Path
 from agent.demo.load import Load
-from agent.demo.schema import DemoSchema
+from agent.demo.load import DemoSchema
 order = json.loads(sys.argv[1])
 load = Load(order["conninfo"], DemoSchema(**order["schema"]), Path(order["folder"]))
 load.start()
@@ -145,7 +145,7 @@ os.kill(os.getpid(), 9)
 
     def test_an_order_it_cannot_read_is_an_error_with_its_last_words(self, shop: Shop, folder: Path) -> None:
         """The parent hears why the process ended."""
-        load = Load(shop.server.conninfo, shop.schema, folder, LoadSettings(clients=2))
+        load = ShopLoad(shop.server.conninfo, shop.schema, folder, LoadSettings(clients=2))
         load._order["settings"] = {"colour": "blue"}
         load.start()
         try:
@@ -182,7 +182,7 @@ os.kill(os.getpid(), 9)
         assert on_ssd["hdd"].read_bytes == moved["hdd"].read_bytes
 
 
-def errors(load: Load) -> dict[str, int]:
+def errors(load: ShopLoad) -> dict[str, int]:
     """Errors so far, by class."""
     found: dict[str, int] = {}
     for one in load.readings():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from agent.demo.schema import HDD_SPACE, SSD_SPACE
+from agent.demo.load import HDD_SPACE, SSD_SPACE
 from tests.demo.conftest import SCALE, Shop
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.xdist_group("demo")]

@@ -8,9 +8,9 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from agent.execution.progress import RunningMove
-from agent.fleet.metrics import FleetCollector
+from agent.moving.progress import RunningMove
 from agent.service.daemon import Daemon
+from agent.service.fleet_metrics import FleetCollector
 from agent.service.snapshot import Term
 from tests.deploy.promql import Labels
 from tests.simulation.site import MINUTE, Site

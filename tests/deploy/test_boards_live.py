@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.fleet.metrics import FleetCollector
-from agent.fleet.reading import Selection, read_standings
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
 from agent.service.daemon import Daemon
+from agent.service.fleet import Selection, read_standings
+from agent.service.fleet_metrics import FleetCollector
 from tests.deploy.prometheus import SERVER, TOOL, Asked, Scrapes, running
 from tests.deploy.test_dashboard import marks, plain, queries
 from tests.simulation.site import MINUTE, Site

@@ -16,8 +16,7 @@ from dockerfile_parse import DockerfileParser
 from prometheus_client import CollectorRegistry
 
 from agent.cli.main import whole_app
-from agent.config.ledger import LedgerConfig
-from agent.config.models import MetricsConfig
+from agent.config.models import LedgerConfig, MetricsConfig
 from agent.service.httpd import MetricsServer
 from tests.deploy.places import CONTAINERFILE, ROOT
 

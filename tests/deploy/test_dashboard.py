@@ -11,7 +11,7 @@ import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from agent.fleet.metrics import FleetCollector
+from agent.service.fleet_metrics import FleetCollector
 from tests.deploy.places import DEPLOY, rules
 from tests.deploy.promql import Labels, labels_of, metrics_of
 from tests.over import over

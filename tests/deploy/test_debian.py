@@ -12,7 +12,7 @@ import pytest
 
 from agent.cli.commands import COMMANDS
 from agent.cli.main import whole_app
-from agent.config import sample
+from agent.config.sample import sample
 from tests.deploy.places import DEPLOY, ROOT
 
 pytestmark = pytest.mark.xdist_group("debian package")  # what it needs is made once

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from agent.config import Config, load
-from agent.config.models import DatabaseConfig
+from agent.config.files import load
+from agent.config.models import Config, DatabaseConfig
 from agent.service.daemon import LOOPBACK
 from agent.service.httpd import MetricsServer
 from connectors.postgresql.settings import PostgresqlSettings

@@ -22,9 +22,9 @@ import pytest
 import yaml
 from sqlfluff.core import Linter
 
-from agent.config import load
-from connectors.model import Home
-from connectors.registry import find_engine
+from agent.config.files import load
+from connectors.kit.registry import find_engine
+from connectors.model.observation import Home
 from tests.cli.site import run_here
 from tests.cli.test_help import commands
 from tests.components import ORACLE_GRAMMARS

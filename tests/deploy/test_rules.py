@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.setting_up.deploy import link_runbooks
+from agent.cli.deploy import link_runbooks
 from agent.service.metrics import AgentCollector
 from tests.deploy.places import ROOT, rules
 from tests.deploy.promql import Labels, WrongQuery, labels_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.terminal.exit_codes import ExitCode
-from connectors.settings import SecretSource
+from agent.terminal.errors import ExitCode
+from connectors.kit.settings import SecretSource
 from tests.deploy.places import DEPLOY
 
 UNIT = DEPLOY / "systemd" / "hotplace.service"

@@ -74,7 +74,7 @@ def test_it_prints_them_without_the_checkout(home: Path, tmp_path: Path) -> None
 
 def test_its_advice_to_install_is_what_pip_takes(wheel: Path, home: Path, tmp_path: Path) -> None:
     """The wheel that it came from, with the extra; pip reads it as that, and no index is asked."""
-    code = "from connectors.installing import install_command; print(install_command('oracle'))"
+    code = "from connectors.kit.registry import install_command; print(install_command('oracle'))"
     advised = shlex.split(done(home / "bin" / "python", "-c", code, folder=tmp_path))
     assert advised == [str(home / "bin" / "python"), "-m", "pip", "install", f"{wheel}[oracle]"]
     said = done(*advised, "--dry-run", "--no-index", "--no-deps", "--force-reinstall", folder=tmp_path)

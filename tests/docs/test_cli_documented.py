@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.terminal.exit_codes import ExitCode
+from agent.terminal.errors import ExitCode
 from tests.cli.test_help import COMMANDS
 from tests.docs.reference.commands import every_command
 from tests.docs.text import WRITTEN, command_lines, page

@@ -9,8 +9,9 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from agent.config import Config, sample
-from connectors.registry import engine_names
+from agent.config.models import Config
+from agent.config.sample import sample
+from connectors.kit.registry import engine_names
 
 
 def all_keys(model: type[BaseModel]) -> Iterator[str]:

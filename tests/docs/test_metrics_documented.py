@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from agent.config import Config
-from connectors.registry import engine_names, find_engine
+from agent.config.models import Config
+from connectors.kit.registry import engine_names, find_engine
 from policies.model.plan import Verdict
 from tests.docs.reference.keys import keys_of, sections
 from tests.docs.reference.metrics import every_metric

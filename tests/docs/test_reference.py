@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from agent.config import Config
-from connectors.registry import engine_names, find_engine
+from agent.config.models import Config
+from connectors.kit.registry import engine_names, find_engine
 from tests.docs import site
 from tests.docs.reference import blocks, keys
 from tests.docs.reference.blocks import BLOCK, PAGES, UnknownBlock, fill, names_in

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from agent.answers.demo import DemoRun
 from agent.demo import story
 from agent.demo.slow_disk import available
 from agent.demo.stage import company, stage
+from agent.model.answers.setup import DemoRun
 from agent.terminal.output import Output
 from tests.documents import check_document
 from tests.e2e.program import PROGRAM, wait_until
@@ -81,7 +81,7 @@ def test_without_a_slow_disk_the_counters_predict(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(story, "OBSERVE_SECONDS", 8.0)
     output = Output(as_json=True, no_color=True)
     with stage(slow_disk=False) as built, company(built, lambda _event: None) as players:
-        told = story.Story(built, players, output, approve=lambda _question: False, who="test")
+        told = story.DemoStory(built, players, output, approve=lambda _question: False, who="test")
         ending = told.tell()
     assert isinstance(ending.found, DemoRun)
     moved = {move.unit: move.to_space for move in ending.found.plan.moves}

@@ -9,11 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agent.config import load
-from agent.ledger import ApprovalRule, Ledger
+from agent.config.files import load
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.ledger import Ledger
 from agent.service.daemon import Daemon, _Asked
 from agent.service.watch import Watch
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 from tests.fault_simulation.disk import Disk
 from tests.fault_simulation.process import Machine, Process
 from tests.fault_simulation.server import Server

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-from policies.solver.offers import Offers
+from policies.placement.solver.offers import Offers
 
 _A = TypeVar("_A")
 MOST = 64  # answers; what is asked again is asked soon

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from agent.model.standing_rules import StandingRule
+from agent.model.approvals import StandingRule
 from tests.fault_simulation.disk import Rows
 from tests.fault_simulation.people import RuleEvent
 

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from sqlalchemy import text
 
-from agent.config.ledger import LedgerConfig
-from agent.ledger import ApprovalRule, Ledger, LedgerBusy, LedgerFull
-from agent.ledger.chain.signed import PLAIN
-from agent.ledger.errors import LedgerError
+from agent.config.models import LedgerConfig
+from agent.ledger.chain.signed import PLAIN, ApprovalRule
+from agent.ledger.errors import LedgerBusy, LedgerError, LedgerFull
+from agent.ledger.ledger import Ledger
 from tests.fault_simulation.process import Process
 from tests.fault_simulation.script import Kind, Trigger
 from tests.virtual_clock import VirtualClock

@@ -13,8 +13,9 @@ from enum import StrEnum
 from random import Random
 from typing import TYPE_CHECKING
 
-from agent.ledger import Ledger, MoveRow
 from agent.ledger.chain.events import EVENTS
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
 from agent.ledger.store import schema
 from agent.ledger.store.database import Transaction
 from agent.model.states import MoveState

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
-from agent.budget.allowance import START
-from agent.config import DatabaseConfig
-from agent.execution.transition import Transition
+from agent.config.models import DatabaseConfig
 from agent.ledger.chain.audit import AuditChain
 from agent.model.states import MoveState
+from agent.moving.transition_rules import Transition
+from agent.planning.allowance import START
 from agent.service.watch import Watch
-from policies.demand.counter_deltas import difference
+from policies.evidence.counter_deltas import difference
 from policies.model.settings import PolicySettings
 from tests.fault_simulation import oracles
 from tests.fault_simulation.script import HOUR, Event, Kind, Limits, Script, Site, Trigger
@@ -103,10 +103,10 @@ GROUP = 1  # a world whose plan begins with a group: one table makes room for an
 MUTANTS = (
     Mutant("an approval never expires", oracles.APPROVED,
            _script(0, (0.82, Kind.LOCKED, TIME, 0, 0.0), expires_hours=0.7, windows=("01:40-02:00",)), (
-        ("agent.ledger.state_changes.StateChanges.overdue", none_of([])),
-        ("agent.ledger.state_changes.StateChanges.expire_due", none_of(0)),
-        ("agent.execution.precheck._check_approval", nothing),
-        ("agent.execution.precheck._begun_in_time", nothing),
+        ("agent.ledger.stored.StateChanges.overdue", none_of([])),
+        ("agent.ledger.stored.StateChanges.expire_due", none_of(0)),
+        ("agent.moving.precheck._check_approval", nothing),
+        ("agent.moving.precheck._begun_in_time", nothing),
         ("agent.planning.planner.expiry_of", lambda _, made_at, lasts: made_at + lasts),
     )),
     Mutant("a rule that people have closed begins what it has approved", oracles.APPROVED,
@@ -115,16 +115,16 @@ MUTANTS = (
            (("agent.ledger.rules.Rules.why_not_begin", none_of("")),)),
     Mutant("the limits of a rule are not asked", oracles.APPROVED,
            _script(0, (0.2, Kind.OPEN_RULE, TIME, 0, 0.0), auto=replace(WIDE, most_bytes=1)),
-           (("agent.ledger.chain.standing.find_refusal", none_of("")),
-            ("agent.execution.precheck._conditions_hold", nothing))),
+           (("agent.ledger.chain.trust.find_refusal", none_of("")),
+            ("agent.moving.precheck._conditions_hold", nothing))),
     Mutant("dry_run is not asked", oracles.DRY_RUN, replace(SAFE, site=replace(SAFE.site, dry_run=True)),
            (("agent.service.watch.Watch.act", _act_all_the_same),)),
     Mutant("an unknown outcome counts as done", oracles.TRUE_STATES, _script(0, (0.5, Kind.LOST, COPYING, 3, 0.0)),
-           (("agent.execution.reconciler.leave_unknown", _placed),)),
+           (("agent.moving.reconciler.leave_unknown", _placed),)),
     Mutant("room is not asked", oracles.HEAD_ROOM,
-           _script(GROUP, (0.79, Kind.FILLED, TIME, 0, 0.0)), (("agent.execution.precheck._all_fit", nothing),)),
+           _script(GROUP, (0.79, Kind.FILLED, TIME, 0, 0.0)), (("agent.moving.precheck._all_fit", nothing),)),
     Mutant("windows are not asked", oracles.WINDOWS, replace(SAFE, site=replace(SAFE.site, windows=("01:40-02:00",))),
-           (("agent.execution.gate.decide", none_of(START)),)),
+           (("agent.moving.gate.decide", none_of(START)),)),
     Mutant("counters count as what happened since", oracles.HEAT, SAFE.keep([]),
            (("agent.sampling.sampler.difference", _totals),)),
     Mutant("no cool-down", oracles.COOL_DOWN,
@@ -132,8 +132,8 @@ MUTANTS = (
            (("agent.config.models.DatabaseConfig.policy_settings", _no_cool_down),)),
     Mutant("a group goes on without one of its moves", oracles.GROUPS,
            _script(GROUP, (0.5, Kind.SPACE_FULL, BEGIN, 0, 0.0)), (
-        ("agent.execution.executor.first_dropped", nothing),
-        ("agent.execution.precheck._all_fit", nothing),
+        ("agent.moving.executor.first_dropped", nothing),
+        ("agent.moving.precheck._all_fit", nothing),
         ("agent.ledger.chain.trust.group_fault", none_of("")),  # which stops it otherwise
     )),
     Mutant("the chain names nobody", oracles.AUDIT, SAFE,
@@ -142,5 +142,5 @@ MUTANTS = (
            (("agent.service.watch.Watch.hold_lease", hold_lease_once),)),
     Mutant("samples cost nothing", oracles.COST, SAFE, (("agent.service.watch.Watch.sample", _free_of_cost),)),
     Mutant("nothing is taken back", oracles.GROUP_RULE, _script(GROUP, (0.5, Kind.SPACE_FULL, BEGIN, 1, 0.0)),
-           (("agent.verification.left_worse.GroupWatch.look", none_of(0)),)),
+           (("agent.moving.left_worse.GroupWatch.look", none_of(0)),)),
 )  # fmt: skip

@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agent.ledger import MoveRow
-from agent.ledger.chain.anchors import find_anchors
-from agent.ledger.grouping import groups_of
+from agent.ledger.chain.links import find_anchors
+from agent.ledger.rows import MoveRow, groups_of
 from agent.model.proposals import UNDO, WAY_BACK
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
-from connectors.model import UnitKind
-from connectors.simulated.server.language import Move
-from connectors.simulated.server.placement import ONLINE_ROOM, Placement, Running
-from connectors.simulated.server.workload import copy_seconds
-from policies.model.plan import MoveReason
+from connectors.model.moves import UnitKind
+from connectors.simulated.language import Move
+from connectors.simulated.world_state import ONLINE_ROOM, RunningCopy, SimulatedPlacement, copy_seconds
+from policies.model.moves import MoveReason
 from tests.fault_simulation.automatic import Automatic
 from tests.fault_simulation.disk import Rows
 from tests.fault_simulation.people import Decision
@@ -226,7 +224,7 @@ class Oracles:
         known = bundle["table_ids"][at] if bundle["table_ids"] else now
         return "" if now == known else f"its table had id {known} when it was approved, now {now}"
 
-    def begin(self, sent: Sent, running: Running) -> None:
+    def begin(self, sent: Sent, running: RunningCopy) -> None:
         """A copy begins; its room is reserved."""
         site, agent = self._site, self._agent(sent.process)
         daemon = agent.daemon
@@ -525,14 +523,14 @@ class Oracles:
 
 def _wait(site: FaultySite) -> float:
     """Seconds of waiting per transaction with everything where it is."""
-    placement: Placement = site.world.placement
+    placement: SimulatedPlacement = site.world.placement
     rates = site.world._workload.rates(placement, site.world.pages)
     return rates.read_seconds / max(rates.transactions, 1e-9)
 
 
 def _transactions(site: FaultySite, space: str) -> float:
     """Per second with everything in one space."""
-    placement: Placement = site.world.placement
+    placement: SimulatedPlacement = site.world.placement
     homes, running = placement.units.space, placement.running
     placement.units.space, placement.running = np.full_like(homes, placement.space_row(space)), {}
     rates = site.world._workload.rates(placement, site.world.pages)

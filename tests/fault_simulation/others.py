@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from connectors.model import UnitKind
-from connectors.simulated.server.placement import WORD
-from connectors.simulated.server.units import UnitSpec
+from connectors.model.moves import UnitKind
+from connectors.simulated.scenarios import UnitSpec
+from connectors.simulated.world_state import WORD
 from tests.fault_simulation.script import Kind
 
 if TYPE_CHECKING:

@@ -10,16 +10,19 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
-from agent.keys import Signable, Signature, SignatureInvalid, Signers
-from agent.ledger import Ledger, LedgerError, MoveRow, RequestKind, RuleState
-from agent.model.standing_rules import LockClass, StandingRule
+from agent.ledger.errors import LedgerError
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, RequestKind, RuleState
+from agent.model.approvals import LockClass, StandingRule
+from agent.model.signatures import Signature, SignatureInvalid, Signers
+from agent.model.signed_documents import Signable
 from agent.model.states import ACTIONABLE, UNDOABLE, UNFINISHED, MoveState, ProposalState
+from agent.moving.left_worse import halfway
 from agent.planning.undo import propose_undo
 from agent.service.daemon import _Asked
-from agent.verification.left_worse import halfway
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 from connectors.simulated.connector import SimulatedConnector
-from policies.model.plan import Pin
+from policies.model.settings import Pin
 from tests.fault_simulation.script import Kind
 
 if TYPE_CHECKING:

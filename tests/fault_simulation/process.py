@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 from tests.virtual_clock import VirtualClock
 
 

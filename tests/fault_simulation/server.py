@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from connectors.base import (
+from connectors.kit.contract import (
     CannotConnect,
     Clock,
     HotplaceError,
@@ -19,13 +19,13 @@ from connectors.base import (
     PrivilegeMissing,
     SpaceFull,
 )
-from connectors.model import I64, Bundle, Catalog, Identity, Inspection, NoRoute, Route, Sample
+from connectors.model.moves import Bundle, NoRoute, Route
+from connectors.model.observation import I64, Catalog, Identity, Inspection, Sample
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.mover import Session
-from connectors.simulated.server.language import Control, Move, parse
-from connectors.simulated.server.placement import Running
-from connectors.simulated.server.workload import copy_seconds
-from connectors.simulated.server.world import World
+from connectors.simulated.language import Control, Move, parse
+from connectors.simulated.mover import SimulatedSession
+from connectors.simulated.world import World
+from connectors.simulated.world_state import RunningCopy, copy_seconds
 from tests.fault_simulation.process import Killed, Process, ProcessClock
 from tests.fault_simulation.script import Trigger
 from tests.virtual_clock import VirtualClock
@@ -77,7 +77,7 @@ class Server:
         self.sessions: set[FaultySession] = set()
         self.strike: Callable[[Trigger, Process], Fate | None] = lambda *_: None
         self.on_statement: Callable[[Sent], None] = lambda _: None
-        self.on_begin: Callable[[Sent, Running], None] = lambda *_: None
+        self.on_begin: Callable[[Sent, RunningCopy], None] = lambda *_: None
         self.on_done: Callable[[Sent, list[int]], None] = lambda *_: None
         self.on_mover: Callable[[Process], None] = lambda _: None
 
@@ -251,7 +251,7 @@ class FaultyLease:
             self._server.lease = None
 
 
-class FaultySession(Session):
+class FaultySession(SimulatedSession):
     """A session that may write, over a way that may break at any moment."""
 
     def __init__(self, server: Server, process: Process) -> None:
@@ -292,7 +292,7 @@ class FaultySession(Session):
             server.on_done(self._sent, [])
         server.call(Trigger.STATEMENT_DONE, self.process)
 
-    def _go_through(self, running: Running, timeout_seconds: float, *, broken: bool) -> None:
+    def _go_through(self, running: RunningCopy, timeout_seconds: float, *, broken: bool) -> None:
         sent, rows = self._sent, list(running.rows)
         assert sent is not None
         if isinstance(sent.move, Move):

@@ -16,15 +16,15 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from agent.keys import Signers
-from agent.ledger import ApprovalRule, Ledger
-from agent.ledger.chain.signed import PLAIN
+from agent.ledger.chain.signed import PLAIN, ApprovalRule
+from agent.ledger.ledger import Ledger
+from agent.model.signatures import Signers
 from agent.model.states import MoveState
 from agent.service.daemon import _Asked
-from connectors.base import CannotConnect, OutcomeUnknown
-from connectors.simulated.server.world import World
+from connectors.kit.contract import CannotConnect, OutcomeUnknown
 from connectors.simulated.settings import SimulatedSettings
-from policies.solver.prices import prices
+from connectors.simulated.world import World
+from policies.placement.solver.dual import prices
 from tests.fault_simulation import worlds
 from tests.fault_simulation.agent_program import AgentProgram, VirtualScheduler
 from tests.fault_simulation.answers import kept
@@ -300,19 +300,19 @@ def virtual_time(server_of: Callable[[Process], Server], more: Mapping[str, Any]
     """
     replaced = {
         "connectors.simulated.connector.connect": lambda _, clock: connect_to(server_of(clock.process), clock),
-        "agent.service.timetable.BackgroundScheduler": VirtualScheduler,
+        "agent.service.jobs.BackgroundScheduler": VirtualScheduler,
         "agent.service.daemon.load": worlds.load_once,
         "tests.fault_simulation.agent_program.load": worlds.load_once,
-        "agent.service.timetable.ThreadPoolExecutor": lambda _: SimpleNamespace(shutdown=lambda **_: None),
-        "agent.service.timetable.ACT_EVERY_SECONDS": TURN_SECONDS,
+        "agent.service.jobs.ThreadPoolExecutor": lambda _: SimpleNamespace(shutdown=lambda **_: None),
+        "agent.service.jobs.ACT_EVERY_SECONDS": TURN_SECONDS,
         "agent.service.jobs.return_free_blocks": lambda: None,
         "agent.ledger.chain.audit.send_to_system_log": lambda _: None,
-        "agent.execution.attempt.TEND_EVERY_SECONDS": 1.0,
-        "agent.keys.signers.Signers.verify": verify,
+        "agent.moving.attempt.TEND_EVERY_SECONDS": 1.0,
+        "agent.model.signatures.Signers.verify": verify,
         "connectors.simulated.mover.SLICES": 20,
         "connectors.simulated.mover.LONGEST_SLICE": 5.0,
         # The same answers sooner: many short lives over few ledgers, no memory to save.
-        "policies.solver.placement.prices": kept(prices),
+        "policies.placement.solver.solve.prices": kept(prices),
         "agent.ledger.file.database.CACHED_STATEMENTS": 100,
         **more,
     }

@@ -10,12 +10,11 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from agent.config import Config, load
-from agent.ledger import Ledger
-from connectors.model import UnitKind
-from connectors.simulated.server.devices import HDD, SSD
-from connectors.simulated.server.scenarios import GB, MB, Scenario, SpaceSpec
-from connectors.simulated.server.units import UnitSpec, build
+from agent.config.files import load
+from agent.config.models import Config
+from agent.ledger.ledger import Ledger
+from connectors.model.moves import UnitKind
+from connectors.simulated.scenarios import GB, HDD, MB, SSD, Scenario, SpaceSpec, UnitSpec, build
 from tests.fault_simulation.script import Site
 from tests.virtual_clock import VirtualClock
 
@@ -93,7 +92,7 @@ def _load_text(text: str) -> Config:
 
 
 def load_once(path: Path) -> Config:
-    """What ``agent.config.load`` gives; texts are read once, since sites have few."""
+    """What ``agent.config.files.load`` gives; texts are read once, since sites have few."""
     config = _load_text(path.read_text(encoding="utf-8"))
     local = {"path": path.with_name("ledger.db")}
     if config.ledger.postgresql is not None:

@@ -18,7 +18,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from agent.keys import NAMESPACE, RULE_NAMESPACE
+from agent.model.signed_documents import NAMESPACE, RULE_NAMESPACE
 from tests.assess.test_assessing import TOLD
 from tests.assess.written_reports import write
 from tests.cli.site import Site

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from agent.what_if.replaying import play_recording
-from policies.model.plan import Pin, Plan, Situation, Verdict
-from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
+from agent.studies.simulation import play_recording
+from policies.model.plan import Plan, Situation, Verdict
+from policies.model.settings import Pin
+from policies.placement.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
 from tests.frozen.kept import Frozen
 from tests.recordings.make import HARNESSES, MADE, figures_of
 

@@ -14,37 +14,43 @@ import pytest
 import tests.db2.every_route
 import tests.oracle.every_route
 import tests.sqlserver.every_route
-from connectors.containers import ByHand
-from connectors.db2.reading import time_ranges as db2_ranges
-from connectors.db2.reading.names import Key, Part
-from connectors.db2.routes import aging_by_hand, manual_statements
-from connectors.db2.routes import by_calendar as db2_calendar
-from connectors.db2.routes.split import by_hand as db2_split
-from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
-from connectors.oracle.reading import partitions as oracle_partitions
-from connectors.oracle.routes import available as oracle_available
-from connectors.oracle.routes import by_calendar as oracle_calendar
-from connectors.oracle.routes.split import by_hand as oracle_split
-from connectors.postgresql.moving.open_part import PartitionKey
-from connectors.postgresql.moving.relation import INDEX, MATERIALIZED_VIEW, Relation
-from connectors.postgresql.moving.split_table import BorderValue, Column, Grant, Table, TableConstraint, TableIndex
-from connectors.postgresql.reading.partitions import PartitionedTable
-from connectors.postgresql.reading.replication import Replication
-from connectors.postgresql.routes import available, by_calendar
-from connectors.postgresql.routes.close import Closable, route_of_closing, values_of_closing
-from connectors.postgresql.routes.split import routes_of_split
+from connectors.db2 import partitions, restrictions
+from connectors.db2 import partitions as db2_calendar
+from connectors.db2 import partitions as db2_ranges
+from connectors.db2.names import Key, Part
+from connectors.db2.table_move import by_hand as db2_split
+from connectors.kit.rolling import Range
+from connectors.kit.templates import StatementTemplate
+from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route, Step, UnitKind
+from connectors.oracle import partitions as oracle_calendar
+from connectors.oracle import partitions as oracle_partitions
+from connectors.oracle import routes as oracle_available
+from connectors.oracle.manual_scripts import by_hand as oracle_split
+from connectors.postgresql import partitions as by_calendar
+from connectors.postgresql import routes as available
+from connectors.postgresql.catalog import INDEX, MATERIALIZED_VIEW, Relation
+from connectors.postgresql.close import Closable, route_of_closing, values_of_closing
+from connectors.postgresql.partitions import PartitionedTable
+from connectors.postgresql.replication import Replication
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.rolling.ranges import Range
-from connectors.simulated.routes import routes as simulated_routes
-from connectors.simulated.server.world import shared_world
+from connectors.postgresql.split import routes_of_split
+from connectors.postgresql.split_table import (
+    BorderValue,
+    Grant,
+    PartitionKey,
+    SplitColumn,
+    SplitTable,
+    TableConstraint,
+    TableIndex,
+)
+from connectors.simulated.mover import routes as simulated_routes
 from connectors.simulated.settings import SimulatedSettings
-from connectors.splitting import Border
-from connectors.sqlserver.reading import time_ranges as sqlserver_ranges
-from connectors.sqlserver.reading.definition import DataSpace
-from connectors.sqlserver.routes import by_calendar as sqlserver_calendar
-from connectors.sqlserver.routes.online import Server
-from connectors.sqlserver.routes.split import by_hand as sqlserver_split
-from connectors.templates import StatementTemplate
+from connectors.simulated.world import shared_world
+from connectors.sqlserver import partitions as sqlserver_calendar
+from connectors.sqlserver import partitions as sqlserver_ranges
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.definition import DataSpace
+from connectors.sqlserver.routes import by_hand as sqlserver_split
 from tests.db2 import facts as db2
 from tests.db2 import test_plan_only
 from tests.frozen.kept import Frozen
@@ -174,9 +180,9 @@ def _bundle(key: str) -> Bundle:
     return Bundle(key=key, physical_ids=(100,), unit_keys=(key,), kind=UnitKind.TABLE, size_bytes=GIB, space="slow")
 
 
-def _table(name: str = "orders", oid: int = 100) -> Table:
+def _table(name: str = "orders", oid: int = 100) -> SplitTable:
     """With a key, an index, a comment, grants and storage options."""
-    return Table.model_validate(
+    return SplitTable.model_validate(
         {
             "oid": oid, "schema_": "public", "name": name, "owner": "shop", "kind": "r", "persistence": "p",
             "partition": False, "typed": False, "inherits": False, "rules": (), "triggers": (), "publications": (),
@@ -203,8 +209,8 @@ def _table(name: str = "orders", oid: int = 100) -> Table:
     )  # fmt: skip
 
 
-def _column(number: int, name: str, kind: str) -> Column:
-    return Column(
+def _column(number: int, name: str, kind: str) -> SplitColumn:
+    return SplitColumn(
         number=number, name=name, type=kind, built_in=True, not_null=True, identity="", generated="", statistics=None,
         options=(), analyzed=True,
     )  # fmt: skip
@@ -267,16 +273,16 @@ def _of_db2() -> dict[str, Found]:
     template = db2_calendar.next_template(table, "TS_FAST", 86400, db2.SETTINGS)
     assert isinstance(template, StatementTemplate), template
     manual = (
-        manual_statements.redirected_restore("TS", "FAST"), manual_statements.temporary_space("TEMP", "FAST"),
-        manual_statements.detach_attach("APP", "ORDERS", "P1", "TS_FAST"),
-        manual_statements.rebinds(["APP.PACKAGE"]), manual_statements.packages_to_rebind("TS"),
+        restrictions.redirected_restore("TS", "FAST"), restrictions.temporary_space("TEMP", "FAST"),
+        restrictions.detach_attach("APP", "ORDERS", "P1", "TS_FAST"),
+        restrictions.rebinds(["APP.PACKAGE"]), restrictions.packages_to_rebind("TS"),
     )  # fmt: skip
     return {
         **tests.db2.every_route.every_route(),
         "split": db2_split(db2.table(), db2.bundle(), day, "TS_FAST"),
         "next template": template,
         **_numbered("next", db2_calendar.next_routes(table, template, DAYS[1], db2.SETTINGS)),
-        "aged, for a person": aging_by_hand.by_hand(
+        "aged, for a person": partitions.by_hand(
             Key(Part.TABLE, "APP", "LOG"),
             ("P1", 4, 1, 1, "Y", "'2030-02-01'", "N", "'2030-02-02'"),
             db2.FAST_SPACE,
@@ -339,7 +345,7 @@ def _of_sqlserver() -> dict[str, Found]:
     found: dict[str, Found] = dict(tests.sqlserver.every_route.every_route())
     number = Border(column="id", value="500000")
     for name, edition in (("Enterprise", 3), ("Standard", 2)):
-        server = Server(major=15, edition=edition)
+        server = ServerFeatures(major=15, edition=edition)
         table = sqlserver.table(sqlserver.index())
         found[f"split, {name}"] = sqlserver_split(
             table, sqlserver.bundle(), number, "SSD", server, sqlserver.settings()

@@ -9,15 +9,14 @@ from contextlib import contextmanager
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from agent.cli.serving import ServedDocuments
-from agent.config import Level, load
-from agent.ledger import Ledger
+from agent.cli.run import ServedDocuments
+from agent.config.files import load
+from agent.config.models import Level
+from agent.ledger.ledger import Ledger
+from agent.pages.site import BY_NAME, OPENAPI, PREFIX, WebSite, schema_names
 from agent.service.metrics import AgentCollector
 from agent.service.snapshot import Snapshot
 from agent.service.watch import Watch
-from agent.web.endpoints import BY_NAME, PREFIX
-from agent.web.schemas import schema_names
-from agent.web.site import OPENAPI, Site
 from tests.cli.site import Site as Configured
 from tests.frozen.rounding import DIGITS, written
 from tests.virtual_clock import VirtualClock
@@ -36,10 +35,10 @@ def metrics_and_answers(site: Configured, clock: VirtualClock) -> tuple[dict[str
     config = load(site.path)
     with Ledger.open(config.ledger.place, clock) as ledger, _watched(site, ledger, clock) as snapshot:
         documents = ServedDocuments(lambda: config, ledger, clock)
-        pages = Site(documents, lambda: [snapshot], guarded=True, monotonic=clock.monotonic)
+        pages = WebSite(documents, lambda: [snapshot], guarded=True, monotonic=clock.monotonic)
         targets = ["/", OPENAPI, *(f"{PREFIX}{name}?{query}" for name, query in ASKED.items())]
         targets += [f"{PREFIX}units", f"{PREFIX}status?limit=1", f"{PREFIX}schemas/error.json"]
-        closed = Site(documents, lambda: [snapshot], guarded=False, monotonic=clock.monotonic)
+        closed = WebSite(documents, lambda: [snapshot], guarded=False, monotonic=clock.monotonic)
         answers = {target: _answer(pages, target) for target in targets}
         answers |= {f"{target}, without a password": _answer(closed, target) for target in ("/", f"{PREFIX}status")}
         answers[f"{PREFIX}schemas"] = "\n".join(schema_names())
@@ -75,7 +74,7 @@ def _short(sample: str) -> str:
     return f"{name} {float(value):.{DIGITS}g}"
 
 
-def _answer(pages: Site, target: str) -> str:
+def _answer(pages: WebSite, target: str) -> str:
     found = pages.answer(target)
     assert found is not None, target
     headers = "\n".join(f"{name}: {value}" for name, value in found.headers)

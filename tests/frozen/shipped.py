@@ -7,8 +7,8 @@ from pathlib import Path
 
 import yaml
 
-from agent.terminal.exit_codes import exit_code_table
-from connectors.registry import BUILT_IN, ENTRY_POINT_GROUP, find_engine
+from agent.terminal.errors import exit_code_table
+from connectors.kit.registry import BUILT_IN, ENTRY_POINT_GROUP, find_engine
 from tests.cli.site import run_here
 from tests.docs.reference import alerts, commands, events, keys, metrics, words
 from tests.frozen.commands import scrubbed

@@ -16,7 +16,7 @@ import pytest
 
 from agent.model import clock as clocks
 from agent.service import doctor
-from connectors.findings import Finding
+from connectors.kit.findings import Finding
 from tests.virtual_clock import VirtualClock
 
 PID = 1  # it always exists: the simulated engine rolls back the moves of processes that do not

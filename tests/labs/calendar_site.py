@@ -11,16 +11,18 @@ from typing import Any
 
 import yaml
 
-from agent.config import load
-from agent.keys import RULE_NAMESPACE
-from agent.ledger import ApprovalRule, HistorySettings, Ledger, MoveRow
+from agent.config.files import load
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings, MoveRow
+from agent.model.approvals import LockClass, StandingRule
 from agent.model.clock import SystemClock
-from agent.model.purposes import purpose_of_template
-from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.proposals import purpose_of_template
+from agent.model.signed_documents import RULE_NAMESPACE
 from agent.service.jobs import Jobs
 from agent.service.watch import Watch
-from connectors.base import Connector, FillsTemplates
-from connectors.templates import StatementTemplate, TemplateKind
+from connectors.kit.contract import Connector, FillsTemplates
+from connectors.kit.templates import StatementTemplate, TemplateKind
 from tests.cli.site import Finished, command_line, run_here, start_program
 from tests.keys import Person
 

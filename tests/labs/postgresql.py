@@ -24,14 +24,14 @@ from psycopg import sql
 
 from agent.demo.server import PrivateServer, embedded_installations, private_server
 from agent.model.clock import SystemClock
-from agent.prove.script import Script, script_of
-from connectors.base import Connector, Mover, StatementFailed
-from connectors.model import Step
+from agent.studies.prove.script import Script, script_of
+from connectors.kit.contract import Connector, Mover, StatementFailed
+from connectors.kit.proving import ProofSession, Scratch
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Step
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.proving.proof import ProofSession, Scratch
-from connectors.settings import SecretSource
 from tests.components import debian_installations
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.silence import SilentWay

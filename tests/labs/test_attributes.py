@@ -11,8 +11,8 @@ import inspect
 import psycopg
 import pytest
 
-from connectors.postgresql.routes import split_refusals
-from connectors.postgresql.session.queries import query
+from connectors.postgresql import split
+from connectors.postgresql.sessions import query
 from tests.labs.postgresql import Cluster
 from tests.labs.test_split import orders, pytestmark
 
@@ -170,7 +170,7 @@ def test_no_attribute_is_forgotten(dba: psycopg.Connection, catalog: str) -> Non
     assert there - known == set(), f"what becomes of them where a table is split, in {catalog}?"
     assert not COMPARED[catalog].keys() & OTHERS[catalog].keys()
     codes = {why.partition(": ")[2] for why in OTHERS[catalog].values() if why.startswith("refused: ")}
-    assert all(f'"{code}"' in inspect.getsource(split_refusals) for code in codes)
+    assert all(f'"{code}"' in inspect.getsource(split) for code in codes)
 
 
 def description(dba: psycopg.Connection) -> str:

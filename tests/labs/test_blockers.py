@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 import pytest
 
-from connectors.model import Home
+from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.moving.mover import PostgresqlMover
+from connectors.postgresql.mover import PostgresqlMover
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster, flush, wait_until
 

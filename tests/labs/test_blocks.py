@@ -8,8 +8,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from connectors.base import PrivilegeMissing
-from connectors.blocks import BLOCK_HEAT, BlockReader, SeesBlocks
+from connectors.kit.contract import PrivilegeMissing
+from connectors.model.blocks import BLOCK_HEAT, BlockReader, SeesBlocks
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.conftest import WITH_CONTRIB
 from tests.labs.postgresql import Cluster

@@ -8,8 +8,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from connectors.base import PrivilegeMissing
-from connectors.blocks import SeesValues, ValueReader
+from connectors.kit.contract import PrivilegeMissing
+from connectors.model.blocks import SeesValues, ValueReader
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.labs.postgresql import Cluster
 

@@ -14,18 +14,16 @@ import psycopg
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from agent.block_heat.border_looker import EVERY_SECONDS, FIRST_SECONDS, BorderLooker
-from agent.block_heat.choice import LookedAt
-from agent.block_heat.stored import load_borders
-from agent.config import load
-from agent.ledger import Ledger
+from agent.config.files import load
+from agent.ledger.ledger import Ledger
+from agent.sampling.block_heat import load_borders
+from agent.sampling.block_looks import EVERY_SECONDS, FIRST_SECONDS, BorderLooker, LookedAt
 from agent.service.metrics import AgentCollector
 from agent.service.snapshot import Snapshot
-from agent.service.support.bundle import make_bundle
+from agent.service.support import make_bundle
+from connectors.kit.contract import Tap
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.recording.tap import Tap
-from policies.block_heat.range_heat import RangeHeat, with_turnover
-from policies.block_heat.turnover import compare_looks
+from policies.evidence.range_heat import RangeHeat, compare_looks, with_turnover
 from tests.cli.site import Site
 from tests.labs.postgresql import Cluster
 from tests.virtual_clock import VirtualClock

@@ -7,9 +7,10 @@ from contextlib import ExitStack
 import numpy as np
 import psycopg
 
-from connectors.model import NO_PARENT, Catalog, UnitKind
+from connectors.model.moves import UnitKind
+from connectors.model.observation import NO_PARENT, Catalog
+from connectors.postgresql.catalog import BLOCK_BYTES, shape_of
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.reading.catalog import BLOCK_BYTES, shape_of
 from tests.labs.postgresql import FAST_BYTES, Cluster
 
 

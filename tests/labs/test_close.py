@@ -13,9 +13,9 @@ import pytest
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo, settle_undos
-from connectors.model import Home, Route
+from connectors.model.moves import REOPEN, Route
+from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.splitting import REOPEN
 from tests.cli.site import run_here
 from tests.contract.asking import run
 from tests.documents import check_document

@@ -16,7 +16,7 @@ import yaml
 from pydantic import ValidationError
 
 from agent.model.clock import SystemClock
-from connectors.base import (
+from connectors.kit.contract import (
     AuthenticationFailed,
     CannotConnect,
     ConnectorError,
@@ -26,11 +26,10 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.installing import install_command
+from connectors.kit.registry import find_engine, install_command
+from connectors.kit.settings import SecretSource, parse_duration
 from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.registry import find_engine
-from connectors.settings import SecretSource, parse_duration
 from tests.labs.postgresql import PASSWORD, WRONG_PASSWORD, Cluster, wait_until
 
 

@@ -7,11 +7,12 @@ import time
 import numpy as np
 import psycopg
 
-from connectors.model import SIGNALS, Catalog, DatabaseDemand
-from connectors.move_effects import CopyHabits
+from connectors.model.moves import CopyHabits
+from connectors.model.observation import SIGNALS, Catalog, DatabaseDemand
 from connectors.postgresql.connector import PostgresqlConnector
-from policies.benefit.copy_time import around_seconds, route_seconds
-from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from policies.evidence.costs import around_seconds, route_seconds
+from policies.model.plan import HeatView, Situation
+from policies.model.settings import PolicySettings, Tier, TierSpeed
 from tests.contract.asking import run
 from tests.labs.test_moving import every_route, table
 

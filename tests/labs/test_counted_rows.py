@@ -11,10 +11,10 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from connectors.base import ConnectorError
-from connectors.model import Route
+from connectors.kit.contract import ConnectorError
+from connectors.model.moves import Route
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.routes.moved_rows import COUNTED
+from connectors.postgresql.split_block import COUNTED
 from tests.contract.asking import run
 from tests.labs.test_close import close_route, split_orders, way_back
 from tests.labs.test_split import ADD, only_newest, orders, place, pytestmark, split_route

@@ -23,11 +23,11 @@ import pytest
 from agent.demo.server import private_server, temporary_folder
 from agent.demo.slow_disk import DeviceModel, SlowDisk, available
 from agent.demo.slow_disk import build as build_disk
-from agent.execution.leftovers import leftovers_of
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.states import MoveState
+from agent.moving.leftovers import leftovers_of
 from agent.service.watch import Watch
-from connectors.base import ConnectorError
+from connectors.kit.contract import ConnectorError
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.labs.postgresql import SERVER_SETTINGS, Cluster, installations, wait_until
 from tests.labs.test_long_transactions import Place, the_move
@@ -169,7 +169,7 @@ def test_the_middle_of_a_copy(
     statement: str, fault: str, cleanup: ExitStack,
 ) -> None:  # fmt: skip
     """Promise 3 for real: the same rows, in one place by catalog and ledger, and no index, file or session too many."""
-    monkeypatch.setattr("agent.execution.executor.LOOK_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("agent.moving.executor.LOOK_AGAIN_SECONDS", 0.1)
     before = place.dba.execute(CONTENTS).fetchone()
     route = place.approve(connector, KEYS[statement])
     assert statement in route.steps[0].sql

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import NO_PARENT, Demand, Interval, Signal
-from connectors.postgresql.reading.catalog import Shape
-from connectors.postgresql.reading.demand import classify
-from connectors.postgresql.reading.sampler import COUNTERS
+from connectors.model.observation import NO_PARENT, Demand, Interval, Signal
+from connectors.postgresql.catalog import Shape
+from connectors.postgresql.demand import classify
+from connectors.postgresql.sampler import COUNTERS
 
 SECONDS = 10.0
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -12,12 +12,12 @@ from prometheus_client import CollectorRegistry
 
 from agent.service.metrics import AgentCollector
 from agent.service.snapshot import Snapshot
-from connectors.base import ConnectorError, LeaseHeld, NamesStranger
-from connectors.blocks import BLOCK_HEAT
-from connectors.findings import Severity
-from connectors.model import Home, Route, Step
-from connectors.postgresql.moving.lease import LEASE_KEY, PostgresqlLease
-from connectors.splitting import Border
+from connectors.kit.contract import ConnectorError, LeaseHeld, NamesStranger
+from connectors.kit.findings import Severity
+from connectors.model.blocks import BLOCK_HEAT
+from connectors.model.moves import Border, Route, Step
+from connectors.model.observation import Home
+from connectors.postgresql.lease import LEASE_KEY, PostgresqlLease
 from tests.contract.asking import bundle_of
 from tests.labs.postgresql import Cluster, wait_until
 from tests.labs.test_long_transactions import Place

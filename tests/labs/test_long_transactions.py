@@ -11,17 +11,19 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent.config import load
-from agent.execution.hooks import Listener, MoveEvent
-from agent.execution.leftovers import leftovers_of
-from agent.ledger import Ledger, MoveRow
+from agent.config.files import load
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.clock import SystemClock
 from agent.model.proposals import ProposedMove, with_ways_back
 from agent.model.states import MoveState
+from agent.moving.leftovers import leftovers_of
+from agent.moving.progress import Listener, MoveEvent
 from agent.service.watch import Watch
-from connectors.base import Lease, LeaseHeld
-from connectors.model import Inspection, Route
+from connectors.kit.contract import Lease, LeaseHeld
+from connectors.model.moves import Route
+from connectors.model.observation import Inspection
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import route_to
 from tests.labs.postgresql import Cluster, installations, wait_until

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 import pytest
 
-from connectors.base import (
+from connectors.kit.contract import (
     Interrupted,
     LockNotObtained,
     Mover,
@@ -20,9 +20,10 @@ from connectors.base import (
     SpaceFull,
     TimedOut,
 )
-from connectors.model import Home, NoRoute, Progress, Route, Step
+from connectors.model.moves import NoRoute, Route, Step
+from connectors.model.observation import Home, Progress
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.routes.available import leftover_names, tag_of
+from connectors.postgresql.routes import leftover_names, tag_of
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.postgresql import Cluster, fill_disk, wait_until
 

@@ -13,13 +13,12 @@ import pytest
 from psycopg import sql
 
 from connectors import postgresql
-from connectors.base import ConnectorError, LeaseHeld, PrivilegeMissing
-from connectors.model import Home, NoRoute, Route
+from connectors.kit.contract import ConnectorError, LeaseHeld, PrivilegeMissing
+from connectors.kit.templates import TemplateKind
+from connectors.model.moves import Border, NoRoute, Route
+from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.session.queries import in_extension, query
-from connectors.postgresql.session.sessions import ReadSession, ask
-from connectors.splitting import Border
-from connectors.templates import TemplateKind
+from connectors.postgresql.sessions import ReadSession, ask, in_extension, query
 from tests.conftest import WITH_EVERYTHING
 from tests.contract.asking import route_to, run
 from tests.labs.calendar_site import a_template, day

@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from agent.model.states import MoveState, ProposalState
-from connectors.model import NoRoute
+from connectors.kit.templates import TemplateKind
+from connectors.model.moves import NoRoute
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.templates import TemplateKind
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, LIMITS, Site, a_template, act, day
 from tests.labs.postgresql import Cluster, installations

@@ -16,8 +16,8 @@ import pytest
 from agent.demo.server import PrivateServer, private_server, temporary_folder
 from agent.demo.slow_disk import HDD, available
 from agent.demo.slow_disk import build as build_disk
-from connectors.storage_io import Role, RoleFigures
-from policies.demand.counter_deltas import Gap, difference
+from connectors.model.observation import Role, RoleFigures
+from policies.evidence.counter_deltas import Gap, difference
 from tests.cli.site import Site
 from tests.labs.postgresql import SERVER_SETTINGS, Cluster, flush, installations
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.postgresql.reading import rows
-from connectors.postgresql.reading.rows import SIGNATURE, bigint_and_text_rows, bigint_rows
+from connectors.postgresql import rows
+from connectors.postgresql.rows import SIGNATURE, bigint_and_text_rows, bigint_rows
 
 BIGINT = st.integers(-(2**63), 2**63 - 1)
 

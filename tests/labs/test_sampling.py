@@ -9,12 +9,11 @@ import numpy as np
 import psycopg
 import pytest
 
-from connectors.model import Demand, Interval, Sample, Signal
+from connectors.model.observation import Demand, Interval, Sample, Signal
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.reading.session_kinds import KindLook
-from connectors.postgresql.session.queries import query
-from connectors.postgresql.session.sessions import ReadSession
-from policies.demand.counter_deltas import difference
+from connectors.postgresql.sampler import KindLook
+from connectors.postgresql.sessions import ReadSession, query
+from policies.evidence.counter_deltas import difference
 from tests.labs.postgresql import Cluster, flush
 
 BLOCK = 8192

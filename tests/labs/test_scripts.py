@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import StatementFailed
-from connectors.model import Home, Route
-from connectors.postgresql.reading.roles import query_for
-from connectors.postgresql.session import queries
-from connectors.splitting import Border
+from connectors.kit.contract import StatementFailed
+from connectors.model.moves import Border, Route
+from connectors.model.observation import Home
+from connectors.postgresql import sessions
+from connectors.postgresql.sampler import query_for
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
 from tests.labs.test_split import a_bundle
@@ -27,7 +27,7 @@ PRIVILEGES = Path(__file__).parents[2] / "deploy" / "privileges"
 @over("name", QUERIES)
 def test_every_query_says_what_it_needs(name: str) -> None:
     """Each file opens with what it reads, since which version, with which privilege and at what cost."""
-    text = queries.query(name.removesuffix(".sql")).decode()
+    text = sessions.query(name.removesuffix(".sql")).decode()
     head = " ".join(re.findall(r"^-- (.*)$", text, re.MULTILINE))
     for word in ("Reads:", "Since:", "Privilege:", "Cost:"):
         assert word in head, f"{name} does not say {word}"

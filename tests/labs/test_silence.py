@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from connectors.base import CannotConnect
+from connectors.kit.contract import CannotConnect
 from tests.labs.postgresql import Cluster
 from tests.labs.silence import silent_way
 

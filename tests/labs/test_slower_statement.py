@@ -18,16 +18,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent.config import load
+from agent.config.files import load
 from agent.demo.server import private_server, temporary_folder
 from agent.demo.slow_disk import DeviceModel, available
 from agent.demo.slow_disk import build as build_disk
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.notices.notifier import hurt_proposals
+from agent.sampling.statement_texts import texts_of
+from agent.service.notifier import hurt_proposals
 from agent.service.watch import Watch
-from agent.verification.statement_texts import texts_of
 from tests.contract.asking import route_to
 from tests.labs.postgresql import SERVER_SETTINGS, Cluster, installations, tells_statements
 from tests.unit.samples import a_move, a_proposal

@@ -12,17 +12,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.model.proposals import Proposal
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
 from agent.service.watch import Watch
-from connectors.model import Bundle, Home, NoRoute, Route, Step, UnitKind
-from connectors.move_effects import Locked
+from connectors.model.moves import REJOIN, Border, Bundle, Locked, NoRoute, Route, Step, UnitKind
+from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.moving.mover import PostgresqlMover
-from connectors.splitting import REJOIN, Border
+from connectors.postgresql.mover import PostgresqlMover
 from tests.contract.asking import run
 from tests.documents import check_document
 from tests.labs.postgresql import Cluster, installations, wait_until

@@ -12,15 +12,16 @@ from functools import partial
 import psycopg
 import pytest
 
-from agent.ledger import Ledger, MoveRow
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
 from agent.model.clock import SystemClock
 from agent.model.proposals import Proposal
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
 from agent.service.watch import Watch
-from connectors.base import ConnectorError
-from connectors.model import Step
-from connectors.postgresql.moving.mover import PostgresqlMover
+from connectors.kit.contract import ConnectorError
+from connectors.model.moves import Step
+from connectors.postgresql.mover import PostgresqlMover
 from tests.labs.postgresql import Cluster, fill_disk, installations, running_cluster, wait_until
 from tests.labs.test_close import RANGES
 from tests.labs.test_long_transactions import Place
@@ -157,7 +158,7 @@ def test_the_server_stops_in_the_middle(
     cluster: Cluster, dbname: str, place: Place, middle: str, monkeypatch: pytest.MonkeyPatch, cleanup: ExitStack
 ) -> None:
     """At once and with no checkpoint; once it is back the split is done, with the same rows and no constraint left."""
-    monkeypatch.setattr("agent.execution.executor.LOOK_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("agent.moving.executor.LOOK_AGAIN_SECONDS", 0.1)
     seen, holder = place.dba.execute(CONTENTS).fetchall(), cluster.session(dbname)
     cleanup.callback(holder.close)
 
@@ -269,7 +270,7 @@ def test_the_server_stops_while_a_part_is_closed(
     cluster: Cluster, dbname: str, split_place: Place, monkeypatch: pytest.MonkeyPatch, cleanup: ExitStack
 ) -> None:
     """In the middle of each statement: once it is back the part has its end, with the same rows in the table."""
-    monkeypatch.setattr("agent.execution.executor.LOOK_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("agent.moving.executor.LOOK_AGAIN_SECONDS", 0.1)
     seen = split_place.dba.execute(CONTENTS).fetchall()
 
     def stop() -> None:

@@ -13,10 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from connectors.model import Bundle, Home, NoRoute, Route, UnitKind
-from connectors.move_effects import Locked
+from connectors.model.moves import Border, Bundle, Locked, NoRoute, Route, UnitKind
+from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.splitting import Border
 from tests.contract.asking import run
 from tests.labs.postgresql import Cluster
 from tests.labs.test_split import described, only_newest, pytestmark, way_back

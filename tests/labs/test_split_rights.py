@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from connectors.model import Home, NoRoute, Route
+from connectors.model.moves import Border, NoRoute, Route
+from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.splitting import Border
 from tests.contract.asking import run
 from tests.labs.postgresql import Cluster
 from tests.labs.test_long_transactions import Place

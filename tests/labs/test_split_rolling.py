@@ -12,9 +12,9 @@ import psycopg
 
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
-from connectors.model import NoRoute
+from connectors.kit.templates import TemplateKind
+from connectors.model.moves import NoRoute
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.templates import TemplateKind
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, LIMITS, Site, a_template, act
 from tests.labs.postgresql import Cluster

@@ -11,20 +11,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from agent.block_heat.stored import UnitBorders, save_borders
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
-from agent.terminal.exit_codes import ExitCode
-from connectors.base import StatementFailed, TimedOut
-from connectors.formatting import format_bytes, format_seconds
-from connectors.model import Home, NoRoute
-from connectors.move_effects import Locked
+from agent.sampling.block_heat import UnitBorders, save_borders
+from agent.terminal.errors import ExitCode
+from connectors.kit.contract import StatementFailed, TimedOut
+from connectors.model.formatting import format_bytes, format_seconds
+from connectors.model.moves import Border, Locked, NoRoute
+from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.splitting import Border
-from policies.block_heat.border_history import BorderLook
-from policies.block_heat.borders import FoundBorder
-from policies.block_heat.splits import ValueBorder
+from policies.evidence.borders import BorderLook, FoundBorder, ValueBorder
 from tests.cli.test_inside import ID
 from tests.contract.asking import run
 from tests.documents import check_document

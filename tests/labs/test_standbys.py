@@ -12,9 +12,10 @@ import psycopg
 import pytest
 
 from agent.demo.server import PrivateServer
-from connectors.base import Interrupted, Mover
-from connectors.findings import Severity
-from connectors.model import Home, NoRoute
+from connectors.kit.contract import Interrupted, Mover
+from connectors.kit.findings import Severity
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to
 from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
 

@@ -8,10 +8,10 @@ import numpy as np
 import psycopg
 import pytest
 
-from connectors.findings import Severity
+from connectors.kit.findings import Severity
+from connectors.kit.statements import ReadsStatements, StatementCounters
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.session.queries import in_extension, query
-from connectors.statements.counters import ReadsStatements, StatementCounters
+from connectors.postgresql.sessions import in_extension, query
 from tests.conftest import WITH_CONTRIB
 from tests.labs.postgresql import Cluster, tells_statements
 

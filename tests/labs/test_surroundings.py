@@ -13,12 +13,12 @@ import pytest
 from psycopg import sql
 
 from agent.demo.server import private_server
-from connectors.base import CannotConnect, ConnectorError, LockNotObtained, ObjectGone, StatementFailed
-from connectors.model import Demand, Home, Interval, Signal
+from connectors.kit.contract import CannotConnect, ConnectorError, LockNotObtained, ObjectGone, StatementFailed
+from connectors.model.observation import Demand, Home, Interval, Signal
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.session.sessions import open_connection
+from connectors.postgresql.sessions import open_connection
 from connectors.postgresql.settings import PostgresqlSettings
-from policies.demand.counter_deltas import difference
+from policies.evidence.counter_deltas import difference
 from tests.contract.asking import reads_of, route_to, run
 from tests.labs.postgresql import SERVER_SETTINGS, Cluster, flush, installations, wait_until
 from tests.labs.test_moving import in_background, table, waits_for_lock

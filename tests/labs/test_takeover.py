@@ -9,8 +9,8 @@ from contextlib import ExitStack, suppress
 import psycopg
 import pytest
 
-from connectors.base import ConnectorError, LeaseHeld
-from connectors.model import Step
+from connectors.kit.contract import ConnectorError, LeaseHeld
+from connectors.model.moves import Step
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.labs.postgresql import Cluster, wait_until
 
@@ -73,7 +73,7 @@ def test_a_session_that_does_not_end_keeps_others_out(
     cluster: Cluster, dbname: str, cleanup: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process is stopped, and what it does once it goes on is not known: the next agent tries again later."""
-    monkeypatch.setattr("connectors.postgresql.moving.takeover.ENDS_SECONDS", 0.3)
+    monkeypatch.setattr("connectors.postgresql.lease.ENDS_SECONDS", 0.3)
     first, second = taken(cluster, dbname, cleanup, "first"), cluster.connector(dbname)
     cleanup.callback(second.close)
     with first.open_mover(), cluster.session(dbname) as dba:

@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.store.schema import APPLICATION_ID
-from connectors.model import Route, Step
+from connectors.model.moves import Route, Step
 from tests.ledger.clock import StillClock
 
 STORED = Path(__file__).with_name("ledger_before_operations.sql")

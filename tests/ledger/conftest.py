@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.keys import Signers
-from agent.ledger import ApprovalRule, Ledger
+from agent.config.models import LedgerServer
 from agent.ledger.chain.links import CREATED
-from agent.ledger.chain.signed import PLAIN
+from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.file.database import FileDatabase
+from agent.ledger.ledger import Ledger
 from agent.ledger.store.schema import HEAD
+from agent.model.signatures import Signers
 from tests.conftest import MAJORS, NO_SERVER
 from tests.keys import Person
 from tests.ledger.clock import StillClock

@@ -11,12 +11,13 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from agent.config.ledger import LedgerServer
-from agent.keys import Signers
-from agent.ledger import ApprovalRule, Ledger
+from agent.config.models import LedgerServer
 from agent.ledger.chain.links import CREATED, GENESIS, link_hash
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.ledger import Ledger
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import instant, microseconds
+from agent.model.signatures import Signers
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.servers import LedgerServers

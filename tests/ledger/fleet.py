@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState

@@ -15,9 +15,9 @@ from typing import Any
 
 from sqlalchemy import select
 
-from agent.ledger import MoveRow
 from agent.ledger.chain.events import EventKind, Type
 from agent.ledger.chain.links import AUDIT_HEAD, GENESIS, link_hash
+from agent.ledger.rows import MoveRow
 from agent.ledger.store import schema
 from agent.ledger.store.database import Reading, Transaction
 from agent.model.states import STATE_WHEN_DROPPED, MoveState

@@ -17,17 +17,17 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from agent.ledger import Ledger, StepState
-from agent.ledger.chain.anchors import AnchorFile
-from agent.ledger.chain.links import link_hash
+from agent.ledger.chain.links import AnchorFile, link_hash
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import bring_up_to_date, prepare_file
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepState
 from agent.ledger.store.database import Reading, Transaction
 from agent.ledger.store.schema import audit, audit_head, moves, outcomes, proposals, steps
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_json
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import MoveState, ProposalState
-from connectors.model import Step
+from connectors.model.moves import Step
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT, a_move, a_proposal
 

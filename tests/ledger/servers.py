@@ -10,10 +10,9 @@ from itertools import count
 import psycopg
 from psycopg import sql
 
-from agent.config.ledger import LedgerServer
+from agent.config.models import LedgerServer
 from agent.demo.server import PrivateServer, private_server
-from agent.ledger.server.database import ServerDatabase
-from agent.ledger.server.opening import bring_up_to_date
+from agent.ledger.server.database import ServerDatabase, bring_up_to_date
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import metadata
 from tests.labs.postgresql import installations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.ledger import Ledger, LedgerError
+from agent.ledger.errors import LedgerError
+from agent.ledger.ledger import Ledger
 from agent.model.states import MoveState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, approved, note

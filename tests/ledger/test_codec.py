@@ -23,7 +23,7 @@ from agent.ledger.measured.codec import (
     merge_history,
     narrow,
 )
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.examples import examples
 
 TYPES: list[np.dtype[Any]] = [np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float64)]

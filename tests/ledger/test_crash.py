@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from agent.ledger import Ledger, LedgerBusy, LedgerFull, StepState
+from agent.ledger.errors import LedgerBusy, LedgerFull
 from agent.ledger.file.database import FileDatabase
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepState
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState, ProposalState
-from connectors.base import Retry
+from connectors.kit.contract import Retry
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import approved, file_under, note, stored
 

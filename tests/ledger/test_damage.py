@@ -14,14 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli.serving import ServedDocuments
-from agent.config import load
-from agent.ledger import Ledger, LedgerCorrupt, LedgerError
-from agent.ledger.file.damage import find_place, place_of_row
+from agent.cli.run import ServedDocuments
+from agent.config.files import load
+from agent.ledger.errors import LedgerCorrupt, LedgerError
+from agent.ledger.file.database import find_place, place_of_row
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.sampling.learned_state import load_learned
-from agent.terminal.exit_codes import ExitCode
-from connectors.base import HotplaceError
+from agent.terminal.errors import ExitCode
+from connectors.kit.contract import HotplaceError
 from tests.cli.site import Site
 from tests.examples import by_turns
 

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from psycopg import sql
 
-from agent.config.ledger import LedgerServer
-from agent.keys import Signers
-from agent.ledger import ApprovalRule, Ledger, MoveRow, RuleState, StepState
-from agent.ledger.chain.signed import PLAIN
-from agent.ledger.server.database import ServerDatabase
-from agent.ledger.server.opening import divide_history
+from agent.config.models import LedgerServer
+from agent.ledger.chain.signed import PLAIN, ApprovalRule
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, RuleState, StepState
+from agent.ledger.server.database import ServerDatabase, divide_history
 from agent.ledger.store.schema import APPLICATION_ID, HEAD, REVISIONS, metadata
 from agent.ledger.store.tables import migrate
+from agent.model.signatures import Signers
 from agent.model.states import MoveState, ProposalState
 from policies.model.settings import Pin
 from tests.ledger.clock import StillClock

@@ -11,19 +11,20 @@ from typing import cast
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig, Level, load
-from agent.ledger import Ledger, MoveRow, StepState
+from agent.config.files import load
+from agent.config.models import DatabaseConfig, Level
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, StepState
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import SPLIT, ProposedMove
 from agent.model.states import MoveState
-from agent.sampling.picture import Homes
-from agent.verification import settling
-from agent.verification.effect import Effect
-from agent.verification.evidence import EvidenceReader, MovedWork, own_figures
-from agent.verification.looks import next_look
-from connectors.base import Connector
-from connectors.model import DatabaseDemand
+from agent.moving import settling
+from agent.moving.effect import Effect
+from agent.moving.evidence import EvidenceReader, MovedWork, next_look, own_figures
+from agent.sampling.picture import UnitHomes
+from connectors.kit.contract import Connector
+from connectors.model.observation import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.unit.samples import a_move, a_proposal, an_effect
 
@@ -46,9 +47,9 @@ def database(tmp_path: Path) -> DatabaseConfig:
     return load(path).database()
 
 
-def homes(ledger: Ledger) -> Homes:
+def homes(ledger: Ledger) -> UnitHomes:
     """As the catalog shows it after both moves: only one table is still on the disk."""
-    return Homes(
+    return UnitHomes(
         slots=ledger.slots.of("shop", UNITS), physical_id=np.arange(4), table=np.arange(4),
         tier=np.array([0, 0, 1, 0]), tiers=("ssd", "hdd"),
         read_seconds=np.array([[FAST, FAST / 10], [SLOW, SLOW / 10]]),

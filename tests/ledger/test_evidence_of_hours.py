@@ -10,14 +10,15 @@ from typing import cast
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig, Level
-from agent.ledger import Ledger, MoveRow
+from agent.config.models import DatabaseConfig, Level
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.verification.evidence import EvidenceReader, Evidences
-from agent.verification.settling import Settling
-from connectors.base import Connector
-from connectors.model import DatabaseDemand
+from agent.moving.evidence import EvidenceReader, Evidences
+from agent.moving.settling import Settling
+from connectors.kit.contract import Connector
+from connectors.model.observation import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, open_ledger
 from tests.ledger.servers import LedgerServers

@@ -9,9 +9,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.ledger import FellBack, Ledger, LedgerCorrupt, StepState, Untrusted
+from agent.config.models import LedgerServer
 from agent.ledger.chain.sent import KEPT
+from agent.ledger.errors import FellBack, LedgerCorrupt, Untrusted
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepState
 from agent.ledger.store import schema
 from agent.ledger.store.schema import metadata
 from agent.model.states import MoveState

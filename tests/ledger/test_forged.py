@@ -13,32 +13,23 @@ from random import Random
 import pytest
 from sqlalchemy import select
 
-from agent.keys import RULE_NAMESPACE, Signers
-from agent.ledger import (
-    ApprovalRule,
-    Ledger,
-    MoveRow,
-    NotApproved,
-    NotFound,
-    NotSigned,
-    ProposalRow,
-    Spoiled,
-    Untrusted,
-    WrongState,
-)
+from agent.ledger.chain.audit import Verification
 from agent.ledger.chain.events import EVENTS
-from agent.ledger.chain.signed import approval_of
-from agent.ledger.chain.standing import read_standing
-from agent.ledger.chain.verification import Verification
+from agent.ledger.chain.signed import ApprovalRule, approval_of
+from agent.ledger.chain.trust import read_standing
+from agent.ledger.errors import NotApproved, NotFound, NotSigned, Spoiled, Untrusted, WrongState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.store import schema
 from agent.ledger.store.database import Transaction
 from agent.ledger.stored import load_move
-from agent.model.conditions import Conditions
+from agent.model.approvals import Conditions, LockClass, StandingRule
 from agent.model.proposals import WAY_BACK, Proposal, ProposedMove, proposal_text, with_ways_back
-from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.signatures import Signers
+from agent.model.signed_documents import RULE_NAMESPACE
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
-from agent.report.content import report_of
-from connectors.model import Step
+from agent.pages.content import report_of
+from connectors.model.moves import Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Two, open_ledger

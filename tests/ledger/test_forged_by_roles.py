@@ -16,7 +16,8 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from agent.ledger import Ledger, LedgerError
+from agent.ledger.errors import LedgerError
+from agent.ledger.ledger import Ledger
 from agent.ledger.store.database import Transaction
 from agent.ledger.stored import load_move
 from agent.model.states import ACTIONABLE, MoveState

@@ -13,14 +13,17 @@ from random import Random
 import psycopg
 import pytest
 
-from agent.keys import RULE_NAMESPACE, Signers
-from agent.ledger import ApprovalRule, Ledger, NotCovered
 from agent.ledger.chain.events import EVENTS, Unreadable, read_event
-from agent.model.standing_rules import LockClass, StandingRule
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.errors import NotCovered
+from agent.ledger.ledger import Ledger
+from agent.model.approvals import LockClass, StandingRule
+from agent.model.signatures import Signers
+from agent.model.signed_documents import RULE_NAMESPACE
 from agent.model.states import ProposalState
-from agent.notices.notifier import closed_rules
-from agent.report.content import report_of
-from connectors.move_effects import Locked
+from agent.pages.content import report_of
+from agent.service.notifier import closed_rules
+from connectors.model.moves import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER

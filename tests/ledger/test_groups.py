@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger, RequestKind, WrongState
-from agent.ledger.grouping import first_dropped, groups_of, left_worse
+from agent.ledger.errors import WrongState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind, first_dropped, groups_of, left_worse
 from agent.model.proposals import ProposedMove, grouped, proposal_from_text, proposal_text
 from agent.model.states import MoveState, ProposalState
 from tests.unit.samples import a_move, a_proposal

@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
-from agent.ledger import HistorySettings, Ledger, LedgerCorrupt
+from agent.ledger.errors import LedgerCorrupt
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.ledger.store.schema import history
 from tests.examples import examples
 from tests.ledger.conftest import damage

@@ -11,7 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent.ledger import Ledger, LedgerBusy, LedgerReadOnly, Untrusted
+from agent.ledger.errors import LedgerBusy, LedgerReadOnly, Untrusted
+from agent.ledger.ledger import Ledger
 from agent.model.proposals import proposal_from_text, proposal_text
 from agent.model.states import MoveState, ProposalState
 from agent.service.watch import Watch

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agent.keys.people import NameUnclear
 from agent.ledger.chain.events import Event, EventKind, Unreadable, read_event
 from agent.ledger.chain.judge import (
     NOWHERE,
@@ -24,6 +23,7 @@ from agent.ledger.chain.judge import (
     signatures_fault,
 )
 from agent.ledger.rows import MoveRow
+from agent.model.signatures import NameUnclear
 from agent.model.states import MoveState, ProposalState
 from tests.ledger.forger import GOOD
 from tests.unit.samples import MADE_AT, a_move

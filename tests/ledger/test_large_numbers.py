@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.ledger import Ledger, NotFound
+from agent.ledger.errors import NotFound
+from agent.ledger.ledger import Ledger
 from tests.ledger.conftest import stored
 
 LARGE = (2**63, 10**23, -(2**63) - 1)

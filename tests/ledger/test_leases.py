@@ -13,12 +13,14 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from agent.config.ledger import LedgerServer
-from agent.ledger import LeaseLost, Ledger, StepState
+from agent.config.models import LedgerServer
+from agent.ledger.errors import LeaseLost
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepState
 from agent.ledger.store import schema
 from agent.model.states import MoveState
 from agent.service.leasing import Leasing
-from connectors.base import LeaseHeld
+from connectors.kit.contract import LeaseHeld
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, open_ledger
 from tests.ledger.servers import LedgerServers

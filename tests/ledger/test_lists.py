@@ -9,21 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.keys import SignatureInvalid, Signers
-from agent.ledger import (
-    ApprovalRule,
-    DigestMismatch,
-    Ledger,
-    ListDecision,
-    NotFound,
-    NotSigned,
-    Untrusted,
-    WrongState,
-)
-from agent.ledger.chain.signed import PLAIN
-from agent.model.conditions import Conditions
+from agent.config.models import LedgerServer
+from agent.ledger.chain.signed import PLAIN, ApprovalRule
+from agent.ledger.errors import DigestMismatch, NotFound, NotSigned, Untrusted, WrongState
+from agent.ledger.ledger import Ledger
+from agent.ledger.lists import ListDecision
+from agent.model.approvals import Conditions
 from agent.model.outcomes import OutcomeVerdict
+from agent.model.signatures import SignatureInvalid, Signers
 from agent.model.states import MoveState, ProposalState
 from tests.keys import Person
 from tests.ledger.clock import StillClock

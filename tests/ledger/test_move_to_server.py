@@ -16,15 +16,17 @@ import numpy as np
 import psycopg
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.ledger import Ledger, LedgerMoved, StepState
+from agent.config.models import LedgerServer
+from agent.ledger.errors import LedgerMovedAway
+from agent.ledger.ledger import Ledger
 from agent.ledger.measured.codec import decode_history
 from agent.ledger.measured.samples import TABLES as OF_SAMPLES
+from agent.ledger.rows import StepState
 from agent.ledger.store.move import LedgerMove
 from agent.ledger.store.schema import metadata
 from agent.model.states import MoveState
-from agent.terminal.exit_codes import ExitCode
-from connectors.model import DatabaseDemand
+from agent.terminal.errors import ExitCode
+from connectors.model.observation import DatabaseDemand
 from policies.model.settings import Pin
 from tests.cli.site import Finished, Site
 from tests.ledger.clock import StillClock
@@ -136,9 +138,9 @@ def test_the_file_is_read_and_never_written_again(site: Site, server: LedgerServ
     """Also by an agent that has it open; the error says where it went. Moved again, there is nothing to do."""
     with Ledger.open(site.ledger_path, StillClock()) as running:
         assert run(site, server).code == 0
-        with pytest.raises(LedgerMoved, match=rf"it was moved to .*{server.dbname}"):
+        with pytest.raises(LedgerMovedAway, match=rf"it was moved to .*{server.dbname}"):
             note(running, "too late")
-        with pytest.raises(LedgerMoved):
+        with pytest.raises(LedgerMovedAway):
             running.state.save_document("shop", "status", {})
         assert running.audit.verify().ok
     done = site.run("pin", "--list", "--json")
@@ -163,7 +165,7 @@ def test_what_was_broken_off_goes_on(site: Site, server: LedgerServer, servers: 
         reached = dba.execute("SELECT count(*) FROM hotplace.audit").fetchone()
         assert reached is not None
         assert 0 < reached[0] < 3000
-        with pytest.raises(LedgerMoved, match="not complete"):
+        with pytest.raises(LedgerMovedAway, match="not complete"):
             Ledger.open(server, StillClock(), anchors=site.folder / "shared.anchors")
         with Ledger.open(site.ledger_path, StillClock()) as ledger:
             ledger.arrivals.open("shop", "fast", who="anna", reason="")  # the file is in use as before
@@ -196,9 +198,9 @@ def test_ended_between_the_two_sides(
     with monkeypatch.context() as patched:
         patched.setattr(LedgerMove, "_open_for_use", _interrupt)
         assert run(site, server).code == ExitCode.INTERRUPTED
-    with Ledger.open(site.ledger_path, StillClock()) as ledger, pytest.raises(LedgerMoved, match="it was moved to"):
+    with Ledger.open(site.ledger_path, StillClock()) as ledger, pytest.raises(LedgerMovedAway, match="it was moved to"):
         note(ledger, "too late")
-    with pytest.raises(LedgerMoved, match="not complete"):
+    with pytest.raises(LedgerMovedAway, match="not complete"):
         Ledger.open(server, StillClock(), anchors=site.folder / "shared.anchors")
     elsewhere = server.model_copy(update={"schema_name": "another"})
     assert run(site, elsewhere).code == ExitCode.LEDGER_UNUSABLE

@@ -8,10 +8,12 @@ from datetime import datetime
 
 import pytest
 
-from agent.ledger import Ledger, NotApproved, NotFound, StepState, WrongState
+from agent.ledger.errors import NotApproved, NotFound, WrongState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepState
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.model.states import TRANSITIONS, IllegalTransition, MoveState, ProposalState
-from connectors.model import Bundle, Step, UnitKind
+from connectors.model.moves import Bundle, Step, UnitKind
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, approved, stored
 from tests.unit.samples import a_move, a_proposal, a_route

@@ -10,14 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.notices import NoticeConfig
-from agent.ledger import Ledger
+from agent.config.models import NoticeConfig
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import ALL_DATABASES, NOTICES, notices_of
-from agent.notices.channels import NoticeFailed
-from agent.notices.notice import Notice
-from agent.notices.notifier import Notifier
-from agent.notices.outbox import Outbox, outbox_document, take_in
-from agent.notices.reasons import Facts, find_notices
+from agent.service.channels import Notice, NoticeFailed
+from agent.service.notifier import NoticeFacts, Notifier, Outbox, find_notices, outbox_document, take_in
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, open_ledger
 from tests.ledger.servers import LedgerServers
@@ -51,7 +48,7 @@ class Agent:
 
     def turn(self) -> None:
         """Look, and send what is due."""
-        self.notifier.take_turn([Facts(database=self.database, now=self.clock.now(), stalled="not sampled")])
+        self.notifier.take_turn([NoticeFacts(database=self.database, now=self.clock.now(), stalled="not sampled")])
 
 
 @pytest.fixture
@@ -89,7 +86,7 @@ def test_what_cannot_be_read_begins_anew(ledger: Ledger, clock: StillClock, docu
 
 def test_what_was_sent_under_no_name_is_known(ledger: Ledger, clock: StillClock) -> None:
     """As by an agent on a file, before its ledger moved to a server."""
-    stalled = find_notices(Facts(database="shop", now=clock.now(), stalled="not sampled"))
+    stalled = find_notices(NoticeFacts(database="shop", now=clock.now(), stalled="not sampled"))
     sent = replace(take_in(Outbox(), stalled, [CHAT], {"shop"}, clock.now()), lanes={})  # nothing waits
     ledger.state.save_document(ALL_DATABASES, NOTICES, outbox_document(sent))
     agent = Agent(ledger, clock, "shop")
@@ -104,7 +101,7 @@ def test_a_channel_that_hangs_holds_up_no_other(
     ledger: Ledger, clock: StillClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others get all that comes, turns end soon, and it gets what waited once it answers, each matter once."""
-    monkeypatch.setattr("agent.notices.notifier.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("agent.service.notifier.PATIENCE_SECONDS", 0.2)
     answers, sent = threading.Event(), list[tuple[str, str]]()
 
     def send(channel: NoticeConfig, notices: Sequence[Notice], _dropped: int) -> None:
@@ -115,7 +112,7 @@ def test_a_channel_that_hangs_holds_up_no_other(
     notifier = Notifier(ledger, clock, [CHAT, PAGER], send)
     for name in ("shop", "bank", "farm"):
         began, threads = time.monotonic(), threading.active_count()
-        notifier.take_turn([Facts(database=name, now=clock.now(), stalled="not sampled")])
+        notifier.take_turn([NoticeFacts(database=name, now=clock.now(), stalled="not sampled")])
         assert time.monotonic() - began < 2.0
         assert threading.active_count() <= threads + 1, "one thread a channel"
         clock.sleep(60)
@@ -134,7 +131,7 @@ def test_a_channel_that_fails_late_is_tried_again(
     ledger: Ledger, clock: StillClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It failed between two turns: the next one notes it, and the one after its pause sends again."""
-    monkeypatch.setattr("agent.notices.notifier.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("agent.service.notifier.PATIENCE_SECONDS", 0.0)
     ends, sent = threading.Event(), list[str]()
 
     def send(_channel: NoticeConfig, notices: Sequence[Notice], _dropped: int) -> None:
@@ -144,7 +141,7 @@ def test_a_channel_that_fails_late_is_tried_again(
         sent.extend(notice.database for notice in notices)
 
     notifier = Notifier(ledger, clock, [CHAT], send)
-    notifier.take_turn([Facts(database="shop", now=clock.now(), stalled="not sampled")])
+    notifier.take_turn([NoticeFacts(database="shop", now=clock.now(), stalled="not sampled")])
     ends.set()
     notifier.finish(10)
     notifier.take_turn([])
@@ -167,7 +164,7 @@ def test_a_fault_in_a_channel_is_raised_after_the_others(ledger: Ledger, clock: 
 
     notifier = Notifier(ledger, clock, [CHAT, PAGER], send)
     with pytest.raises(ZeroDivisionError):
-        notifier.take_turn([Facts(database="shop", now=clock.now(), stalled="not sampled")])
+        notifier.take_turn([NoticeFacts(database="shop", now=clock.now(), stalled="not sampled")])
     notifier.take_turn([])
     assert sent == ["pager"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from agent.ledger import Ledger, LedgerCorrupt, LedgerError, LedgerMissing, LedgerReadOnly, LedgerTooNew
-from agent.ledger.errors import translate_error
+from agent.ledger.errors import LedgerCorrupt, LedgerError, LedgerMissing, LedgerReadOnly, LedgerTooNew, translate_error
+from agent.ledger.ledger import Ledger
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import note, stored
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.proposals import Proposal, proposal_from_text, proposal_text
 from agent.model.states import MoveState, ProposalState
-from connectors.operations import Operation
+from connectors.model.moves import Operation
 from tests.ledger.before_operations import all_steps, restore
 from tests.ledger.clock import StillClock
 from tests.unit.samples import a_move, a_proposal

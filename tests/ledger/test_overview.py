@@ -6,12 +6,19 @@ from datetime import timedelta
 
 import pytest
 
-from agent.fleet.reading import Selection, read_outcomes, read_proposals, read_standings, read_summaries
-from agent.fleet.standing import Heartbeat, Need
-from agent.ledger import Ledger
-from agent.ledger.store.statements import Prepared, Values
+from agent.ledger.ledger import Ledger
+from agent.ledger.store.database import Prepared, Values
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import OPEN_PROPOSALS, ProposalState
+from agent.service.fleet import (
+    Attention,
+    Heartbeat,
+    Selection,
+    read_outcomes,
+    read_proposals,
+    read_standings,
+    read_summaries,
+)
 from tests.ledger.clock import StillClock
 from tests.ledger.fleet import a_fleet, approve, heard_of, measured, proposed
 from tests.unit.samples import MADE_AT
@@ -24,8 +31,9 @@ def test_what_needs_a_person_comes_first(ledger: Ledger, clock: StillClock) -> N
     a_fleet(ledger, clock)
     found = read_standings(ledger, ALL, clock.now())
     assert [(each.database, each.needs) for each in found] == [
-        ("forged", Need.UNTRUSTED), ("unwatched", Need.SILENT), ("old", Need.SILENT), ("broken", Need.FAILING),
-        ("shop-2", Need.DECISION), ("shop-1", Need.DECISION), ("calm", Need.NOTHING),
+        ("forged", Attention.UNTRUSTED), ("unwatched", Attention.SILENT), ("old", Attention.SILENT),
+        ("broken", Attention.FAILING),
+        ("shop-2", Attention.DECISION), ("shop-1", Attention.DECISION), ("calm", Attention.NOTHING),
     ]  # fmt: skip
     by_name = {each.database: each for each in found}
     assert (by_name["old"].heartbeat, by_name["unwatched"].heartbeat) == (Heartbeat.SILENT, Heartbeat.NEVER)

@@ -10,13 +10,14 @@ import numpy as np
 import psycopg
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.ledger import HistorySettings, Ledger
+from agent.config.models import LedgerServer
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.database import Database
 from agent.ledger.store.schema import EPOCH, microseconds
 from agent.ledger.store.tables import migrate
-from connectors.model import DatabaseDemand
+from connectors.model.observation import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, damage, open_ledger
 from tests.ledger.servers import AGENT, LedgerServers

@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from agent.ledger import Ledger, Refused
-from policies.model.plan import Pin
+from agent.ledger.errors import Refused
+from agent.ledger.ledger import Ledger
+from policies.model.settings import Pin
 from tests.ledger.clock import StillClock
 
 

@@ -10,17 +10,9 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import (
-    DigestMismatch,
-    Ledger,
-    NotFound,
-    ProposalExpired,
-    ProposalTampered,
-    Refused,
-    WrongState,
-)
-from agent.model.proposals import Proposal, proposal_from_text, proposal_text
-from agent.model.purposes import purpose_of_undo
+from agent.ledger.errors import DigestMismatch, NotFound, ProposalExpired, ProposalTampered, Refused, WrongState
+from agent.ledger.ledger import Ledger
+from agent.model.proposals import Proposal, proposal_from_text, proposal_text, purpose_of_undo
 from agent.model.states import MoveState, ProposalState
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import DIGITS, Tamper, approved, stored

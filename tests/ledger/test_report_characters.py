@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from agent.ledger import Ledger
-from agent.report import Report, html_page, markdown_page, report_of
-from agent.report.figures import ReportFigures
+from agent.ledger.ledger import Ledger
+from agent.pages.content import Report, report_of
+from agent.pages.figures import ReportFigures
+from agent.pages.report import html_page, markdown_page
 from tests.ledger.clock import StillClock
 from tests.unit.samples import a_move, a_proposal, a_route
 

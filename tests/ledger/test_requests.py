@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger, NotFound, RequestKind, WrongState
+from agent.ledger.errors import NotFound, WrongState
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import prepare_file
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind
 from agent.ledger.store.schema import APPLICATION_ID, HEAD
 from agent.ledger.store.tables import migrate
 from agent.model.states import MoveState

@@ -8,12 +8,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from agent.config.ledger import LedgerConfig
-from agent.ledger import LedgerReadOnly, Untrusted
+from agent.config.models import LedgerConfig
+from agent.ledger.errors import LedgerReadOnly, Untrusted
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import REVISIONS
-from agent.service.ledger_doctor import ledger_findings
-from connectors.findings import Severity
+from agent.service.doctor import ledger_findings
+from connectors.kit.findings import Severity
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, open_ledger

@@ -11,27 +11,19 @@ from typing import Any
 
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.keys import RULE_NAMESPACE, SignatureInvalid, Signers
-from agent.ledger import (
-    ApprovalRule,
-    Ledger,
-    LedgerReadOnly,
-    MoveRow,
-    NotCovered,
-    NotSigned,
-    ProposalExpired,
-    Refused,
-    RuleState,
-    Untrusted,
-    WrongState,
-)
+from agent.config.models import LedgerServer
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.errors import LedgerReadOnly, NotCovered, NotSigned, ProposalExpired, Refused, Untrusted, WrongState
 from agent.ledger.file.database import FileDatabase
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, RuleState
+from agent.model.approvals import LockClass, StandingRule
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.signatures import SignatureInvalid, Signers
+from agent.model.signed_documents import RULE_NAMESPACE
 from agent.model.states import MoveState, ProposalState
-from agent.notices.notifier import closed_rules
-from connectors.move_effects import Locked
+from agent.service.notifier import closed_rules
+from connectors.model.moves import Locked
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, Two, note, open_ledger

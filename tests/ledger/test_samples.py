@@ -13,10 +13,11 @@ import numpy as np
 import psycopg
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.ledger import Ledger, LedgerUnreachable
+from agent.config.models import LedgerServer
+from agent.ledger.errors import LedgerUnreachable
+from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistorySettings
-from connectors.model import DatabaseDemand
+from connectors.model.observation import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, open_ledger
 from tests.ledger.servers import LedgerServers

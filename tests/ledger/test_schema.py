@@ -18,16 +18,17 @@ from alembic.script import ScriptDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger import Ledger, migrations
+from agent.ledger import migrations
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import prepare_file
+from agent.ledger.ledger import Ledger
 from agent.ledger.server.roles import TEAMS
 from agent.ledger.store.schema import (
     APPLICATION_ID,
     EPOCH,
     HEAD,
     REVISIONS,
-    Moment,
+    MomentType,
     alembic_version,
     metadata,
     microseconds,
@@ -69,8 +70,8 @@ def _is_migrated(name: str | None, kind: str, _: object) -> bool:
 def test_columns_of_instants_are_read_as_instants() -> None:
     """Whatever is as wide as an instant is one, but for the token of a lease."""
     columns = [column for table in metadata.tables.values() for column in table.columns]
-    wide = [column for column in columns if isinstance(column.type, sa.BigInteger | Moment)]
-    assert [column for column in wide if not isinstance(column.type, Moment)] == [metadata.tables["leases"].c.token]
+    wide = [column for column in columns if isinstance(column.type, sa.BigInteger | MomentType)]
+    assert [column for column in wide if not isinstance(column.type, MomentType)] == [metadata.tables["leases"].c.token]
     assert {column.name for column in wide} >= {"at", "until"} | {
         column.name for column in columns if column.name.endswith("_at")
     }
@@ -105,8 +106,8 @@ def _imported(node: ast.AST) -> list[str]:
 
 STATEMENT = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|WITH|FROM|WHERE|ORDER BY) ")
 IN_WORDS_OF_ITS_OWN = {
-    "file/damage.py",  # pages of a file whose schema may be what is damaged
-    "server/database.py", "server/opening.py",  # the server's locks and settings, which begin transactions
+    "file/database.py",  # pages of a file whose schema may be what is damaged
+    "server/database.py",  # the server's locks and settings, which begin transactions
 }  # fmt: skip
 
 
@@ -142,7 +143,7 @@ def test_decisions_are_synced_and_samples_are_not(ledger: Ledger, path: Path, du
 def test_instants_come_back_exactly(naive: datetime, hours: int) -> None:
     """To the microsecond, whatever zone they came in."""
     at = naive.replace(tzinfo=timezone(timedelta(hours=hours)))
-    moment, dialect = Moment(), sa.create_engine("sqlite://").dialect
+    moment, dialect = MomentType(), sa.create_engine("sqlite://").dialect
     number = moment.process_bind_param(at, dialect)
     assert number == microseconds(at)
     assert moment.process_result_value(number, dialect) == at

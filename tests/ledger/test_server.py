@@ -11,9 +11,8 @@ import psycopg
 import pytest
 from sqlalchemy import delete, text
 
-from agent.config.ledger import LedgerConfig, LedgerServer
-from agent.ledger import (
-    Ledger,
+from agent.config.models import LedgerConfig, LedgerServer
+from agent.ledger.errors import (
     LedgerBusy,
     LedgerCorrupt,
     LedgerMissing,
@@ -22,13 +21,14 @@ from agent.ledger import (
     LedgerUnreachable,
     WrongState,
 )
+from agent.ledger.ledger import Ledger
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.store import schema
 from agent.ledger.store.schema import HEAD
 from agent.ledger.store.tables import migrate
-from agent.service.ledger_doctor import ledger_findings
-from connectors.base import Retry
-from connectors.findings import Severity
+from agent.service.doctor import ledger_findings
+from connectors.kit.contract import Retry
+from connectors.kit.findings import Severity
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import ON_SERVER, approved, note, open_ledger, stored
 from tests.ledger.servers import TEMPLATE, LedgerServers

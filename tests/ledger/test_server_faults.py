@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from agent.config.ledger import LedgerServer
-from agent.ledger import AWAY, Ledger, LedgerBusy
+from agent.config.models import LedgerServer
+from agent.ledger.errors import AWAY, LedgerBusy
+from agent.ledger.ledger import Ledger
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.state_names import STATUS
 from agent.model.states import MoveState

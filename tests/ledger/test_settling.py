@@ -10,19 +10,18 @@ from typing import cast
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig, Level
-from agent.config.models import Statements
-from agent.ledger import Ledger, MoveRow
+from agent.config.models import DatabaseConfig, Level, Statements
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
 from agent.ledger.state_names import STATEMENT_TEXTS, work_before_proposal
-from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.outcomes import Outcome, OutcomeVerdict, StatementInterval
 from agent.model.proposals import WorkForecast
-from agent.model.statements import StatementInterval
 from agent.model.states import MoveState
-from agent.verification.looks import next_look
-from agent.verification.partial_forecast import forecast_of_moves
-from agent.verification.settling import Settling
-from agent.verification.statement_texts import keep_texts, texts_of
-from connectors.base import Connector
+from agent.moving.evidence import next_look
+from agent.moving.settling import Settling
+from agent.moving.verifier import forecast_of_moves
+from agent.sampling.statement_texts import keep_texts, texts_of
+from connectors.kit.contract import Connector
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import open_ledger
 from tests.ledger.test_evidence import HEAD, MINUTE, TAIL, database, homes, placed, watch

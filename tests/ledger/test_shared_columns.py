@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from sqlalchemy import text
 
-from agent.ledger import Ledger, LedgerCorrupt
+from agent.ledger.errors import LedgerCorrupt
+from agent.ledger.ledger import Ledger
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper
 

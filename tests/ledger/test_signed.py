@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.ledger import LedgerServer
-from agent.keys import SignatureInvalid, Signers
-from agent.ledger import ApprovalRule, Ledger, MoveRow, NotSigned, ProposalRow, Untrusted, WrongState
-from agent.model.conditions import Conditions
+from agent.config.models import LedgerServer
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.errors import NotSigned, Untrusted, WrongState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, ProposalRow
+from agent.model.approvals import Conditions
 from agent.model.proposals import WAY_BACK, Proposal, with_ways_back
+from agent.model.signatures import SignatureInvalid, Signers
 from agent.model.states import MoveState, ProposalState
-from connectors.model import Step
+from connectors.model.moves import Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, Two, approved, open_ledger, stored

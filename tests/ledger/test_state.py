@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import agent
-from agent.ledger import Ledger, LedgerCorrupt, state_names
+from agent.ledger import state_names
+from agent.ledger.errors import LedgerCorrupt
+from agent.ledger.ledger import Ledger
 from tests.examples import examples
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper

@@ -8,9 +8,9 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from agent.ledger import Ledger
-from agent.ledger.measured import statements as kept
-from agent.model.statements import StatementInterval
+from agent.ledger.ledger import Ledger
+from agent.ledger.measured import work as kept
+from agent.model.outcomes import StatementInterval
 from tests.unit.samples import MADE_AT
 
 MINUTE = timedelta(minutes=1)

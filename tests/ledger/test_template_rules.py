@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from agent.keys import RULE_NAMESPACE, Signers
-from agent.ledger import ApprovalRule, Ledger, NotCovered, RuleState, Untrusted
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.errors import NotCovered, Untrusted
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RuleState
+from agent.model.approvals import LockClass, StandingRule
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.proposals import ROLLING
-from agent.model.purposes import purpose_of_template
-from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.proposals import ROLLING, purpose_of_template
+from agent.model.signatures import Signers
+from agent.model.signed_documents import RULE_NAMESPACE
 from agent.model.states import MoveState
-from connectors.model import Step
-from connectors.move_effects import Locked
-from connectors.route import Argument
-from connectors.templates import StatementTemplate, StatementText, TemplateKind, TemplateParameter, ValueKind
+from connectors.kit.templates import StatementTemplate, StatementText, TemplateKind, TemplateParameter, ValueKind
+from connectors.model.moves import Argument, Locked, Step
 from tests.keys import Person
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Two

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from agent.ledger import Ledger, LedgerMissing, MoveRow, StepState, Untrusted
-from agent.ledger.chain.anchors import Anchor, AnchorFile, find_anchors
-from agent.ledger.chain.links import link_hash
+from agent.ledger.chain.links import Anchor, AnchorFile, find_anchors, link_hash
+from agent.ledger.errors import LedgerMissing, Untrusted
 from agent.ledger.file.database import FileDatabase
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, StepState
 from agent.ledger.server.database import ServerDatabase
 from agent.ledger.store import schema
 from agent.ledger.store.database import Database

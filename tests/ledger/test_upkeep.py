@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from agent.ledger import HistorySettings, Ledger
-from agent.ledger.file import upkeep
+from agent.ledger.file import database
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.ledger.store.schema import APPLICATION_ID
 from agent.model.clock import SystemClock
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import file_under, stored
 
@@ -35,9 +36,9 @@ SPARE = 256 << 10
 @pytest.fixture(autouse=True)
 def _little_is_spare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Megabytes stand for the gigabytes of a real ledger."""
-    monkeypatch.setattr(upkeep, "SPARE_BYTES", SPARE)
-    monkeypatch.setattr(upkeep, "STEP_BYTES", 256 << 10)
-    monkeypatch.setattr(upkeep, "JOURNAL_BYTES", SPARE)
+    monkeypatch.setattr(database, "SPARE_BYTES", SPARE)
+    monkeypatch.setattr(database, "STEP_BYTES", 256 << 10)
+    monkeypatch.setattr(database, "JOURNAL_BYTES", SPARE)
 
 
 def filled(ledger: Ledger, clock: StillClock | SystemClock, days: float = 10.0) -> None:
@@ -75,7 +76,7 @@ def test_what_is_dropped_is_given_back(path: Path, clock: StillClock, made_befor
         assert given.free_bytes <= max(SPARE, 0.1 * full)
         assert path.stat().st_size <= full - given.bytes
         assert path.with_name("ledger.db-wal").stat().st_size <= SPARE
-        assert file_under(ledger).pragma("auto_vacuum") == upkeep.INCREMENTAL
+        assert file_under(ledger).pragma("auto_vacuum") == database.INCREMENTAL
         assert ledger.audit.verify().ok
         assert ledger.proposals.row(number).id == number
         assert len(list(ledger.history.read("shop", clock.now() - timedelta(days=3), clock.now()))) > 10

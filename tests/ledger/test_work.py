@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from agent.ledger import Ledger
-from connectors.model import DatabaseDemand
+from agent.ledger.ledger import Ledger
+from connectors.model.observation import DatabaseDemand
 from tests.unit.samples import MADE_AT
 
 MINUTE = timedelta(minutes=1)

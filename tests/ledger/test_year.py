@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.store.schema import HEAD
 from agent.ledger.stored import PARSED_HELD, _parse
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
-from agent.report import report_of
+from agent.pages.content import report_of
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import Tamper, approved, file_under, stored
 from tests.ledger.life import Life, live
@@ -37,7 +37,7 @@ SELECT (SELECT max(at) FROM audit) + n, 'test', 'move.asked.pause', 'move ' || (
 
 Ask = Callable[[Ledger, StillClock], object]
 ASKED: dict[str, Ask] = {
-    "whether there is something to do": lambda ledger, _: ledger.moves.to_do("shop"),
+    "whether there is something to do": lambda ledger, _: ledger.moves.has_pending_moves("shop"),
     "what there is to do": lambda ledger, _: ledger.moves.rows(database="shop", states=ACTIONABLE),
     "what settles": lambda ledger, _: ledger.moves.rows(database="shop", states={MoveState.SETTLING}),
     "what waits to be taken back": lambda ledger, _: ledger.moves.rows(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from tests.unit.samples import a_move, a_proposal

@@ -30,7 +30,7 @@ class Named:
         return text.replace(self.right, self.wrong)
 
 
-EXECUTION, LEDGER, SERVICE, CHAIN = "agent/execution", "agent/ledger", "agent/service", "agent/ledger/chain"
+EXECUTION, LEDGER, SERVICE, CHAIN = "agent/moving", "agent/ledger", "agent/service", "agent/ledger/chain"
 PROMISES, LEASE = "tests/simulation/test_promises.py", "tests/simulation/test_lease.py"
 RULES, AUDIT = "tests/unit/agent/execution/test_transition_rules.py", "tests/ledger/test_audit.py"
 OF_RULES = "tests/ledger/test_rules.py"
@@ -123,7 +123,7 @@ NAMED = (
         (f"{FORGED}::test_windows_that_are_none_spoil_their_own_approval",),
     ),
     Named(
-        "who asked names another in SUDO_USER (promise 1)", "agent/keys/people.py",
+        "who asked names another in SUDO_USER (promise 1)", "agent/model/signatures.py",
         "return names_of_asker(account) | {canonical_name", "return frozenset() | {canonical_name",
         (f"{FORGED}::test_who_asked_does_not_count_however_the_name_is_spelt",),
     ),
@@ -176,45 +176,45 @@ NAMED = (
         ("tests/ledger/test_signed.py::test_what_was_struck_meanwhile_has_to_be_signed_again",),
     ),
     Named(
-        "a rule covers what moves along with a unit (promise 1)", "agent/model/standing_rules.py",
+        "a rule covers what moves along with a unit (promise 1)", "agent/model/approvals.py",
         "for key in (move.key, *bundle.unit_keys):", "for key in (move.key,):", (STANDING,),
     ),
     Named(
-        "a rule covers a stall that is not known (promise 14)", "agent/model/standing_rules.py",
+        "a rule covers a stall that is not known (promise 14)", "agent/model/approvals.py",
         "if stall is None or not stall <=", "if stall is not None and not stall <=", (STANDING,),
     ),
     Named(
-        "what waits begins under a closed rule that nobody opened again (promise 12)", f"{CHAIN}/standing.py",
+        "what waits begins under a closed rule that nobody opened again (promise 12)", f"{CHAIN}/trust.py",
         "if move.state in TO_BEGIN and (now_standing", "if False and (now_standing",
         (f"{OF_RULES}::test_a_closed_rule_that_was_opened_without_a_signature_begins_nothing",),
     ),
     Named(
-        "a rule's limit is evaded by a quiet day of the past (promise 12)", f"{CHAIN}/standing.py",
+        "a rule's limit is evaded by a quiet day of the past (promise 12)", f"{CHAIN}/trust.py",
         " or (noted is not None and event.at < noted - A_DAY)", "",
         (f"{OF_RULES}::test_a_quiet_day_of_the_past_has_no_room_for_more",),
     ),
     Named(
-        "a rule approves what was not proposed yet (promise 12)", f"{CHAIN}/standing.py",
+        "a rule approves what was not proposed yet (promise 12)", f"{CHAIN}/trust.py",
         ", given(audit.c.subject)))", "))",
         (f"{OF_RULES}::test_nothing_was_approved_before_it_was_proposed",),
     ),
     Named(
-        "approvals of another database use up a rule's limit (promise 12)", f"{CHAIN}/standing.py",
+        "approvals of another database use up a rule's limit (promise 12)", f"{CHAIN}/trust.py",
         "if rule is None or database != rule.rule.database:", "if rule is None:",
         (f"{OF_RULES}::test_a_rule_counts_for_its_own_database",),
     ),
     Named(
-        "what a person approved and hurt is looked for among the rules", f"{CHAIN}/standing.py",
+        "what a person approved and hurt is looked for among the rules", f"{CHAIN}/trust.py",
         'if facts["verdict"] in CLOSING and facts["proposal"] in of_proposal:', 'if facts["verdict"] in CLOSING:',
         (f"{OF_RULES}::test_a_helpful_outcome_closes_nothing",),
     ),
     Named(
-        "a list that was approved by its digest has no waves", f"{CHAIN}/approval_lists.py",
+        "a list that was approved by its digest has no waves", f"{CHAIN}/signed.py",
         "about += [] if story.approval is None else [story.approval.facts]", "about += []",
         ("tests/ledger/test_lists.py::test_plain_approvals_by_the_digest_of_the_list",),
     ),
     Named(
-        "who signs twice by two keys counts as two (promise 12)", "agent/keys/people.py",
+        "who signs twice by two keys counts as two (promise 12)", "agent/model/signatures.py",
         "known = {signature.key, *signature.names}", "known = {signature.key}",
         ("tests/unit/agent/keys/test_people.py::test_names_and_keys_that_belong_together_are_one_person",),
     ),
@@ -224,20 +224,20 @@ NAMED = (
         (f"{JUDGE}::test_the_end_of_a_chain_is_believed_where_it_begins",),
     ),
     Named(
-        "a list is signed under the heading of one approval (promise 1)", "agent/keys/document.py",
+        "a list is signed under the heading of one approval (promise 1)", "agent/model/signed_documents.py",
         "_lines(LIST_HEADING, facts)", "_lines(HEADING, facts)",
         ("tests/unit/agent/keys/test_signers.py::test_each_kind_of_document_says_what_it_is",),
     ),
     Named(
-        "who runs hotplace may say who signs (promise 1)", "agent/keys/signers.py",
+        "who runs hotplace may say who signs (promise 1)", "agent/model/signatures.py",
         "find_fault(self.path, {ROOT})", "find_fault(self.path)", (NOT_ROOTS,),
     ),
     Named(
-        "folders of the file of signers are not looked at (promise 1)", "connectors/trusted_files.py",
+        "folders of the file of signers are not looked at (promise 1)", "connectors/kit/files.py",
         "        yield here, status\n", "        if not left:\n            yield here, status\n", (NOT_ROOTS,),
     ),
     Named(
-        "an anchor is not synchronised (promise 9)", f"{CHAIN}/anchors.py", "            os.fsync(handle)\n", "",
+        "an anchor is not synchronised (promise 9)", f"{CHAIN}/links.py", "            os.fsync(handle)\n", "",
         ("tests/ledger/test_trust.py::test_an_anchor_is_on_the_disk_when_it_was_noted",),
     ),
     Named(
@@ -246,31 +246,32 @@ NAMED = (
         ("tests/unit/agent/execution/test_reconciler.py::test_what_the_server_works_on_is_no_leftover",),
     ),
     Named(
-        "PostgreSQL: a relation in a third space is at home (promise 3)", "connectors/postgresql/moving/inspection.py",
-        "else Home.ELSEWHERE", "else Home.SOURCE", ("tests/labs/test_moving.py::test_a_moved_or_dropped_relation",),
+        "PostgreSQL: a relation in a third space is at home (promise 3)", "connectors/postgresql/inspection.py",
+        "route.bundle.space else Home.ELSEWHERE", "route.bundle.space else Home.SOURCE",
+        ("tests/labs/test_moving.py::test_a_moved_or_dropped_relation",),
     ),
     Named(
-        "PostgreSQL: others queue for as long as autovacuum takes to give way", "connectors/postgresql/moving/mover.py",
+        "PostgreSQL: others queue for as long as autovacuum takes to give way", "connectors/postgresql/mover.py",
         "all(each.gives_way for each in found)", "any(each.gives_way for each in found)",
         ("tests/labs/test_blockers.py::test_a_session_next_to_autovacuum_makes_the_move_impatient",),
     ),
     Named(
-        "what is cooling down makes room (promise 7)", "policies/benefit/guards.py",
+        "what is cooling down makes room (promise 7)", "policies/evidence/guards.py",
         "        & (bundles.cooling <= 0)\n", "", (f"{GROWTH}::test_no_more_leaves_than_growth_needs",),
     ),
     Named(
-        "what will soon outgrow its tier is promoted (promise 4)", "policies/benefit/guards.py",
+        "what will soon outgrow its tier is promoted (promise 4)", "policies/evidence/guards.py",
         "        (bundles.size > largest, Verdict.OUTGROWS),\n", "",
         (f"{GROWTH}::test_what_would_outgrow_the_tier_is_not_promoted",),
     ),
     Named(
-        "a lease on PostgreSQL is always held (promise 10)", "connectors/postgresql/moving/lease.py",
+        "a lease on PostgreSQL is always held (promise 10)", "connectors/postgresql/lease.py",
         "if any(ours for *_, ours in rows):", "if True:",
         ("tests/labs/test_lease_and_doctor.py::test_a_session_without_the_lock_holds_nothing",),
     ),
     Named(
         "PostgreSQL: two agents act, one with the lock and one without (promise 10)",
-        "connectors/postgresql/moving/lease.py",
+        "connectors/postgresql/lease.py",
         "if any(own and name.startswith(_NAME) for _, name, _, _, own, _ in rows):", "if False:",
         ("tests/labs/test_lease_and_doctor.py::test_what_acts_without_the_lock_gives_way_to_an_agent_that_has_it",),
     ),

@@ -101,7 +101,7 @@ def test_quick_tests_come_first_and_files_stay_together() -> None:
 
 def test_a_mistake_is_noticed_and_none_is_not() -> None:
     """In a process that has not imported the module yet; the module as it is passes the same test."""
-    path, test = "agent/execution/transition.py", "tests/unit/agent/execution/test_transition_rules.py"
+    path, test = "agent/moving/transition_rules.py", "tests/unit/agent/execution/test_transition_rules.py"
     mistake = ("return TryEnd.DONE", "return None")
     done = subprocess.run([sys.executable, "-c", RUN, path, test, *mistake], cwd=ROOT, capture_output=True, text=True)
     assert json.loads(done.stdout or "null") == [SURVIVED, KILLED], done.stderr

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from connectors.model import NoRoute, Route
-from connectors.oracle.reading.spaces import DataFile
-from connectors.oracle.routes import file_moves
-from connectors.oracle.routes.available import routes_of
+from connectors.model.moves import NoRoute, Route
+from connectors.oracle import file_moves
+from connectors.oracle.catalog import DataFile
+from connectors.oracle.routes import routes_of
 from connectors.oracle.settings import OracleSettings
 from tests.oracle.made import MIB, SETTINGS, bundle, entry, facts, index, server, standard
 

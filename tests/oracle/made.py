@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from connectors.model import Bundle, UnitKind
-from connectors.oracle.reading.catalog import Entry
-from connectors.oracle.reading.facts import Facts, IndexPiece, SpaceFacts, TableFacts
-from connectors.oracle.session.server import Server
+from connectors.model.moves import Bundle, UnitKind
+from connectors.oracle.catalog import Entry
+from connectors.oracle.facts import Facts, IndexPiece, SpaceFacts, TableEntry
+from connectors.oracle.sessions import Server
 from connectors.oracle.settings import OracleSettings
 
 SETTINGS = OracleSettings(service="pdb1", user="hotplace")
@@ -46,9 +46,9 @@ def standard() -> dict[str, Any]:
     return {"product": "Oracle Database 19c Standard Edition 2", "options": {"Online Index Build": "FALSE"}}
 
 
-def table(**changes: Any) -> TableFacts:
+def table(**changes: Any) -> TableEntry:
     """A plain heap table, with changes."""
-    usual = TableFacts(
+    usual = TableEntry(
         partitioned="NO",
         cluster=None,
         temporary="N",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.oracle.routes.statements import set_degree
+from connectors.oracle.operations import set_degree
 from tests.oracle.every_route import every_route
 from tests.oracle.made import index
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.oracle.reading.blocks import extents_of
+from connectors.oracle.blocks import extents_of
 
 BLOCK = 8192
 

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from connectors.base import Connector, LockNotObtained
+from connectors.kit.contract import Connector, LockNotObtained
 from tests.contract.asking import route_to, run
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
 from tests.labs.oracle.session import EmulatedSession

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.model import NO_PARENT, UnitKind
-from connectors.oracle.reading.catalog import Entry, owned_of, units_of
-from connectors.oracle.reading.facts import Whose, key_now
-from connectors.oracle.reading.names import key_of, plain
-from connectors.oracle.reading.spaces import space_of
+from connectors.model.moves import UnitKind
+from connectors.model.observation import NO_PARENT
+from connectors.oracle.catalog import Entry, owned_of, space_of, units_of
+from connectors.oracle.facts import Whose, key_now
+from connectors.oracle.names import key_of, plain
 
 MIB = 1 << 20
 OWNERS = [

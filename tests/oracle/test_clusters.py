@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors.model import NoRoute
+from connectors.model.moves import NoRoute
 from tests.contract.asking import bundle_of
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
 from tests.oracle.made import MIB

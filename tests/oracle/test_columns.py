@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from connectors.oracle.session.queries import query
+from connectors.oracle.sessions import query
 from tests.labs.oracle.documented import version_of, view
 from tests.over import over
 

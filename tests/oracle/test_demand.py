@@ -9,13 +9,11 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from connectors.model import Catalog, Demand, Interval, Signal, Space, UnitTable
-from connectors.oracle.reading import demand
-from connectors.oracle.reading.catalog import Shape
-from connectors.oracle.reading.demand import share_of_waits
-from connectors.oracle.reading.sampler import COUNTERS, SEGMENT, by_object, database_figures, space_figures
-from connectors.oracle.reading.waits import KINDS
-from connectors.storage_io import SpaceFigures
+from connectors.model.observation import Catalog, Demand, Interval, Signal, Space, SpaceFigures, UnitTable
+from connectors.oracle import demand
+from connectors.oracle.catalog import Shape
+from connectors.oracle.demand import share_of_waits
+from connectors.oracle.sampler import COUNTERS, KINDS, SEGMENT, by_object, database_figures, space_figures
 
 NAN = float("nan")
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)

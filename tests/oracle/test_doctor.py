@@ -7,11 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from connectors.findings import Severity
-from connectors.oracle.doctor import findings
-from connectors.oracle.doctor.grants import BY_OBJECT, BY_TABLESPACE
-from connectors.oracle.session.server import Server, version_number
-from connectors.oracle.session.sessions import ReadSession
+from connectors.kit.findings import Severity
+from connectors.oracle import doctor
+from connectors.oracle.doctor import BY_OBJECT, BY_TABLESPACE
+from connectors.oracle.sessions import ReadSession, Server, version_number
 from connectors.oracle.settings import OracleSettings
 from tests.labs.oracle.harness import OWNER, PASSWORD, running_harness
 from tests.labs.oracle.model import Quirks
@@ -42,7 +41,7 @@ class Answers:
 
 
 def _worse(facts: Server, answers: Answers | None = None, settings: OracleSettings = SETTINGS) -> dict[str, Severity]:
-    found = findings.examine(cast(ReadSession, answers or Answers()), facts, settings)
+    found = doctor.examine(cast(ReadSession, answers or Answers()), facts, settings)
     worse = [f for f in found if f.severity in {Severity.WARNING, Severity.ERROR}]
     assert all(f.remedy for f in worse)
     return {f.code: f.severity for f in worse}
@@ -94,7 +93,7 @@ def test_exadata_tiers_by_itself() -> None:
 def test_capabilities_of_standard_edition() -> None:
     """No online moves, no partitioning; options decide, not the sound of a name (oracle.md f42)."""
     able = {
-        c.name: c.available for c in findings.capabilities(cast(ReadSession, Answers()), server(**standard()), SETTINGS)
+        c.name: c.available for c in doctor.capabilities(cast(ReadSession, Answers()), server(**standard()), SETTINGS)
     }
     assert able == {
         "object_counters": True,

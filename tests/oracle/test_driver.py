@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from connectors.base import (
+from connectors.kit.contract import (
     AuthenticationFailed,
     CannotConnect,
     ConnectorError,
@@ -20,9 +20,18 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.installing import install_command
-from connectors.oracle.session.driver import Connection, Driver, code_of, load_driver, words_of
-from connectors.oracle.session.errors import cannot_connect, connection_broke, outcome_unknown, translate
+from connectors.kit.registry import install_command
+from connectors.oracle.driver import (
+    Driver,
+    DriverConnection,
+    cannot_connect,
+    code_of,
+    connection_broke,
+    load_driver,
+    outcome_unknown,
+    translate,
+    words_of,
+)
 from connectors.oracle.settings import OracleSettings
 from tests.oracle.made import SETTINGS
 
@@ -270,8 +279,8 @@ def test_a_limit_of_calls_is_in_milliseconds() -> None:
     """Where there is one: a client library before 18 has none, and that is no reason to stop."""
     connection = SimpleNamespace(call_timeout=7)
     driver = Driver(module=_legacy_module(), thin=False)
-    driver.limit_calls(cast(Connection, connection), 2.5)
+    driver.limit_calls(cast(DriverConnection, connection), 2.5)
     assert connection.call_timeout == 2500
-    driver.limit_calls(cast(Connection, OldClient("DPI-1050")), 2.5)
+    driver.limit_calls(cast(DriverConnection, OldClient("DPI-1050")), 2.5)
     with pytest.raises(LegacyError):
-        driver.limit_calls(cast(Connection, OldClient("DPI-1010")), 2.5)
+        driver.limit_calls(cast(DriverConnection, OldClient("DPI-1010")), 2.5)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from connectors.base import (
+from connectors.kit.contract import (
     CannotConnect,
     ConnectorError,
     LeaseHeld,
@@ -21,11 +21,11 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.model import Home, Route
+from connectors.model.moves import Route
+from connectors.model.observation import Home
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.moving.lease import LEASE_ID
-from connectors.oracle.moving.mover import OracleMover
-from connectors.oracle.moving.watcher import Watcher
+from connectors.oracle.lease import LEASE_ID
+from connectors.oracle.mover import OracleMover, Watcher
 from tests.contract.asking import route_to
 from tests.contract.harness import PlayTable
 from tests.labs.oracle.harness import LOOKER, PASSWORD, OracleHarness, furnished, running_harness

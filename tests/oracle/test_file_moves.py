@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from connectors.base import Interrupted, LockNotObtained
-from connectors.model import Home, NoRoute, Progress, Route
+from connectors.kit.contract import Interrupted, LockNotObtained
+from connectors.model.moves import NoRoute, Route
+from connectors.model.observation import Home, Progress
+from connectors.oracle import file_moves
+from connectors.oracle.catalog import DataFile, home_of_tablespace, place_of
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.reading.spaces import DataFile, home_of_tablespace, place_of
-from connectors.oracle.routes import file_moves
 from tests.cli.site import Site, finish
 from tests.contract.asking import bundle_of, demand_of, route_to, run
 from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, SLOW_SECONDS_PER_GB, OracleHarness, running_harness

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from connectors.containers import ByHand
-from connectors.model import NoRoute
-from connectors.oracle.reading.spaces import DataFile
-from connectors.oracle.routes import file_out
+from connectors.model.moves import ByHand, NoRoute
+from connectors.oracle import file_moves
+from connectors.oracle.catalog import DataFile
 from tests.oracle.made import bundle, server, standard
 
 MIB = 1 << 20
@@ -21,7 +20,7 @@ TWO = DataFile(8, "SLOW", f"{HDD}/it's.dbf", 100 * MIB, "ONLINE", "ONLINE")
 
 def out(path: str, **of: Any) -> ByHand | NoRoute:
     """That file out of tablespace SLOW."""
-    return file_out.by_hand(replace(bundle(), container=path), [ONE, TWO], [HDD, SSD], server(**of))
+    return file_moves.by_hand(replace(bundle(), container=path), [ONE, TWO], [HDD, SSD], server(**of))
 
 
 def test_two_ways_are_written() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from connectors.model import NoRoute, UnitKind
-from connectors.move_effects import Transfer
-from connectors.oracle.doctor.clouds import cloud_findings
-from connectors.oracle.reading.spaces import DataFile
-from connectors.oracle.routes.available import routes_of
+from connectors.model.moves import NoRoute, Transfer, UnitKind
+from connectors.oracle.catalog import DataFile
+from connectors.oracle.doctor import cloud_findings
+from connectors.oracle.routes import routes_of
 from tests.oracle.made import MIB, SETTINGS, bundle, entry, facts, index, server
 
 TWO = (index(bytes=3 * MIB, space="IDX"), index(name="ORDERS_IX", bytes=2 * MIB, space="IDX"))

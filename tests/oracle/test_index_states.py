@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.base import StatementFailed
-from connectors.oracle.reading.facts import Facts, IndexPiece
-from connectors.oracle.routes.side_effects import broken_indexes
+from connectors.kit.contract import StatementFailed
+from connectors.oracle.facts import Facts, IndexPiece
+from connectors.oracle.side_effects import broken_indexes
 from tests.contract.asking import route_to, run
 from tests.labs.oracle.harness import OWNER, running_harness
 from tests.oracle.made import MIB, entry, facts, index

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors.base import CannotConnect
-from connectors.model import Signal
+from connectors.kit.contract import CannotConnect
+from connectors.model.observation import Signal
 from connectors.oracle.connector import OracleConnector
 from tests.contract.asking import demand_of, reads_of
 from tests.labs.oracle.harness import OracleHarness, running_harness

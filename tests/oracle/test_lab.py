@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connectors.base import Connector, ConnectorError, LockNotObtained, TimedOut
-from connectors.findings import Severity
-from connectors.model import Home, Interval, NoRoute, Route, Signal, Step
-from connectors.oracle.reading.sampler import SEGMENT
-from policies.demand.counter_deltas import OTHER_EPOCH, Gap, difference
+from connectors.kit.contract import Connector, ConnectorError, LockNotObtained, TimedOut
+from connectors.kit.findings import Severity
+from connectors.model.moves import NoRoute, Route, Step
+from connectors.model.observation import Home, Interval, Signal
+from connectors.oracle.sampler import SEGMENT
+from policies.evidence.counter_deltas import OTHER_EPOCH, Gap, difference
 from tests.contract.asking import bundle_of, demand_of, reads_of, route_to, run, together
 from tests.labs.oracle.harness import OWNER, SLOW_SECONDS_PER_GB, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from connectors.model import NoRoute
+from connectors.model.moves import NoRoute
 from connectors.oracle.settings import OracleSettings
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness

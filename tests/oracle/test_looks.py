@@ -10,17 +10,15 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-import connectors.oracle.reading.blocks as looks
-from agent.block_heat.choice import LookedAt
-from agent.block_heat.looker import BlockLooker
-from agent.block_heat.stored import load_block_heat
-from agent.ledger import Ledger
-from connectors.base import Connector, ConnectorError, PrivilegeMissing
-from connectors.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks
-from connectors.model import F64, I64
+from agent.ledger.ledger import Ledger
+from agent.sampling.block_heat import load_block_heat
+from agent.sampling.block_looks import BlockLooker, LookedAt
+from connectors.kit.contract import Connector, ConnectorError, PrivilegeMissing
+from connectors.model.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks
+from connectors.model.observation import F64, I64
+from connectors.oracle import blocks as looks
 from connectors.oracle.connector import OracleConnector
-from policies.block_heat.concentration import Shape, concentrate
-from policies.block_heat.range_heat import RangeHeat
+from policies.evidence.range_heat import HeatShape, RangeHeat, concentrate
 from tests.cli.site import Site
 from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks, Segment
@@ -145,7 +143,7 @@ def test_the_newest_rows_are_found_and_explained(
     with Ledger.open(site.ledger_path, VirtualClock()) as ledger:
         heat, error = look_often(lab, segment, connector, ledger, share=0.8)
     assert error <= 0.05
-    assert concentrate(heat).shape == Shape.NEWEST
+    assert concentrate(heat).shape == HeatShape.NEWEST
     assert heat.coverage > 0.8
     assert "its newest" in site.good("explain", "APP.ORDERS").out
     inside = site.good("explain", "APP.ORDERS", "--json").document["inside"]
@@ -160,7 +158,7 @@ def test_a_table_that_is_read_evenly_is_said_to_be(
     with Ledger.open(tmp_path / "ledger.db", VirtualClock()) as ledger:
         heat, error = look_often(lab, segment, connector, ledger, share=0.1)
     assert error <= 0.05
-    assert concentrate(heat).shape == Shape.EVEN
+    assert concentrate(heat).shape == HeatShape.EVEN
 
 
 def look_often(

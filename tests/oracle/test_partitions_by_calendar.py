@@ -10,11 +10,12 @@ import oracledb
 import pytest
 
 from agent.model.states import MoveState
-from connectors.base import LockNotObtained
-from connectors.model import Home, NoRoute
+from connectors.kit.contract import LockNotObtained
+from connectors.kit.templates import StatementTemplate, TemplateKind
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.reading.partitions import Partitioning, _why_no_more, _why_not
-from connectors.templates import StatementTemplate, TemplateKind
+from connectors.oracle.partitions import Partitioning, _why_no_more, _why_not
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, Site, a_template, act, day
 from tests.labs.oracle.harness import AGENT, PASSWORD, OracleHarness, running_harness

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors.base import Crowding, SeesQueues
+from connectors.kit.contract import Crowding, SeesQueues
 from connectors.oracle.connector import OracleConnector
 from tests.labs.oracle.harness import OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks

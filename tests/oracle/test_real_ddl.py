@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from connectors.base import Connector, LockNotObtained
-from connectors.model import NoRoute, Route
+from connectors.kit.contract import Connector, LockNotObtained
+from connectors.model.moves import NoRoute, Route
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
 from tests.labs.oracle.model import Table

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from connectors.base import Connector
-from connectors.findings import Severity
-from connectors.model import Bundle, Home, NoRoute, Route
+from connectors.kit.contract import Connector
+from connectors.kit.findings import Severity
+from connectors.model.moves import Bundle, NoRoute, Route
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, demand_of, route_to, run, together
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks, Table

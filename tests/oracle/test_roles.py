@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from connectors.findings import Severity
-from connectors.oracle.reading.roles import role_figures
-from connectors.storage_io import Role, RoleFigures
-from policies.demand.counter_deltas import Gap, difference
+from connectors.kit.findings import Severity
+from connectors.model.observation import Role, RoleFigures
+from connectors.oracle.sampler import role_figures
+from policies.evidence.counter_deltas import Gap, difference
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from connectors.base import StatementFailed
-from connectors.model import NoRoute, Route, UnitKind
-from connectors.oracle.reading.facts import LobFacts
-from connectors.oracle.reading.names import quote
-from connectors.oracle.routes.available import routes_of
-from connectors.oracle.routes.statements import action_of
+from connectors.kit.contract import StatementFailed
+from connectors.model.moves import NoRoute, Route, UnitKind
+from connectors.oracle.facts import LobFacts
+from connectors.oracle.names import quote
+from connectors.oracle.operations import action_of
+from connectors.oracle.routes import routes_of
 from connectors.oracle.settings import OracleSettings
 from tests.oracle.made import MIB, SETTINGS, bundle, entry, facts, index, server, space, standard, table
 from tests.over import over

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import PrivilegeMissing, StatementFailed
-from connectors.findings import Severity
-from connectors.model import Home, NoRoute
+from connectors.kit.contract import PrivilegeMissing, StatementFailed
+from connectors.kit.findings import Severity
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to, run
 from tests.labs.oracle.harness import OWNER, PASSWORD, OracleHarness, running_harness
 from tests.oracle.test_columns import LICENSED, ONE_INSTANCE, SQL, _used

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from connectors.containers import ByHand
-from connectors.model import NoRoute
-from connectors.oracle.routes import split
-from connectors.splitting import Border
+from connectors.model.moves import Border, ByHand, NoRoute
+from connectors.oracle import manual_scripts
 from tests.oracle.made import bundle, entry, facts, server, standard
 
 BORDER = Border(column="MADE AT", value="2030-02-01")
@@ -17,7 +15,7 @@ BORDER = Border(column="MADE AT", value="2030-02-01")
 
 def test_what_a_person_runs() -> None:
     """The licence, room and rows are looked at first; one statement copies the table into two parts."""
-    found = split.by_hand(facts(), bundle(), BORDER, "FAST", server())
+    found = manual_scripts.by_hand(facts(), bundle(), BORDER, "FAST", server())
     assert isinstance(found, ByHand)
     statements = [line for line in found.statements if not line.startswith("--")]
     assert statements[-1] == (
@@ -41,7 +39,7 @@ def test_what_a_person_runs() -> None:
 )
 def test_servers_that_cannot(of: dict[str, Any], code: str) -> None:
     """By edition, release and role."""
-    found = split.by_hand(facts(), bundle(), BORDER, "FAST", server(**of))
+    found = manual_scripts.by_hand(facts(), bundle(), BORDER, "FAST", server(**of))
     assert isinstance(found, NoRoute)
     assert found.code == code
 
@@ -49,5 +47,5 @@ def test_servers_that_cannot(of: dict[str, Any], code: str) -> None:
 def test_tables_that_cannot() -> None:
     """A partition, an index-organised table, and what is gone."""
     asked = (facts(lead=entry(type="TABLE PARTITION")), facts(index_type="IOT - TOP"), None)
-    found = [split.by_hand(each, bundle(), BORDER, "FAST", server()) for each in asked]
+    found = [manual_scripts.by_hand(each, bundle(), BORDER, "FAST", server()) for each in asked]
     assert [each.code for each in found if isinstance(each, NoRoute)] == ["no_table", "index_organised", "gone"]

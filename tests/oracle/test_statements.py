@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from connectors.kit.statements import ReadsStatements
 from connectors.oracle.connector import OracleConnector
-from connectors.statements.counters import ReadsStatements
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks, Segment
 

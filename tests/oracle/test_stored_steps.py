@@ -7,19 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from connectors.model import Home, Route, Step
-from connectors.oracle.routes import stored_steps
-from connectors.oracle.routes.file_moves import numbers_of
-from connectors.oracle.routes.operations import (
+from connectors.model.moves import Route, Step
+from connectors.model.observation import Home
+from connectors.oracle import operations
+from connectors.oracle.file_moves import numbers_of
+from connectors.oracle.operations import (
     MOVE_DATAFILE,
     MOVE_TABLE,
     SET_DEGREE,
     file_number,
     moving_file,
     operation_of,
+    rebuild,
+    set_degree,
     setting_degree,
 )
-from connectors.oracle.routes.statements import rebuild, set_degree
 from tests.contract.asking import route_to, run
 from tests.labs.oracle.harness import AGENT, running_harness
 from tests.labs.oracle.model import Quirks
@@ -53,7 +55,7 @@ def test_a_name_decides_nothing(name: str) -> None:
     """An index that is called like a clause: its degree is restored, not taken for a rebuild."""
     piece = index(name=name, degree="8")
     for statement in (set_degree(piece), rebuild(piece, "FAST", online=True, parallel=4)):
-        assert stored_steps.recognise(f"/* hotplace move 0 tidy 1 */ {statement.sql}") == statement.operation
+        assert operations.recognise(f"/* hotplace move 0 tidy 1 */ {statement.sql}") == statement.operation
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_a_name_decides_nothing(name: str) -> None:
 def test_a_broken_twin_is_nothing(sql: str) -> None:
     """Text that is nearly such a statement is recognised as none, and moves no file."""
     step = Step(sql=sql, purpose="stored before")
-    assert stored_steps.recognise(sql) is None
+    assert operations.recognise(sql) is None
     with pytest.raises(LookupError, match="no data file"):
         file_number(step)
 

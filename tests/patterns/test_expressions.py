@@ -17,12 +17,12 @@ from tests.patterns.measuring import attack_on
 PARTS = 8
 MOST_ATTACKS = None if os.environ.get("HOTPLACE_ALL_EXAMPLES") else 150  # of up to 9,000: the rest in `make soak`
 OWN_FILES = {  # read lines of our own .sql files and nothing else
-    "connectors/db2/claims/proof.py", "connectors/db2/session/queries.py", "connectors/db2/reading/sampler.py",
-    "connectors/oracle/session/queries.py", "connectors/sqlserver/session/queries.py",
+    "connectors/db2/claims/proof.py", "connectors/db2/sessions.py", "connectors/db2/sampler.py",
+    "connectors/oracle/sessions.py", "connectors/sqlserver/sessions.py",
 }  # fmt: skip
 TIMES = r"Elapsed", r"DB\s+time"
 NOTES = ":\\s*([\\d.,]+[KMG]?)", "\\s*%"
-REPORT = "connectors/oracle/reports/report.py"
+REPORT = "connectors/oracle/reports.py"
 
 
 def vendor_patterns() -> Iterable[str]:
@@ -32,17 +32,17 @@ def vendor_patterns() -> Iterable[str]:
 
 
 MADE: dict[str, Callable[[], Iterable[str]]] = {  # what functions make of what they are given
-    "agent/prove/judging.py:is_named": lambda: [r"(?:^|[,;] )Sch\-M (?:on|for) "],
-    "agent/service/support/scrubbing.py:__init__": lambda: [r"orders|or|my\ shop|shop"],
-    "connectors/oracle/reports/report.py:_minutes": lambda: [
+    "agent/studies/prove/bench.py:is_named": lambda: [r"(?:^|[,;] )Sch\-M (?:on|for) "],
+    "agent/service/support.py:__init__": lambda: [r"orders|or|my\ shop|shop"],
+    "connectors/oracle/reports.py:_minutes": lambda: [
         rf"\b{words}:\s+([\d.,]+[KMG]?)\s*\(mins?\)" for words in TIMES
     ],
-    "connectors/oracle/reports/report.py:_per_second": lambda: [r"^[ \t]*Transactions:\s+([\d.,]+[KMG]?)"],
-    "connectors/oracle/reports/report.py:_noted": lambda: [each for each in strings_in(REPORT) if each.endswith(NOTES)],
-    "connectors/oracle/reports/sections.py:named": lambda: expressions_among(strings_in(REPORT)),
-    "connectors/oracle/reports/sections.py:column": lambda: expressions_among(strings_in(REPORT)),
-    "connectors/recording/names.py:__init__": vendor_patterns,
-    "connectors/templates.py:filled": lambda: [r"\{first\}|\{until\}"],
+    "connectors/oracle/reports.py:_per_second": lambda: [r"^[ \t]*Transactions:\s+([\d.,]+[KMG]?)"],
+    "connectors/oracle/reports.py:_noted": lambda: [each for each in strings_in(REPORT) if each.endswith(NOTES)],
+    "connectors/oracle/report_formats.py:named": lambda: expressions_among(strings_in(REPORT)),
+    "connectors/oracle/report_formats.py:column": lambda: expressions_among(strings_in(REPORT)),
+    "connectors/kit/recorded_columns.py:__init__": vendor_patterns,
+    "connectors/kit/templates.py:filled": lambda: [r"\{first\}|\{until\}"],
 }  # fmt: skip
 
 

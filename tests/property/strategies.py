@@ -7,7 +7,8 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from policies.model.plan import Pin, PolicySettings, Situation
+from policies.model.plan import Situation
+from policies.model.settings import Pin, PolicySettings
 from tests.unit.policies.situations import BARE, HDD, MIB, NVME, SSD, Site, Unit
 
 TWO = (("ssd", SSD, ("fast",)), ("hdd", HDD, ("slow",)))

@@ -7,13 +7,17 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget.allowance import Admission, Limits, Need, decide, longest_seconds
-from agent.budget.copy_history import Used
-from policies.calendar import Calendar
+from agent.planning.allowance import Admission, Limits, WindowNeed, decide, longest_seconds
+from agent.sampling.experience import Used
+from policies.model.calendar import Calendar
 from tests.property.test_windows import calendars, instants
 
 needs = st.builds(
-    Need, key=st.just("public.orders"), bytes=st.integers(0, 1000), seconds=st.floats(0, 2e5), pausable=st.booleans()
+    WindowNeed,
+    key=st.just("public.orders"),
+    bytes=st.integers(0, 1000),
+    seconds=st.floats(0, 2e5),
+    pausable=st.booleans(),
 )
 limits = st.builds(
     Limits,
@@ -26,7 +30,7 @@ used = st.builds(Used, st.integers(0, 1000), st.floats(0, 1e5))
 
 @given(needs, limits, used, instants)
 def test_what_begins_is_in_its_window_and_within_its_caps(
-    need: Need, limit: Limits, so_far: Used, at: datetime
+    need: WindowNeed, limit: Limits, so_far: Used, at: datetime
 ) -> None:
     """Promise 5: in a window, within both caps, and predicted to end in it unless it is held at its end."""
     decision = decide(need, limit, so_far, at)
@@ -42,7 +46,7 @@ def test_what_begins_is_in_its_window_and_within_its_caps(
 
 
 @given(needs, calendars, instants)
-def test_a_move_that_waits_begins_in_some_window(need: Need, calendar: Calendar, at: datetime) -> None:
+def test_a_move_that_waits_begins_in_some_window(need: WindowNeed, calendar: Calendar, at: datetime) -> None:
     """WAIT is a promise: with nothing used, an opening of the next weeks lets it begin; NEVER is the other answer."""
     limit = Limits(calendar=calendar)
     decision = decide(need, limit, Used(0, 0.0), at)
@@ -53,8 +57,10 @@ def test_a_move_that_waits_begins_in_some_window(need: Need, calendar: Calendar,
 
 
 @given(needs, limits, used, instants)
-def test_less_is_never_refused_where_more_may_begin(need: Need, limit: Limits, so_far: Used, at: datetime) -> None:
+def test_less_is_never_refused_where_more_may_begin(
+    need: WindowNeed, limit: Limits, so_far: Used, at: datetime
+) -> None:
     """A smaller move in an emptier window may begin whenever the larger one may, if it is as easily held."""
     if decide(need, limit, so_far, at).answer is Admission.START and not need.pausable:
-        smaller = Need(key=need.key, bytes=need.bytes // 2, seconds=need.seconds / 2, pausable=False)
+        smaller = WindowNeed(key=need.key, bytes=need.bytes // 2, seconds=need.seconds / 2, pausable=False)
         assert decide(smaller, limit, Used(so_far.bytes // 2, so_far.seconds / 2), at).answer is Admission.START

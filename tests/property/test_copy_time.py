@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.move_effects import Transfer
-from policies.benefit.copy_time import MOST_FACTOR, Device, Taught, copy_factors, transfer_seconds
-from policies.model.plan import PolicySettings, TierSpeed
+from connectors.model.moves import Transfer
+from policies.evidence.costs import MOST_FACTOR, Device, Taught, copy_factors, transfer_seconds
+from policies.model.settings import PolicySettings, TierSpeed
 
 SETTINGS = PolicySettings()
 SIZES = st.integers(0, 2**45)

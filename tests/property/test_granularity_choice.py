@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from connectors.model import F64, I64, Bools
-from policies.placement.granularity_choice import ALONE, GranularityProblem, choose_granularity, solve_dual
-from policies.solver.offers import Offers
-from policies.solver.placement import place
+from connectors.model.observation import F64, I64, Bools
+from policies.placement.granularity import ALONE, GranularityProblem, choose_granularity, solve_dual
+from policies.placement.solver.offers import Offers
+from policies.placement.solver.solve import place
 from tests.examples import examples
 from tests.property.test_placement import GAINS, USES, best
 

@@ -12,17 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.execution.precheck import Allowed, Facts, precheck_group
-from agent.ledger import Ledger, RequestKind
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind
 from agent.model.proposals import ProposedMove
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
-from connectors.base import LockNotObtained, OutcomeUnknown, SpaceFull, StatementFailed
-from connectors.model import Home, Inspection, Space, Step
-from connectors.simulated.mover import Session
-from policies.model.plan import MoveReason, Situation
+from agent.moving.precheck import Allowed, PrecheckFacts, precheck_group
+from connectors.kit.contract import LockNotObtained, OutcomeUnknown, SpaceFull, StatementFailed
+from connectors.model.moves import Step
+from connectors.model.observation import Home, Inspection, Space
+from connectors.simulated.mover import SimulatedSession
+from policies.evidence.capacity import expected_bytes, room_bytes, without_room
+from policies.model.moves import MoveReason
+from policies.model.plan import Situation
 from policies.placement.balancer import make_plan
-from policies.storage.capacity import room_bytes
-from policies.storage.transit import expected_bytes, without_room
 from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.simulation.site import Site
@@ -73,7 +75,7 @@ def test_a_plan_leaves_room_for_growth_and_for_the_way(crowded_case: tuple[Case,
 
 
 @st.composite
-def groups(draw: st.DrawFn) -> tuple[list[ProposedMove], list[Facts]]:
+def groups(draw: st.DrawFn) -> tuple[list[ProposedMove], list[PrecheckFacts]]:
     """One group of some moves between two spaces, tight ones, and the facts an hour after it was planned."""
     count = draw(st.integers(1, 4))
     spaces = [("fast", "slow")] * (count - 1) + [("slow", "fast")]
@@ -107,7 +109,7 @@ def groups(draw: st.DrawFn) -> tuple[list[ProposedMove], list[Facts]]:
 
 @settings(deadline=None, max_examples=examples(300))
 @given(groups())
-def test_what_may_begin_fits_to_its_end(group: tuple[list[ProposedMove], list[Facts]]) -> None:
+def test_what_may_begin_fits_to_its_end(group: tuple[list[ProposedMove], list[PrecheckFacts]]) -> None:
     """Played second by second at the pace seen so far, no space is ever over its room, copies and ways included."""
     moves, facts = group
     planned = [a_row(id=move.ordinal, move=move) for move in moves]
@@ -136,7 +138,7 @@ def test_what_may_begin_fits_to_its_end(group: tuple[list[ProposedMove], list[Fa
 
 @settings(deadline=None, max_examples=examples(150))
 @given(groups())
-def test_a_group_is_never_easier_than_its_moves(group: tuple[list[ProposedMove], list[Facts]]) -> None:
+def test_a_group_is_never_easier_than_its_moves(group: tuple[list[ProposedMove], list[PrecheckFacts]]) -> None:
     """Where it may begin, its first move may alone."""
     moves, facts = group
     planned = [a_row(id=move.ordinal, move=move) for move in moves]
@@ -184,16 +186,16 @@ FAULTS = {
 def test_no_group_ends_worse_than_it_began(faults: dict[int, str], cancelled: int) -> None:
     """Statements fail in every way, there and on the way back, a person cancels: all is there, or all is back."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        site, execute, sent = Site(Path(folder), scenario="eight_tables"), Session.execute, [0]
+        site, execute, sent = Site(Path(folder), scenario="eight_tables"), SimulatedSession.execute, [0]
 
-        def faulty(self: Session, step: Step) -> None:
+        def faulty(self: SimulatedSession, step: Step) -> None:
             sent[0] += 1
             if sent[0] in faults:
                 raise FAULTS[faults[sent[0]]]
             execute(self, step)
 
         crowded(site)
-        patch.setattr(Session, "execute", faulty)
+        patch.setattr(SimulatedSession, "execute", faulty)
         before = site.homes()
         with site.agent() as (watch, ledger):
             watch.sample()

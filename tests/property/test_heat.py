@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Interval, Sample, Signal
-from policies.demand.counter_deltas import Gap, difference
-from policies.demand.heat import HeatState, empty_heat, update, view
+from connectors.model.observation import F64, I64, SIGNALS, DatabaseDemand, Demand, Interval, Sample, Signal
+from policies.evidence.counter_deltas import Gap, difference
+from policies.evidence.heat import HeatState, empty_heat, update, view
 from policies.model.confidence import spread
-from policies.model.plan import PolicySettings
+from policies.model.settings import PolicySettings
 from tests.examples import examples
 from tests.unit.policies.situations import sample
 

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.placement.balancer import make_plan
-from policies.solver.integer_rounding import rounded_bound
-from policies.solver.offers import Offers
-from policies.solver.placement import bound
+from policies.placement.solver.offers import Offers
+from policies.placement.solver.solve import bound, rounded_bound
 from tests.property.test_spaces import NO_LIMITS
 from tests.unit.policies.situations import MIB, Site, Unit
 

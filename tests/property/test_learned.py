@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.sampling.learned import (
     Inventory,
     Learned,
@@ -26,10 +26,20 @@ from agent.sampling.learned import (
     with_slots,
 )
 from agent.sampling.learned_state import load_devices, load_learned, save_learned
-from connectors.model import I64, NO_PARENT, SIGNALS, Bools, DatabaseDemand, Demand, Signal, Space, UnitKind, UnitTable
-from policies.benefit import device
-from policies.demand import growth, heat, horizons, renamed_units, seasons
-from policies.model.plan import PolicySettings
+from connectors.model.moves import UnitKind
+from connectors.model.observation import (
+    I64,
+    NO_PARENT,
+    SIGNALS,
+    Bools,
+    DatabaseDemand,
+    Demand,
+    Signal,
+    Space,
+    UnitTable,
+)
+from policies.evidence import capacity, device, heat, horizons, seasons
+from policies.model.settings import PolicySettings
 from tests.examples import examples
 from tests.ledger.clock import StillClock
 from tests.unit.policies.situations import HDD, MIB, NOON, SSD
@@ -121,7 +131,7 @@ def columns_of(learned: Learned) -> dict[str, NDArray[Any]]:
         "seasons": seasons.season_arrays(learned.seasons),
         "horizons": horizons.horizon_arrays(learned.horizons),
         "devices": device.device_arrays(learned.devices),
-        "units": {} if learned.units is None else renamed_units.known_arrays(learned.units),
+        "units": {} if learned.units is None else heat.known_arrays(learned.units),
     }
     return {f"{part} {name}": array.copy() for part, arrays in found.items() for name, array in arrays.items()}
 
@@ -234,7 +244,7 @@ def test_a_renamed_unit_keeps_its_heat_and_a_new_partition_borrows_some() -> Non
     learned = replace(learned, heat=heat.update(learned.heat, _reads(5.0), place, place, SETTINGS))
     both, places = units_of(["log p1", "log p2"], UnitKind.TABLE_PARTITION), np.array([0, 1], dtype=np.int64)
     learned = with_new_partitions(with_slots(learned, places), both, places)
-    assert learned.heat.observed_seconds.tolist() == [HOUR, HOUR * renamed_units.LENT]
+    assert learned.heat.observed_seconds.tolist() == [HOUR, HOUR * heat.LENT]
 
 
 def test_growth_is_learnt_from_catalogs_and_kept(tmp_path: Path) -> None:
@@ -263,7 +273,7 @@ def test_a_new_partition_is_expected_to_become_as_large_as_the_one_before() -> N
     larger = replace(both, size_bytes=both.size_bytes + np.array([0, 10]))
     learned = with_catalog(learned, larger, places, 6 * HOUR)
     most = growth_of(learned, places).most
-    assert most.tolist() == [np.inf, growth.LARGER * one.size_bytes[0] - larger.size_bytes[1]]
+    assert most.tolist() == [np.inf, capacity.LARGER * one.size_bytes[0] - larger.size_bytes[1]]
 
 
 def test_saving_before_the_first_catalog_keeps_the_evidence_about_tiers(tmp_path: Path) -> None:

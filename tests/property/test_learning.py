@@ -9,17 +9,10 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Sample, Signal
-from policies.benefit.move_cost import cool_down_left, copy_seconds, move_cost_seconds
-from policies.demand.counter_deltas import Gap, difference
-from policies.demand.heat import (
-    HeatState,
-    decision_heat,
-    empty_heat,
-    update,
-    view,
-)
-from policies.demand.horizons import (
+from connectors.model.observation import F64, I64, SIGNALS, DatabaseDemand, Demand, Sample, Signal
+from policies.evidence.counter_deltas import Gap, difference
+from policies.evidence.heat import HeatState, decision_heat, empty_heat, index_of, update, view
+from policies.evidence.horizons import (
     HorizonState,
     earned_seconds,
     expected_demand,
@@ -27,10 +20,11 @@ from policies.demand.horizons import (
     watch_interval,
     with_expected_demand,
 )
-from policies.demand.horizons import Site as PlacementSite
-from policies.demand.seasons import SeasonState, empty_seasons, learnt
-from policies.demand.variance import index_of
-from policies.model.plan import HeatView, Plan, PolicySettings, Situation, Verdict
+from policies.evidence.horizons import Site as PlacementSite
+from policies.evidence.prices import cool_down_left, copy_seconds, move_cost_seconds
+from policies.evidence.seasons import SeasonState, empty_seasons, learnt
+from policies.model.plan import HeatView, Plan, Situation, Verdict
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.examples import examples
 from tests.unit.policies.situations import MIB, NOON, Site, Unit, sample

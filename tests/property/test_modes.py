@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.explanation.verdicts import explain
-from policies.model.plan import Pin, Plan, TierSpeed
-from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
-from policies.modes.preference import NONE, PinState, pin_view
+from policies.model.plan import Plan
+from policies.model.settings import Pin, TierSpeed
+from policies.placement.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
+from policies.placement.modes import NONE, PinState, pin_view
+from policies.placement.verdicts import explain_verdict
 from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.property.test_plans import moved, relocations
@@ -55,7 +56,7 @@ def test_every_prefix_fits_and_guards_hold(case: Case, mode: Mode) -> None:
         if fastest == move.from_tier != move.to_tier:
             assert Pin.MUST not in pins or Pin.NEVER in pins
     assert len(plan.moves) <= case.settings.maximum_moves
-    assert all(explain(situation, plan, row, case.settings).endswith(".") for row in range(len(case.units)))
+    assert all(explain_verdict(situation, plan, row, case.settings).endswith(".") for row in range(len(case.units)))
 
 
 @settings(deadline=None, max_examples=examples(150))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.model import F64
+from connectors.model.observation import F64
 from policies.placement.balancer import make_plan
 from tests.bench.policy_instances import TAILS, Instance, instance
 from tests.examples import examples

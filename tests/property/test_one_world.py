@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from agent.sampling.learned import Inventory, Learned, learn, with_slots
 from agent.sampling.picture import view_heat
-from connectors.model import F64, SIGNALS, DatabaseDemand, Demand, Signal
-from policies.benefit.device import calibrate, empty_devices
-from policies.benefit.prices import wait_per_hour
-from policies.benefit.sessions import session_share
-from policies.demand.heat import at_pace, view
-from policies.model.plan import PolicySettings, Servers, TierSpeed
+from connectors.model.observation import F64, SIGNALS, DatabaseDemand, Demand, Signal
+from policies.evidence.device import calibrate, empty_devices
+from policies.evidence.heat import at_pace, view
+from policies.evidence.prices import session_share, wait_per_hour
+from policies.model.settings import PolicySettings, Servers, TierSpeed
 from tests.examples import examples
 from tests.property.test_learned import SPACES, units_of
 from tests.unit.policies.situations import HDD, NOON, SSD, Site

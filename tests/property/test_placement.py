@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from policies.solver.offers import SLACK, STAY, Offers
-from policies.solver.placement import bound, place
-from policies.solver.search import search
+from policies.placement.solver.offers import SLACK, STAY, Offers
+from policies.placement.solver.search import search
+from policies.placement.solver.solve import bound, place
 from tests.examples import examples
 
 GAINS = st.integers(-50, 100).map(float) | st.just(-np.inf)

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.explanation.verdicts import explain
-from policies.model.plan import MoveReason, Pin, Plan, Situation, Verdict
+from policies.model.moves import MoveReason
+from policies.model.plan import Plan, Situation, Verdict
+from policies.model.settings import Pin
 from policies.placement.balancer import make_plan
-from policies.placement.value_bound import WIDE_GAP
+from policies.placement.granularity import WIDE_GAP
+from policies.placement.verdicts import explain_verdict
 from tests.examples import examples
 from tests.property.strategies import TWO, Case, bare_cases, cases
 from tests.unit.policies.referee import after, best_wait, best_wait_either_way, carried_out, present, wait_of
@@ -175,7 +177,7 @@ def test_every_unit_has_a_verdict_and_a_sentence(case: Case) -> None:
     for row in range(len(case.units)):
         verdict = Verdict(int(plan.verdict[row]))
         assert (verdict in (Verdict.PROMOTE, Verdict.DEMOTE, Verdict.LEVELLED)) == (row in rows)
-        assert explain(situation, plan, row, case.settings).endswith(".")
+        assert explain_verdict(situation, plan, row, case.settings).endswith(".")
 
 
 @settings(deadline=None, max_examples=examples(60))

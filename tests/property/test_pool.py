@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.sizing.pool import PoolTooSmall, SizeCurve, share_pool
+from policies.placement.pool import PoolTooSmall, SizeCurve, share_pool
 from tests.examples import examples
 
 

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from policies.benefit.prices import wait_per_hour
-from policies.benefit.sessions import most_waiting, present_waits
-from policies.model.plan import Pin
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.prices import most_waiting, present_waits, wait_per_hour
+from policies.model.settings import Pin
 from policies.placement.balancer import make_plan
-from policies.sizing.curve import Sizing, sizing
+from policies.placement.sizing import Sizing, sizing
 from tests.examples import examples
 from tests.property.strategies import Case, bare_cases, cases
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, csr_array, eye_array, hstack
 
-from connectors.model import F64, I64
+from connectors.model.observation import F64, I64
 from policies.model.plan import Situation
 from policies.placement.balancer import make_plan
 from tests.unit.policies.referee import best_wait, best_wait_on_the_way, carried_out

@@ -7,8 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 from hypothesis import given, settings
 
-from policies.modes.dispatch import Mode, Usage
-from policies.modes.spaces_after import Carried, spaces_after
+from policies.placement.dispatch import Carried, Mode, Usage, spaces_after
 from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.property.test_modes import MODES, carried, plan_of

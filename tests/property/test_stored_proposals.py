@@ -15,10 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from agent.model.proposals import Proposal, proposal_from_text, proposal_json
-from agent.model.stored_dataclasses import StoredDataclass
-from connectors.model import Step
-from connectors.move_effects import Transfer
+from agent.model.proposals import Proposal, StoredDataclass, proposal_from_text, proposal_json
+from connectors.model.moves import Step, Transfer
 from tests.examples import examples
 from tests.unit.samples import a_move, a_proposal
 

@@ -8,11 +8,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.model import F64, I64
-from policies.model.plan import MoveReason, Situation, TierLimits
+from connectors.model.observation import F64, I64
+from policies.evidence.capacity import drive_io, written_per_day
+from policies.model.moves import MoveReason
+from policies.model.plan import Situation
+from policies.model.settings import TierLimits
 from policies.placement.balancer import make_plan
-from policies.placement.tier_load import PLANNED_IO
-from policies.storage.limits import drive_io, written_per_day
+from policies.placement.placement_state import PLANNED_IO
 from tests.examples import examples
 from tests.property.strategies import TWO, Case, cases
 from tests.unit.policies.situations import BARE, MIB, Site, Unit

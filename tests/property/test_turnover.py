@@ -12,13 +12,14 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.benefit.bundles import Bundles
-from policies.model.plan import MoveReason, Plan, PolicySettings, Situation
-from policies.model.relocation import Group
+from policies.evidence.bundles import Bundles
+from policies.evidence.capacity import WEEK, turned_over
+from policies.model.moves import Group, MoveReason
+from policies.model.plan import Plan, Situation
+from policies.model.settings import PolicySettings
 from policies.placement import balancer
 from policies.placement.balancer import make_plan
-from policies.placement.turnover import fastest_bytes, within_turnover
-from policies.storage.limits import WEEK, turned_over
+from policies.placement.plan_draft import fastest_bytes, within_turnover
 from tests.examples import examples
 from tests.property.strategies import RATES, TWO, Case, cases, units_in
 from tests.unit.policies.referee import carried_out, present, wait_of

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.calendar import DAY_MINUTES, DAYS, Calendar, ExcludedDays, WeeklyWindow, parse_window
+from policies.model.calendar import DAY_MINUTES, DAYS, Calendar, ExcludedDays, WeeklyWindow, parse_window
 from tests.examples import examples
 
 ZONES = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from agent.terminal.exit_codes import ExitCode
+from agent.terminal.errors import ExitCode
 from tests.cli.site import run_here
 from tests.docs.reference.claims import PROOFS
 from tests.labs.db2.server import TS_FAST, TS_SLOW

@@ -10,17 +10,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.model.proposals import Proposal
-from agent.prove import pitfalls
-from agent.prove.claims import Finding
-from agent.prove.page import Page
-from agent.prove.run import Order, prove
-from agent.prove.script import Script, script_of
-from connectors.proving.proof import Proof, Scratch
-from connectors.registry import find_engine
+from agent.studies.prove import moving
+from agent.studies.prove.claims import ClaimFinding, ProofPage
+from agent.studies.prove.run import Order, prove
+from agent.studies.prove.script import Script, script_of
+from connectors.kit.proving import Proof, Scratch
+from connectors.kit.registry import find_engine
 from tests.labs.postgresql import Cluster
 from tests.prove.places import OWNER
 
@@ -39,7 +38,7 @@ class Place:
     said: list[str] = field(default_factory=list)
     shown: list[Script | Proposal] = field(default_factory=list)
     answers: list[bool] = field(default_factory=list)
-    pages: list[Page] = field(default_factory=list)  # what was told of runs
+    pages: list[ProofPage] = field(default_factory=list)  # what was told of runs
     user: str = "prover"
 
     @property
@@ -67,7 +66,7 @@ class Place:
         script = script_of(self.proof, SCRATCH)
         return replace(script, cases=tuple(case for case in script.cases if case.name in names))
 
-    def prove(self, script: Script, **other: Any) -> Page | None:
+    def prove(self, script: Script, **other: Any) -> ProofPage | None:
         """Run it to its page."""
         order = Order(
             database=DatabaseConfig.model_validate(self.values), proof=self.proof, script=script, ledger=self.ledger,
@@ -90,17 +89,17 @@ class Place:
 @pytest.fixture
 def place(cluster: Cluster, dbname: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """A database with an empty scratch schema."""
-    monkeypatch.setattr(pitfalls, "HELD_SECONDS", 0.7)
+    monkeypatch.setattr(moving, "HELD_SECONDS", 0.7)
     with cluster.session(dbname) as dba, Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger:
         dba.execute(OWNER)
         yield Place(cluster=cluster, dbname=dbname, folder=tmp_path, dba=dba, ledger=ledger)
 
 
 @pytest.fixture
-def finding() -> Callable[[Page | None, str], Finding]:
+def finding() -> Callable[[ProofPage | None, str], ClaimFinding]:
     """The finding of a page by the code of its claim."""
 
-    def find(page: Page | None, code: str) -> Finding:
+    def find(page: ProofPage | None, code: str) -> ClaimFinding:
         assert page is not None
         return next(each for each in page.findings if each.claim.code == code)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.prove import witness
+from agent.studies.prove import bench
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.server import PROVER as DB2_PROVER
 from tests.labs.db2.server import TS_FAST, TS_SLOW
@@ -61,7 +61,7 @@ def scratch_lab(*, major: int = 16, engine_edition: int = 3) -> Iterator[Lab]:
         lab.instance.build_seconds, lab.instance.last_lock_seconds = BUILD_SECONDS, LAST_LOCK_SECONDS
         lab.instance.minute = 60.0
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(witness, "EVERY_SECONDS", WITNESS_SECONDS)
+            patch.setattr(bench, "EVERY_SECONDS", WITNESS_SECONDS)
             yield lab
 
 
@@ -109,7 +109,7 @@ def scratch_db2(version: str = "11.5") -> Iterator[Db2]:
         db2.lab.grant(DB2_PROVER.authid, "SQLADM", "CREATETAB", f"USE {TS_SLOW}", f"USE {TS_FAST}")
         db2.lab.behave(locked_seconds=LOCKED_SECONDS)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(witness, "EVERY_SECONDS", WITNESS_SECONDS)
+            patch.setattr(bench, "EVERY_SECONDS", WITNESS_SECONDS)
             yield db2
 
 

@@ -9,18 +9,16 @@ from typing import Any
 
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from agent.prove import pitfalls
-from agent.prove.claims import Finding, Result
-from agent.prove.page import Page
-from agent.prove.refusals import ProofRefused
-from agent.prove.run import Order, prove
-from agent.prove.script import Script, script_of
-from connectors.base import ConnectorError, StatementFailed
+from agent.studies.prove import moving
+from agent.studies.prove.claims import ClaimFinding, ProofPage, Result
+from agent.studies.prove.run import Order, prove
+from agent.studies.prove.script import ProofRefused, Script, script_of
 from connectors.db2.engine import ENGINE
-from connectors.proving.proof import Proof, Scratch
+from connectors.kit.contract import ConnectorError, StatementFailed
+from connectors.kit.proving import Proof, Scratch
 from tests.labs.db2.client import Db2
 from tests.labs.db2.server import ADMIN, LOOKER, PROVER, TS_FAST, TS_SLOW
 from tests.labs.db2.sessions import User
@@ -44,7 +42,7 @@ class Place:
     server: Db2
     folder: Path
     ledger: Ledger
-    pages: list[Page] = field(default_factory=list)
+    pages: list[ProofPage] = field(default_factory=list)
     shown: list[object] = field(default_factory=list)
 
     def script(self, *names: str, fast: str = TS_FAST) -> Script:
@@ -54,7 +52,7 @@ class Place:
         cases = tuple(case for case in script.cases if case.name in names)
         return replace(script, cases=cases, queries=queries)
 
-    def prove(self, script: Script, user: User = PROVER, **other: Any) -> dict[str, Finding]:
+    def prove(self, script: Script, user: User = PROVER, **other: Any) -> dict[str, ClaimFinding]:
         """Run it; its findings by the codes of their claims."""
         order = Order(
             database=DatabaseConfig.model_validate(db2_values(self.server, self.folder, user, **other)),
@@ -73,7 +71,7 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """An empty scratch schema on 11.5."""
-    monkeypatch.setattr(pitfalls, "HELD_SECONDS", 0.7)
+    monkeypatch.setattr(moving, "HELD_SECONDS", 0.7)
     with scratch_db2() as server, Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger:
         yield Place(server, tmp_path, ledger)
 

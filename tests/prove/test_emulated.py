@@ -10,26 +10,24 @@ from typing import Any
 
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from agent.prove import pitfalls
-from agent.prove.claims import Finding, Result
-from agent.prove.page import Page
-from agent.prove.refusals import ProofRefused
-from agent.prove.run import Order, prove
-from agent.prove.script import Script, script_of
-from connectors.base import ConnectorError
-from connectors.proving.proof import Proof, Scratch
-from connectors.registry import find_engine
-from connectors.sqlserver.claims.session import SqlserverProofSession
+from agent.studies.prove import moving
+from agent.studies.prove.claims import ClaimFinding, ProofPage, Result
+from agent.studies.prove.run import Order, prove
+from agent.studies.prove.script import ProofRefused, Script, script_of
+from connectors.kit.contract import ConnectorError
+from connectors.kit.proving import Proof, Scratch
+from connectors.kit.registry import find_engine
+from connectors.sqlserver.claims.proof import SqlserverProofSession
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import ADMINISTRATOR, FAST, MOVER, OWNER, PROVER, SLOW, add_table
 from tests.prove.places import scratch_lab, sqlserver_values
 
-Find = Callable[[Page | None, str], Finding]
+Find = Callable[[ProofPage | None, str], ClaimFinding]
 
 
 @dataclass(slots=True)
@@ -39,7 +37,7 @@ class Place:
     lab: Lab
     folder: Path
     ledger: Ledger
-    pages: list[Page] = field(default_factory=list)
+    pages: list[ProofPage] = field(default_factory=list)
     shown: list[Script] = field(default_factory=list)
 
     @property
@@ -54,7 +52,7 @@ class Place:
         script = script_of(self.proof, Scratch(schema="scratch", slow=slow, fast=FAST))
         return replace(script, cases=tuple(case for case in script.cases if case.name in names))
 
-    def prove(self, script: Script, account: Account = PROVER, **other: Any) -> Page | None:
+    def prove(self, script: Script, account: Account = PROVER, **other: Any) -> ProofPage | None:
         """Run it to its page."""
         values = sqlserver_values(self.lab, self.folder, account=account, **other)
         order = Order(
@@ -76,7 +74,7 @@ class Place:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """SQL Server 2022 Enterprise, emulated."""
-    monkeypatch.setattr(pitfalls, "HELD_SECONDS", 0.7)
+    monkeypatch.setattr(moving, "HELD_SECONDS", 0.7)
     with scratch_lab() as lab, Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger:
         yield Place(lab=lab, folder=tmp_path, ledger=ledger)
 

@@ -9,18 +9,16 @@ from typing import Any
 
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from agent.prove import pitfalls
-from agent.prove.claims import Finding, Result
-from agent.prove.page import Page
-from agent.prove.refusals import ProofRefused
-from agent.prove.run import Order, prove
-from agent.prove.script import Script, script_of
+from agent.studies.prove import moving
+from agent.studies.prove.claims import ClaimFinding, ProofPage, Result
+from agent.studies.prove.run import Order, prove
+from agent.studies.prove.script import ProofRefused, Script, script_of
+from connectors.kit.proving import Proof, Scratch
 from connectors.oracle.claims.proof import LICENSED
 from connectors.oracle.engine import ENGINE
-from connectors.proving.proof import Proof, Scratch
 from tests.labs.oracle.harness import PASSWORD, OracleHarness, running_harness
 from tests.labs.oracle.model import Quirks, User
 
@@ -42,7 +40,7 @@ class Place:
     lab: OracleHarness
     folder: Path
     ledger: Ledger
-    pages: list[Page] = field(default_factory=list)
+    pages: list[ProofPage] = field(default_factory=list)
     shown: list[object] = field(default_factory=list)
 
     def script(self, *names: str) -> Script:
@@ -50,7 +48,7 @@ class Place:
         script = script_of(proof_of_engine(), SCRATCH)
         return replace(script, cases=tuple(case for case in script.cases if case.name in names))
 
-    def prove(self, script: Script, user: str = OWNER) -> dict[str, Finding]:
+    def prove(self, script: Script, user: str = OWNER) -> dict[str, ClaimFinding]:
         """Run it; its findings by the codes of their claims."""
         password = self.folder / "password"
         password.write_text(PASSWORD)
@@ -94,7 +92,7 @@ def lab() -> Iterator[OracleHarness]:
 @pytest.fixture
 def place(lab: OracleHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """An empty scratch schema."""
-    monkeypatch.setattr(pitfalls, "HELD_SECONDS", 0.7)
+    monkeypatch.setattr(moving, "HELD_SECONDS", 0.7)
     with Ledger.open(tmp_path / "ledger.db", SystemClock()) as ledger:
         yield Place(lab, tmp_path, ledger)
 

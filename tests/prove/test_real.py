@@ -10,18 +10,17 @@ from dataclasses import replace
 
 import pytest
 
-from agent.prove.claims import Finding, Result
-from agent.prove.page import Page, claims_tried, markdown_of
-from agent.prove.refusals import NotApproved, ProofRefused
-from agent.terminal.exit_codes import ExitCode
-from connectors.base import CannotConnect, OutcomeUnknown
-from connectors.postgresql.claims.session import PostgresqlProofSession
-from connectors.postgresql.moving.mover import PostgresqlMover
-from connectors.proving.proof import Statement
+from agent.studies.prove.claims import ClaimFinding, ProofPage, Result, claims_tried, markdown_of
+from agent.studies.prove.script import ProofNotApproved, ProofRefused
+from agent.terminal.errors import ExitCode
+from connectors.kit.contract import CannotConnect, OutcomeUnknown
+from connectors.kit.proving import NotedStatement
+from connectors.postgresql.claims.proof import PostgresqlProofSession
+from connectors.postgresql.mover import PostgresqlMover
 from tests.conftest import MAJORS
 from tests.prove.conftest import Place
 
-Find = Callable[[Page | None, str], Finding]
+Find = Callable[[ProofPage | None, str], ClaimFinding]
 NEWEST = pytest.mark.parametrize("cluster", MAJORS[-1:], indirect=True)
 pytestmark = [pytest.mark.postgresql, pytest.mark.xdist_group(f"postgresql {MAJORS[-1] if MAJORS else 0}"), NEWEST]
 
@@ -120,7 +119,7 @@ def test_what_is_not_approved_is_not_made(place: Place) -> None:
 def test_what_is_not_moved_is_dropped(place: Place) -> None:
     """No to the first proposal: nothing has moved, and what was made is gone."""
     place.answers = [True, False]
-    with pytest.raises(NotApproved):
+    with pytest.raises(ProofNotApproved):
         place.prove(place.script("toast"))
     assert place.relations() == []
     (number,) = [row.id for row in place.ledger.proposals.rows()]
@@ -193,7 +192,9 @@ def test_a_case_that_the_server_refuses_is_not_tried(place: Place, finding: Find
     """With the native error as the reason; the others go on."""
     script = place.script("toast", "unlogged")
     toast, unlogged = script.cases
-    broken = replace(toast, parts={**toast.parts, "make": (*toast.part("make"), Statement("CREATE TABEL x (n int)"))})
+    broken = replace(
+        toast, parts={**toast.parts, "make": (*toast.part("make"), NotedStatement("CREATE TABEL x (n int)"))}
+    )
     page = place.prove(replace(script, cases=(broken, unlogged)))
     found = finding(page, "move toast")
     assert (found.result, found.native_code) == (Result.NOT_TRIED, "42601")

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.what_if.replaying import Replayed, play_recording
-from connectors.model import Signal
-from connectors.recording.names import PlainNames
+from agent.studies.simulation import Replayed, play_recording
+from connectors.kit.recorded_columns import PlainNames
+from connectors.model.observation import Signal
 
 MADE = Path(__file__).parent / "made"
 HARNESSES = {  # by engine; the first that there is

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agent.config import DatabaseConfig
+from agent.config.models import DatabaseConfig
 from agent.model.clock import SystemClock
-from agent.what_if.recorded_settings import head_of
-from agent.what_if.recording import Recorded, record
-from connectors.recording.names import Names
+from agent.studies.recordings import Recorded, head_of, record
+from connectors.kit.recorded_columns import Names
 from tests.contract.harness import EngineHarness, PlayTable
 from tests.labs.postgresql import PostgresqlHarness
 

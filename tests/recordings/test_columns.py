@@ -7,8 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from connectors.recording.columns import Column, Kind, Refused, Table
-from connectors.recording.names import HashedNames, PlainNames
+from connectors.kit.recorded_columns import HashedNames, Kind, PlainNames, RecordedColumn, RecordedTable, ValueRefused
 
 KEY = bytes(range(32))
 HASHED = HashedNames(KEY, frozenset({"PRIMARY"}), ["SYS_C[0-9]+"])
@@ -17,7 +16,7 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 def kept(kind: Kind, value: object, *, plain: bool = True) -> tuple[object, bool]:
     """The value as it is recorded, and whether it was dropped."""
-    table = Table(queries={"one": (Column("c", kind),)})
+    table = RecordedTable(queries={"one": (RecordedColumn("c", kind),)})
     rows, dropped = table.rows("one", [(value,)], PlainNames() if plain else HASHED)
     return rows[0][0], bool(dropped)
 
@@ -59,10 +58,10 @@ def test_of_an_address_only_whether_it_is_this_machine(address: str, expected: s
 
 def test_a_row_of_another_width_is_refused() -> None:
     """Columns that were added since the list was written shift the others: nothing of the answer may be recorded."""
-    table = Table(queries={"one": (Column("c", Kind.NUMBER),)})
-    with pytest.raises(Refused, match="2 columns, and its table 1"):
+    table = RecordedTable(queries={"one": (RecordedColumn("c", Kind.NUMBER),)})
+    with pytest.raises(ValueRefused, match="2 columns, and its table 1"):
         table.rows("one", [(1, "data")], PlainNames())
-    with pytest.raises(Refused, match="1 parameters"):
+    with pytest.raises(ValueRefused, match="1 parameters"):
         table.values("one", ("data",), PlainNames())
 
 

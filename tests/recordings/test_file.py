@@ -12,10 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.recording.events import Asked, End, Event, Mark, Moment, Work
-from connectors.recording.reading import BadRecording, Reader
-from connectors.recording.values import from_json, to_json
-from connectors.recording.writing import Writer
+from connectors.kit.recording_file import (
+    Asked,
+    BadRecording,
+    End,
+    Event,
+    Mark,
+    Moment,
+    RecordingReader,
+    Work,
+    Writer,
+    from_json,
+    to_json,
+)
 from tests.examples import examples
 
 HEAD = {"hotplace": "1", "names": "plain"}
@@ -58,7 +67,7 @@ def read(path: Path) -> tuple[list[Event], str]:
     """What can be read, and what is said of the rest."""
     found: list[Event] = []
     try:
-        found.extend(Reader(path).events())
+        found.extend(RecordingReader(path).events())
     except BadRecording as error:
         return found, f"{error} {error.advice}"
     return found, ""
@@ -67,7 +76,7 @@ def read(path: Path) -> tuple[list[Event], str]:
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     """Head and events come back, and the file is its owner's alone."""
     path = written(tmp_path / "a")
-    assert Reader(path).head == {**HEAD, "hotplace recording": 1}
+    assert RecordingReader(path).head == {**HEAD, "hotplace recording": 1}
     assert read(path) == (events(), "")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(FileExistsError):
@@ -129,10 +138,10 @@ def test_what_was_flushed_with_the_last_mark_survives_the_end_of_the_process(tmp
 
 def test_a_later_format_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of a format to come says so."""
-    monkeypatch.setattr("connectors.recording.writing.FORMAT", 2)
+    monkeypatch.setattr("connectors.kit.recording_file.FORMAT", 2)
     path = written(tmp_path / "a")
     with pytest.raises(BadRecording, match=r"has format 2 .* reads 1"):
-        Reader(path)
+        RecordingReader(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", zlib.compress(b"x")])
@@ -141,7 +150,7 @@ def test_another_file_is_no_recording(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a"
     path.write_bytes(content)
     with pytest.raises(BadRecording, match="is no recording"):
-        Reader(path)
+        RecordingReader(path)
 
 
 @pytest.mark.parametrize(

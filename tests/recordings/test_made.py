@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from agent.what_if.replaying import play_recording
+from agent.studies.simulation import play_recording
 from tests.recordings.make import HARNESSES, MADE, figures_of
 
 MOST_BYTES = 200_000

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.base import LockNotObtained, PrivilegeMissing
-from connectors.recording.columns import Column, Kind, Table
-from connectors.recording.events import Asked, End, Event, Mark, Moment, Work
-from connectors.recording.tap import NotRecorded, Row
-from connectors.recording.taps import ReplayTap
+from connectors.kit.contract import LockNotObtained, NotRecorded, PrivilegeMissing, Row
+from connectors.kit.recorded_columns import Kind, RecordedColumn, RecordedTable
+from connectors.kit.recording_file import Asked, End, Event, Mark, Moment, Work
+from connectors.kit.taps import ReplayTap
 
-TABLE = Table(queries={"sizes": (Column("id", Kind.NUMBER), Column("bytes", Kind.NUMBER))})
+TABLE = RecordedTable(queries={"sizes": (RecordedColumn("id", Kind.NUMBER), RecordedColumn("bytes", Kind.NUMBER))})
 
 
 def at(steady: int) -> Moment:

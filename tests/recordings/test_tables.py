@@ -10,11 +10,11 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from agent.config import DatabaseConfig
+from agent.config.models import DatabaseConfig
 from agent.config.tiers import TierConfig
-from agent.what_if.recorded_settings import FIGURES
-from connectors.recording.columns import Kind, table_of
-from connectors.registry import find_engine
+from agent.studies.recordings import FIGURES
+from connectors.kit.recorded_columns import Kind, table_of
+from connectors.kit.registry import find_engine
 from tests.over import over
 
 DIALECTS = {"postgresql": "postgres", "oracle": "oracle", "sqlserver": "tsql", "db2": "postgres"}

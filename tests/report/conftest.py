@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from agent.report import Report, database_reported, html_page
-from agent.report.figures import ReportFigures, figures_of
+from agent.pages.content import Report
+from agent.pages.figures import ReportFigures, figures_of
+from agent.pages.report import database_reported, html_page
 from agent.terminal.output import plain_value
 from tests.documents import check_document
 from tests.report.browser import Page, chromium, open_browser

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from agent.report import html_page
-from agent.report.figures import figures_of
+from agent.pages.figures import figures_of
+from agent.pages.report import html_page
 from tests.report.browser import chromium, open_browser
 from tests.report.story import ledger_of_two_weeks, report_of_story
 

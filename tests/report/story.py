@@ -11,20 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.block_heat.stored import save_block_heat
-from agent.explanation.decisions import decision_arrays
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.rows import StepState
 from agent.ledger.state_names import ADVICE, DECISION
 from agent.model.states import MoveState
-from agent.report import Report, report_of
-from agent.sampling.tier_fill import fill_of, record_fill
-from agent.verification.verifier import measure
-from connectors.model import DatabaseDemand
-from connectors.storage_io import Role, RoleFigures
-from policies.block_heat.range_heat import RangeHeat, with_turnover
-from policies.block_heat.turnover import compare_looks
-from policies.model.plan import PolicySettings, Situation
+from agent.moving.verifier import measure
+from agent.pages.content import Report, report_of
+from agent.planning.decisions import decision_arrays
+from agent.sampling.block_heat import save_block_heat
+from agent.sampling.learned_state import fill_of, record_fill
+from connectors.model.observation import DatabaseDemand, Role, RoleFigures
+from policies.evidence.range_heat import RangeHeat, compare_looks, with_turnover
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings
 from tests.ledger.clock import StillClock
 from tests.unit.policies.situations import GIB, MIB, Site, Unit
 from tests.unit.samples import MADE_AT, a_move, a_proposal, an_effect

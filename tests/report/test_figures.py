@@ -13,13 +13,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from agent.ledger import Ledger
-from agent.report import database_reported, html_page, report_of
-from agent.report.content import join_numbers
-from agent.report.figures import figures_of
-from agent.report.pictures import pictures_of
+from agent.ledger.ledger import Ledger
+from agent.pages.content import join_numbers, report_of
+from agent.pages.figures import figures_of
+from agent.pages.pictures import pictures_of
+from agent.pages.report import database_reported, html_page
 from agent.terminal.output import plain_value
-from connectors.formatting import format_bytes, format_rate, format_ratio, format_seconds, printable
+from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds, printable
 from tests.ledger.clock import StillClock
 from tests.report.conftest import Told
 from tests.report.story import DATABASE, DAYS, NASTY, daily, units_of

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.simulated.server.devices import HDD, SSD, Device, mean_value
-from policies.storage.purchase import drives, physical_io, price_per
+from connectors.simulated.scenarios import HDD, SSD, SimulatedDevice, mean_value
+from policies.model.settings import drives, physical_io, price_per
 from tests.workloads.catalogue import MIB
 
 RANDOM = 0.8  # of 4 KB requests, the published mix
 BLOCK = 4096
 
 
-def iops(device: Device, requests_at_a_time: int = 32) -> float:
+def iops(device: SimulatedDevice, requests_at_a_time: int = 32) -> float:
     """Requests per second of that mix that a device serves, by the simulator's own queue."""
     service = RANDOM * device.random_seconds + (1 - RANDOM) * device.sequential_seconds
     return mean_value(np.array([service]), np.array([float(device.channels)]), requests_at_a_time, 0.0)[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import I64, NO_PARENT, SIGNALS, Signal
-from connectors.simulated.server.devices import mean_value
+from connectors.model.observation import I64, NO_PARENT, SIGNALS, Signal
+from connectors.simulated.scenarios import mean_value
 from tests.workloads.catalogue import GIB, Catalogue
 from tests.workloads.drives import Bank, Ran, Sessions, run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policies.sizing.break_even import LevelPrice, break_even_seconds
-from policies.storage.purchase import GIB
+from policies.model.settings import GIB
+from policies.placement.break_even import LevelPrice, break_even_seconds
 
 MB = 2**20
 MB_A_GIB = GIB / MB

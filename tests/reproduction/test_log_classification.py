@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from connectors.model import F64, I64, SIGNALS, DatabaseDemand, Demand, Signal
-from policies.demand import heat
-from policies.model.plan import PolicySettings
+from connectors.model.observation import F64, I64, SIGNALS, DatabaseDemand, Demand, Signal
+from policies.evidence import heat
+from policies.model.settings import PolicySettings
 
 UNITS, ACCESSES, KEPT, HOURS = 10_000, 1_000_000, 1_000, 48
 SETTINGS = PolicySettings(half_life_seconds=24 * 3600.0)

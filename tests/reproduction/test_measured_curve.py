@@ -18,8 +18,8 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.model import DatabaseDemand
-from policies.sizing.curve import Sizing, sizing
+from connectors.model.observation import DatabaseDemand
+from policies.placement.sizing import Sizing, sizing
 from tests.unit.policies.situations import BARE, MIB, SSD, Site, Unit
 
 HDD_READ, HDD_SEQUENTIAL, HDD_IDLE = 0.0726, 0.00066, 0.0055  # seconds, fitted; a queue of twelve

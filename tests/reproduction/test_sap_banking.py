@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.model import DatabaseDemand
-from policies.benefit.prices import HOUR, wait_per_hour
-from policies.model.plan import Plan, PolicySettings, Situation, Verdict
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.prices import HOUR, wait_per_hour
+from policies.model.plan import Plan, Situation, Verdict
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from policies.benefit.move_cost import ceiling_ratio
+from policies.evidence.prices import ceiling_ratio
 from tests.bench.policies.published import LOADS, SEEDS, SHIPPED, database_of, played, share_reached
 from tests.workloads.situation import UNGUARDED
 from tests.workloads.warehouse import share_of_saving, warehouse

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import F64, UnitKind
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64
 from policies.placement.balancer import make_plan
 from tests.bench.policies.baselines import busiest, filled, misses_per_byte
 from tests.bench.policies.stage import SPEEDS, saving

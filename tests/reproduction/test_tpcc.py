@@ -18,10 +18,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import F64, UnitKind
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64
 from policies.model.plan import Verdict
 from policies.placement.balancer import make_plan
-from policies.sizing.curve import sizing
+from policies.placement.sizing import sizing
 from tests.bench.policies.baselines import busiest, filled
 from tests.bench.policies.hindsight import best_placement
 from tests.bench.policies.stage import SPEEDS, saving

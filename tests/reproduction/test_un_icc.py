@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.model import DatabaseDemand
-from policies.benefit.move_cost import ceiling_ratio
-from policies.benefit.prices import HOUR, wait_per_hour
-from policies.model.plan import Plan, PolicySettings, Situation
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.prices import HOUR, ceiling_ratio, wait_per_hour
+from policies.model.plan import Plan, Situation
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit

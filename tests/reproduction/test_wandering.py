@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from connectors.model import NO_PARENT, SIGNALS, Bools
+from connectors.model.observation import NO_PARENT, SIGNALS, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
 from tests.bench.policies.wandering import frozen, rules
 from tests.bench.policies.wandering.bound import most_with_copies

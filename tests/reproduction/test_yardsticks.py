@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from connectors.model import NO_PARENT, SIGNALS, Signal
-from policies.benefit.prices import HOUR
+from connectors.model.observation import NO_PARENT, SIGNALS, Signal
+from policies.evidence.prices import HOUR
 from tests.bench.policies.baselines import Ranker, filled, misses_per_byte, saving_per_byte, swaps
 from tests.bench.policies.cache import PAGE, cached_shares
 from tests.bench.policies.hindsight import Hindsight, best_placement

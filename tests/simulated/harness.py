@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import cast
 
-from connectors.base import Connector, Mover, StatementFailed
-from connectors.model import Route, Step, UnitKind
+from connectors.kit.contract import Connector, Mover, StatementFailed
+from connectors.model.moves import Route, Step, UnitKind
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.faults import FaultKind
-from connectors.simulated.server.language import qualify, quote
-from connectors.simulated.server.units import UnitSpec
-from connectors.simulated.server.world import World
-from connectors.simulated.settings import SimulatedSettings
+from connectors.simulated.language import qualify, quote
+from connectors.simulated.scenarios import UnitSpec
+from connectors.simulated.settings import FaultKind, SimulatedSettings
+from connectors.simulated.world import World
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.virtual_clock import VirtualClock

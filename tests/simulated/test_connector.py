@@ -11,14 +11,15 @@ import yaml
 from pydantic import ValidationError
 
 from agent.model.clock import SystemClock
-from connectors.base import Interrupted
-from connectors.findings import Severity
-from connectors.model import Home, NoRoute
-from connectors.registry import find_engine
+from connectors.kit.contract import Interrupted
+from connectors.kit.findings import Severity
+from connectors.kit.registry import find_engine
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.scenarios import eight_tables
-from connectors.simulated.server.world import World
+from connectors.simulated.scenarios import eight_tables
 from connectors.simulated.settings import SimulatedSettings
+from connectors.simulated.world import World
 from tests.simulated.worlds import make, move, single, space_of
 
 ORDERS = '"shop"."orders"'

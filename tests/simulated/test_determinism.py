@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connectors.base import TimedOut
-from connectors.model import Sample
+from connectors.kit.contract import TimedOut
+from connectors.model.observation import Sample
 from connectors.simulated.connector import SimulatedConnector, connect
-from connectors.simulated.server.world import shared_world
 from connectors.simulated.settings import SimulatedSettings
+from connectors.simulated.world import shared_world
 from tests.simulated.worlds import make
 from tests.virtual_clock import VirtualClock
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.simulated.server.buffer_pool import hit_ratios
-from connectors.simulated.server.devices import HDD, mean_value, with_background
+from connectors.simulated.scenarios import HDD, mean_value, with_background
+from connectors.simulated.world_state import hit_ratios
 from tests.simulated.worlds import counter, make, move
 
 MEASURED_HDD, MEASURED_HOT = 125.0, 613.0  # a real PostgreSQL behind one spindle, see scenarios.eight_tables

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from connectors.base import (
+from connectors.kit.contract import (
     ConnectorError,
     LockNotObtained,
     ObjectGone,
@@ -15,9 +15,8 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.simulated.server.faults import WHY, FaultKind, FaultPlan
-from connectors.simulated.settings import SimulatedSettings
-from policies.demand.counter_deltas import Gap, difference
+from connectors.simulated.settings import WHY, FaultKind, FaultPlan, SimulatedSettings
+from policies.evidence.counter_deltas import Gap, difference
 from tests.simulated.worlds import counter, make, move, space_of
 
 INDEX = '"shop"."orders_pkey"'

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.base import ConnectorError
-from connectors.model import UnitKind
-from connectors.simulated.server.language import Move, parse, qualify, quote
-from connectors.simulated.server.units import UnitSpec
+from connectors.kit.contract import ConnectorError
+from connectors.model.moves import UnitKind
+from connectors.simulated.language import Move, parse, qualify, quote
+from connectors.simulated.scenarios import UnitSpec
 from tests.examples import examples
 from tests.simulated.worlds import make
 

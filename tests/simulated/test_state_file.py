@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from connectors.base import CannotConnect, LeaseHeld
-from connectors.model import UnitKind
+from connectors.kit.contract import CannotConnect, LeaseHeld
+from connectors.model.moves import UnitKind
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.state import StateFile
-from connectors.simulated.server.units import UnitSpec
-from connectors.simulated.server.world import World
+from connectors.simulated.scenarios import UnitSpec
 from connectors.simulated.settings import SimulatedSettings
+from connectors.simulated.world import StateFile, World
 from tests.simulated.worlds import move, space_of
 from tests.virtual_clock import VirtualClock
 

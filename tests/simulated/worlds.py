@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model import I64, Bundle, UnitKind
+from connectors.model.moves import Bundle, UnitKind
+from connectors.model.observation import I64
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.world import World
 from connectors.simulated.settings import SimulatedSettings
+from connectors.simulated.world import World
 from tests.virtual_clock import VirtualClock
 
 

@@ -15,20 +15,18 @@ from unittest.mock import patch
 
 import numpy as np
 
-from agent.execution import precheck
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.states import NOT_CARRIED_OUT, MoveState, ProposalState
+from agent.moving import precheck
 from agent.sampling import sampler
 from agent.service.watch import Watch
-from connectors.model import F64, Bools, UnitKind
-from connectors.simulated.server import scenarios
-from connectors.simulated.server.devices import SSD, Device
-from connectors.simulated.server.language import Move
-from connectors.simulated.server.placement import Placement, Running
-from connectors.simulated.server.scenarios import Scenario, SpaceSpec
-from connectors.simulated.server.units import UnitSpec, build
-from connectors.simulated.server.workload import pages_per_transaction
-from connectors.simulated.server.world import World
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64, Bools
+from connectors.simulated import scenarios
+from connectors.simulated.language import Move
+from connectors.simulated.scenarios import SSD, Scenario, SimulatedDevice, SpaceSpec, UnitSpec, build
+from connectors.simulated.world import World
+from connectors.simulated.world_state import RunningCopy, SimulatedPlacement, pages_per_transaction
 from tests.simulation.site import Site
 
 MB = 10**6
@@ -39,7 +37,7 @@ PARTITION_BYTES, EARLIER = 800 * MB, 6  # of a day; partitions that exist at the
 HALF_LIFE = 24.0  # hours after which a partition is read half as often
 FAST_SHARE, HEAD_ROOM = 0.1, 0.1
 APPROVED_AT, WINDOW = 9, 'windows: ["mon-sun 22:00-05:00"]'
-ARRAY = Device(
+ARRAY = SimulatedDevice(
     name="hdd", random_seconds=1 / 180, sequential_seconds=0.39e-3, write_seconds=1e-3, bytes_per_second=160e6,
     channels=6,
 )  # fmt: skip
@@ -210,16 +208,16 @@ def _why(reason: str) -> str:
 @contextmanager
 def free_of_growth() -> Iterator[None]:
     """An agent that knows of no growth, in a world where that costs nothing: the yardstick for what caution costs."""
-    begin = Placement.begin
+    begin = SimulatedPlacement.begin
 
-    def begin_anyway(self: Placement, move: Move, process: int) -> Running:
-        with patch.object(Placement, "free_bytes", lambda each: np.full(len(each.spaces), 2**62)):
+    def begin_anyway(self: SimulatedPlacement, move: Move, process: int) -> RunningCopy:
+        with patch.object(SimulatedPlacement, "free_bytes", lambda each: np.full(len(each.spaces), 2**62)):
             return begin(self, move, process)
 
     with (
         patch.object(sampler, "growth_of", lambda *_: None),
         patch.object(precheck, "_size_holds", lambda *_: None),
         patch.object(precheck, "_all_fit", lambda *_: None),
-        patch.object(Placement, "begin", begin_anyway),
+        patch.object(SimulatedPlacement, "begin", begin_anyway),
     ):
         yield

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agent.config import Config, load
-from agent.execution.hooks import MoveEvent
-from agent.ledger import ApprovalRule, Ledger
+from agent.config.files import load
+from agent.config.models import Config
+from agent.ledger.chain.signed import ApprovalRule
+from agent.ledger.ledger import Ledger
 from agent.ledger.store.opening import BUSY_SECONDS
+from agent.moving.progress import MoveEvent
 from agent.service.watch import Watch
-from connectors.simulated.server.saved import content_of, restore
-from connectors.simulated.server.world import World, shared_world
+from connectors.simulated.world import World, content_of, restore, shared_world
 from tests.virtual_clock import VirtualClock
 
 MINUTE = 60.0

@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from agent.keys import RULE_NAMESPACE
-from agent.ledger import HistorySettings, Ledger, ProposalRow
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings, ProposalRow
+from agent.model.approvals import LockClass, StandingRule
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import Proposal
-from agent.model.standing_rules import LockClass, StandingRule
+from agent.model.signed_documents import RULE_NAMESPACE
 from agent.model.states import MoveState, ProposalState
 from agent.planning.routing import derives
 from agent.service.jobs import Jobs
 from agent.service.watch import Watch
-from connectors.model import Step
+from connectors.model.moves import Step
 from tests.keys import Person
 from tests.simulation.site import MINUTE, Site
 from tests.unit.samples import an_outcome

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger, MoveRow, RequestKind
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, RequestKind
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
 from agent.service.watch import Watch
-from connectors.base import LeaseHeld
-from connectors.simulated.server.faults import FaultKind
+from connectors.kit.contract import LeaseHeld
+from connectors.simulated.settings import FaultKind
 from tests.simulation.site import Site
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.states import MoveState
 from agent.service.watch import Watch
-from policies.modes.dispatch import Drain
+from policies.placement.dispatch import Drain
 from tests.simulation.site import Site
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from agent.execution.transition_rules import MOST_STARTS
-from agent.ledger import Ledger, LedgerFull
+from agent.ledger.errors import LedgerFull
+from agent.ledger.ledger import Ledger
 from agent.model.states import TRANSITIONS, MoveState
-from connectors.simulated.server.faults import FaultKind
+from agent.moving.transition_rules import MOST_STARTS
+from connectors.simulated.settings import FaultKind
 from policies.model.plan import Verdict
-from policies.modes.dispatch import Hsm
+from policies.placement.dispatch import Hsm
 from tests.simulation.site import Site
 
 POINTS = ("moves.transition", "moves.step_intent", "moves.step_result")  # room and call

@@ -13,18 +13,20 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import Config, load
-from agent.execution.executor import Executor
-from agent.ledger import HistorySettings, Ledger, LedgerUnreachable, MoveRow
+from agent.config.files import load
+from agent.config.models import Config
+from agent.ledger.errors import LedgerUnreachable
 from agent.ledger.leases import LeaseRow, Leases
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings, MoveRow
 from agent.ledger.state_names import HEAT, STATUS
 from agent.model.clock import SystemClock
 from agent.model.states import IN_PLACE, MoveState
-from agent.service.claiming import claim_all
-from agent.service.daemon import Daemon
+from agent.moving.executor import Executor
+from agent.service.daemon import Daemon, claim_all
 from agent.service.jobs import LONGEST_REST_SECONDS, Jobs
 from agent.service.watch import Watch
-from connectors.base import CannotConnect, Clock, LeaseHeld
+from connectors.kit.contract import CannotConnect, Clock, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
 from tests.contract.asking import route_to
 from tests.simulation.site import Site

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger, RequestKind
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import MoveState
 from agent.service.watch import Watch

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.explanation.decisions import replay_decision, store_decision
+from agent.planning.decisions import replay_decision, store_decision
 from tests.simulation.site import Site
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.execution.foreground import REST_SECONDS, Foreground
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import PROGRESS, WAITING_MOVES
 from agent.model.states import MoveState
+from agent.moving.gate import REST_SECONDS, Foreground
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
-from connectors.base import Crowding, ForegroundReads
+from connectors.kit.contract import Crowding, ForegroundReads
 from tests.simulation.site import Site
 from tests.virtual_clock import VirtualClock
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.service.watch import Watch
-from connectors.model import UnitKind
-from connectors.simulated.server.units import UnitSpec
+from connectors.model.moves import UnitKind
+from connectors.simulated.scenarios import UnitSpec
 from tests.simulation.site import MINUTE, Site
 from tests.virtual_clock import EPOCH
 

@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger, MoveRow, NotApproved, RequestKind
+from agent.ledger.errors import NotApproved
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
-from agent.model.proposals import Proposal, ProposedMove, with_ways_back
+from agent.model.proposals import CannotUndo, Proposal, ProposedMove, with_ways_back
 from agent.model.states import MoveState, ProposalState
-from agent.planning.refusals import CannotUndo
+from agent.moving.left_worse import left_worse_of
 from agent.planning.undo import way_back
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
-from agent.verification.left_worse import left_worse_of
-from connectors.base import SpaceFull
-from connectors.model import Bundle, Route, Step, UnitKind
-from connectors.simulated.mover import Session
-from policies.model.plan import MoveReason
+from connectors.kit.contract import SpaceFull
+from connectors.model.moves import Bundle, Route, Step, UnitKind
+from connectors.simulated.mover import SimulatedSession
+from policies.model.moves import MoveReason
 from tests.simulation.site import MINUTE, Site
 
 MB = 10**6
@@ -190,14 +191,14 @@ def test_transient_room_of_the_end_counts(site: Site) -> None:
 
 def fails_at(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     """The engine finds the disk full when it copies that object."""
-    original = Session.execute
+    original = SimulatedSession.execute
 
-    def execute(self: Session, step: Step) -> None:
+    def execute(self: SimulatedSession, step: Step) -> None:
         if key in step.sql:
             raise SpaceFull(f"no room for {key}", advice="Make some.")
         original(self, step)
 
-    monkeypatch.setattr(Session, "execute", execute)
+    monkeypatch.setattr(SimulatedSession, "execute", execute)
 
 
 def metric(watch: Watch) -> float:
@@ -288,7 +289,7 @@ def test_only_what_was_shown_goes_back_without_a_decision(site: Site, monkeypatc
         number = a_group(site, watch, ledger)
         fails_at(monkeypatch, HOT)
         with monkeypatch.context() as patch:
-            patch.setattr("agent.verification.left_worse.GroupWatch.look", lambda *_: 0)
+            patch.setattr("agent.moving.left_worse.GroupWatch.look", lambda *_: 0)
             watch.act()
         found = rows(ledger, number)
         proposal = way_back(found[:2], site.config.database(), watch.connector, site.clock.now())
@@ -383,14 +384,14 @@ def test_what_fails_first_leaves_the_rest_undone(site: Site, monkeypatch: pytest
 
 def between_moves(monkeypatch: pytest.MonkeyPatch, key: str, then: Callable[[], None]) -> None:
     """Do something right after that object was moved."""
-    original = Session.execute
+    original = SimulatedSession.execute
 
-    def execute(self: Session, step: Step) -> None:
+    def execute(self: SimulatedSession, step: Step) -> None:
         original(self, step)
         if key in step.sql:
             then()
 
-    monkeypatch.setattr(Session, "execute", execute)
+    monkeypatch.setattr(SimulatedSession, "execute", execute)
 
 
 def test_once_the_end_no_longer_fits_nothing_more_gives_way(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

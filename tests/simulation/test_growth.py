@@ -9,8 +9,8 @@ import pytest
 
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
-from connectors.simulated.server.world import World
-from policies.model.plan import MoveReason
+from connectors.simulated.world import World
+from policies.model.moves import MoveReason
 from tests.simulation.growing import HEAD_ROOM, GrowingShop
 from tests.simulation.site import Site
 

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.budget.copy_history import copy_time_evidence, since_for
-from agent.budget.experience import disturbed_of, with_experience
-from agent.explanation.decisions import drop_old_decisions, replay_decision
-from agent.explanation.explanation_archive import load_archived_explanation
-from agent.ledger import HistorySettings
+from agent.ledger.rows import HistorySettings
 from agent.ledger.state_names import HEAT, KNOWN_UNITS, SEASONS, decision_of_proposal
+from agent.planning.decisions import drop_old_decisions, load_archived_explanation, replay_decision
+from agent.sampling.experience import copy_time_evidence, disturbed_of, since_for, with_experience
 from agent.service.jobs import Jobs
-from connectors.model import DatabaseDemand
+from connectors.model.observation import DatabaseDemand
 from tests.simulation.site import MINUTE, Site
 
 

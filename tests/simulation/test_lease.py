@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger, RequestKind
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind
 from agent.model.states import MoveState
 from agent.service.watch import Watch
-from connectors.base import LeaseHeld
+from connectors.kit.contract import LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
 from tests.simulation.site import Site
 from tests.simulation.test_crash import FEW_MOVES

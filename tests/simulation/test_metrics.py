@@ -11,14 +11,14 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from agent.block_heat.looker import BlockLooker
-from agent.explanation.ranking import SUMMED, Ordered, Standing, ranking_from_arrays, ranking_of
 from agent.ledger.rows import RequestKind
 from agent.ledger.state_names import RANKING
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import COUNTED, MoveState
+from agent.pages.content import report_of
+from agent.planning.ranking import SUMMED, Ordered, UnitStanding, ranking_from_arrays, ranking_of
 from agent.planning.undo import propose_undo
-from agent.report import report_of
+from agent.sampling.block_looks import BlockLooker
 from agent.service.metrics import OTHER, AgentCollector
 from agent.service.snapshot import Snapshot
 from tests.deploy.conftest import RUNNING
@@ -127,7 +127,7 @@ def test_a_standing_knows_what_is_beyond_its_top(tmp_path: Path) -> None:
         planning = watch.plan()
         assert planning is not None
         ordered = Ordered(planning)
-        whole, kept = ordered.ranking(), Standing.of(ordered, 4)
+        whole, kept = ordered.ranking(), UnitStanding.of(ordered, 4)
     assert watch.snapshot.standing is not None
     assert (len(kept.top), kept.units, kept.by_verdict) == (4, len(whole), watch.snapshot.standing.by_verdict)
     assert list(kept.top.key) == list(whole.key[:4])

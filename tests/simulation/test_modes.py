@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.explanation.pins import PinReport, pin_reports, reports_from_document
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import PIN_REPORTS
 from agent.model.states import MoveState, ProposalState
+from agent.planning.advice import PinReport, pin_reports, reports_from_document
 from agent.sampling.sampler import CATALOG_EVERY_SECONDS
 from agent.service.watch import Watch
-from policies.model.plan import Pin
-from policies.modes.dispatch import Drain, Hsm, Mode, Preference, UnknownName
+from policies.model.settings import Pin
+from policies.placement.dispatch import Drain, Hsm, Mode, Preference, UnknownName
 from tests.simulation.site import Site
 
 ARCHIVE, HISTORY, ORDERS = '"shop"."archive_2019"', '"shop"."history"', '"shop"."orders"'

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.service.watch import Watch
-from connectors.simulated.server import scenarios
-from connectors.simulated.server.scenarios import eight_tables
-from connectors.simulated.server.workload import pages_per_transaction
+from connectors.simulated import scenarios
+from connectors.simulated.scenarios import eight_tables
+from connectors.simulated.world_state import pages_per_transaction
 from tests.simulation.site import MINUTE, Site
 
 STEP = 180 * MINUTE

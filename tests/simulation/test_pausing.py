@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger, RequestKind, StepState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RequestKind, StepState
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import UNFINISHED, MoveState
 from connectors.simulated.connector import SimulatedConnector

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import MoveState
 from agent.planning.undo import propose_undo
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
-from connectors.base import ConnectorError, LeaseHeld
+from connectors.kit.contract import ConnectorError, LeaseHeld
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.faults import FaultKind
-from policies.model.plan import MoveReason, Pin, Verdict
+from connectors.simulated.settings import FaultKind
+from policies.model.moves import MoveReason
+from policies.model.plan import Verdict
+from policies.model.settings import Pin
 from tests.simulation.site import MINUTE, Site
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.explanation.prospects import Prospect
+from agent.planning.ranking import Prospect
 from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.service.watch import Watch
-from policies.model.plan import Pin
+from policies.model.settings import Pin
 from tests.simulation.site import Site
 
 WHO: dict[str, Any] = {"who": "ann", "origin": "test"}

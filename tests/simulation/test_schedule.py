@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from apscheduler.job import Job
 
-from agent.ledger import HistorySettings, Ledger
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.ledger.state_names import PLANNED, RANKING
 from agent.sampling.sampler import SAVE_EVERY_SECONDS
 from agent.service.daemon import Daemon
-from agent.service.jobs import Jobs
-from agent.service.timetable import FOLD_EVERY_SECONDS
+from agent.service.jobs import FOLD_EVERY_SECONDS, Jobs
 from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.budget.allowance import Limits
-from agent.what_if.simulation import NothingRecorded, Played, play, start_of
-from policies.calendar import Calendar, parse_window
+from agent.planning.allowance import Limits
+from agent.studies.simulation import NothingRecorded, Played, play, start_of
+from policies.model.calendar import Calendar, parse_window
 from tests.simulation.site import Site
 
 pytestmark = pytest.mark.xdist_group("simulate")  # what it needs is made once

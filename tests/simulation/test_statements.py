@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATEMENT_TEXTS
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.model.states import MoveState
-from agent.notices.notifier import hurt_proposals
+from agent.sampling.statement_texts import statement_lines, texts_of
+from agent.service.notifier import hurt_proposals
 from agent.service.watch import Watch
 from agent.terminal.output import plain_value
 from agent.terminal.wording import outcome_shown
-from agent.verification.statement_texts import statement_lines, texts_of
-from connectors.base import PrivilegeMissing
+from connectors.kit.contract import PrivilegeMissing
+from connectors.kit.statements import StatementCounters
 from connectors.simulated.connector import SimulatedConnector
-from connectors.simulated.server.world import World
-from connectors.statements.counters import StatementCounters
+from connectors.simulated.world import World
 from tests.simulation.site import MINUTE, Site
 
 STATEMENTS = 8

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.sampling.trace import NothingTraced
 from agent.sampling.trace_marks import TraceMark, read_figures, write_mark
 from agent.service.watch import Watch
-from policies.modes.dispatch import Hsm
+from policies.placement.dispatch import Hsm
 from tests.simulation.site import MINUTE, Site
 
 

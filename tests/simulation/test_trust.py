@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import HistorySettings, MoveRow, RequestKind, Untrusted
-from agent.model.conditions import Conditions
+from agent.ledger.errors import Untrusted
+from agent.ledger.rows import HistorySettings, MoveRow, RequestKind
+from agent.model.approvals import Conditions
 from agent.model.states import MoveState
 from agent.service.jobs import Jobs
 from agent.service.metrics import AgentCollector
@@ -63,7 +64,7 @@ def test_the_alert_ends_with_its_cause(site: Site) -> None:
         for row in ledger.moves.rows(proposal_id=number, states={MoveState.APPROVED}):
             if ledger.moves.row(row.id).state is MoveState.APPROVED:
                 ledger.requests.submit(row.id, RequestKind.CANCEL, who="ann", origin="test", reason="")
-        assert not ledger.moves.to_do("sim")
+        assert not ledger.moves.has_pending_moves("sim")
         watch.act()
         assert metric(watch) == 0.0
         actor = ledger.audit.rows()[0].actor

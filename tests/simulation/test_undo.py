@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger, StepRow
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepRow
 from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.proposals import CannotUndo
 from agent.model.states import MoveState, ProposalState
-from agent.planning.refusals import CannotUndo
 from agent.planning.undo import propose_undo
 from agent.service.watch import Watch
 from tests.simulation.site import MINUTE, Site

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import HistorySettings, Ledger, RequestKind
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings, RequestKind
 from agent.model.states import MoveState
 from agent.service.jobs import Jobs
-from connectors.base import LockNotObtained
-from connectors.model import Blocker, Route, Step
-from connectors.simulated.mover import Session
+from connectors.kit.contract import LockNotObtained
+from connectors.model.moves import Route, Step
+from connectors.model.observation import Blocker
+from connectors.simulated.mover import SimulatedSession
 from tests.simulation.site import MINUTE, Site
 from tests.simulation.test_groups import ANN, COLD, a_group, approved, bring, crowded, move_of, rows
 
@@ -86,10 +88,10 @@ def test_a_lock_is_tried_for_less_and_less_often(site: Site, monkeypatch: pytest
     bring(site, COLD, "ssd")
     site.windows = "retries: 10"
 
-    def execute(_: Session, step: Step) -> None:
+    def execute(_: SimulatedSession, step: Step) -> None:
         raise LockNotObtained(f"no lock for {step.sql}", advice="Wait.")
 
-    monkeypatch.setattr(Session, "execute", execute)
+    monkeypatch.setattr(SimulatedSession, "execute", execute)
     with site.agent() as (watch, ledger):
         watch.sample()
         approved(site, watch, ledger, (move_of(watch, 1, COLD[0], "hdd", None),))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import load
-from agent.ledger import Ledger
+from agent.config.files import load
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.budget.allowance import limits_of
-from agent.budget.copy_history import learn
-from agent.ledger import Ledger, SentRow
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import SentRow
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import MoveState
+from agent.planning.allowance import limits_of
+from agent.sampling.experience import learn
 from connectors.simulated.connector import SimulatedConnector
-from policies.calendar import Calendar
+from policies.model.calendar import Calendar
 from tests.simulation.site import Site
 
 SEEDS = 12

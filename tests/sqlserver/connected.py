@@ -9,9 +9,9 @@ from subprocess import Popen
 from typing import Any
 
 from agent.model.clock import SystemClock
-from connectors.base import Clock
-from connectors.model import NoRoute, Route
-from connectors.settings import SecretSource
+from connectors.kit.contract import Clock
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import NoRoute, Route
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.cli.site import finish

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from connectors.model import NoRoute, Route
-from connectors.sqlserver.reading.definition import HEAP, NONCLUSTERED
-from connectors.sqlserver.routes.online import Server
+from connectors.model.moves import NoRoute, Route
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.definition import HEAP, NONCLUSTERED
 from tests.sqlserver.made import ID, NAME, NOTE, PAGES, bundle, index, table
 from tests.sqlserver.moving import test_file_removal, test_files, test_switching
 from tests.sqlserver.test_routes import IX, IX_NAME, found, parted
 
-NEWEST = Server(major=16, edition=3)
+NEWEST = ServerFeatures(major=16, edition=3)
 
 
 def every_route() -> dict[str, Route]:

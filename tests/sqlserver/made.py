@@ -8,29 +8,29 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from connectors.model import Bundle, Catalog, Interval, Space, UnitKind, UnitTable
-from connectors.settings import SecretSource
-from connectors.sqlserver.reading.definition import (
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Bundle, UnitKind
+from connectors.model.observation import Catalog, Interval, Space, SpaceFigures, UnitTable
+from connectors.sqlserver.definition import (
     CLUSTERED,
     HEAP,
     NONCLUSTERED,
-    Column,
     DataSpace,
     Definition,
     IndexColumn,
     IndexDefinition,
     Owner,
     Partition,
+    TableColumn,
 )
-from connectors.sqlserver.reading.keys import Name
-from connectors.sqlserver.reading.sampler import COUNTERS
+from connectors.sqlserver.keys import Name
+from connectors.sqlserver.sampler import COUNTERS
 from connectors.sqlserver.settings import SqlserverSettings
-from connectors.storage_io import SpaceFigures
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OWNER = Owner(77, "U", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, None, 0, "FULL", "READ_WRITE")
-ID = Column("id", "int", 4, 10, 0, None, 0, 0)
-NOTE = Column("note", "nvarchar", -1, 0, 0, "Latin1_General_CI_AS", 1, 0)
+ID = TableColumn("id", "int", 4, 10, 0, None, 0, 0)
+NOTE = TableColumn("note", "nvarchar", -1, 0, 0, "Latin1_General_CI_AS", 1, 0)
 HDD, SSD = DataSpace(1, "HDD", False, False, 1), DataSpace(2, "SSD", False, False, 1)
 NAME = Name("dbo", "orders")
 PAGES = Partition(1, "PAGE", 0, 1, 1000, None, 0)

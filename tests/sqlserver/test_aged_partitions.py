@@ -11,10 +11,11 @@ import pytest
 
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
-from connectors.base import LockNotObtained, SpaceFull
-from connectors.model import Home, NoRoute
+from connectors.kit.contract import LockNotObtained, SpaceFull
+from connectors.kit.templates import TemplateKind
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.templates import TemplateKind
 from tests.cli.site import finish
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, Site, a_template, act, day

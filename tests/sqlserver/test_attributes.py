@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from connectors.base import ObjectGone, PrivilegeMissing
-from connectors.move_effects import Kept
+from connectors.kit.contract import ObjectGone, PrivilegeMissing
+from connectors.model.moves import Kept
 from connectors.sqlserver import sql
-from connectors.sqlserver.reading.belongings import UNSEEN, changes, hangs_on_index, read_belongings
-from connectors.sqlserver.reading.definition import HEAP, NONCLUSTERED, IndexColumn, IndexDefinition, Partition
+from connectors.sqlserver.definition import HEAP, NONCLUSTERED, IndexColumn, IndexDefinition, Partition
+from connectors.sqlserver.plan_drift import UNSEEN, changes, hangs_on_index, read_belongings
 from tests.over import over
 from tests.sqlserver.made import PAGES, index, key, table
 

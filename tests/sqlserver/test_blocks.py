@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agent.block_heat.choice import LookedAt
-from agent.block_heat.looker import BlockLooker
-from agent.block_heat.stored import load_block_heat
-from agent.ledger import Ledger
-from connectors.base import PrivilegeMissing
-from connectors.blocks import BLOCK_HEAT, SeesBlocks
-from connectors.model import F64, I64
+from agent.ledger.ledger import Ledger
+from agent.sampling.block_heat import load_block_heat
+from agent.sampling.block_looks import BlockLooker, LookedAt
+from connectors.kit.contract import PrivilegeMissing
+from connectors.model.blocks import BLOCK_HEAT, SeesBlocks
+from connectors.model.observation import F64, I64
+from connectors.sqlserver import blocks
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.sqlserver.reading import blocks
-from connectors.sqlserver.reading.keys import unit_ids
-from policies.block_heat.concentration import Shape, concentrate
-from policies.block_heat.range_heat import RangeHeat
+from connectors.sqlserver.keys import unit_ids
+from policies.evidence.range_heat import HeatShape, RangeHeat, concentrate
 from tests.cli.site import Site
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.objects import Table
@@ -134,10 +132,10 @@ def orders(lab: Lab) -> Table:
 
 
 @pytest.mark.parametrize(
-    ("load", "shape"), [(newest_tenth, Shape.NEWEST), (stripes, Shape.SCATTERED), (anywhere, Shape.EVEN)]
+    ("load", "shape"), [(newest_tenth, HeatShape.NEWEST), (stripes, HeatShape.SCATTERED), (anywhere, HeatShape.EVEN)]
 )
 def test_the_share_of_each_range_is_seen(
-    lab: Lab, driver: OdbcDriver, tmp_path: Path, orders: Table, load: Load, shape: Shape
+    lab: Lab, driver: OdbcDriver, tmp_path: Path, orders: Table, load: Load, shape: HeatShape
 ) -> None:
     """Within 0.05 of the truth by the lab's own count, and the shape is told; waits follow reads on one disk."""
     with looked_into(lab, driver, tmp_path, orders, load) as (heat, true):
@@ -189,7 +187,7 @@ def test_pages_that_lie_between_others_are_put_in_order(
         lab.shop.storage.grow(unit_of(other), 8)
     with looked_into(lab, driver, tmp_path, grown, newest_tenth) as (heat, true):
         assert largest_error(heat, true) <= 0.05
-        assert concentrate(heat).shape is Shape.NEWEST
+        assert concentrate(heat).shape is HeatShape.NEWEST
 
 
 def test_a_slow_part_waits_more_than_it_reads(lab: Lab, driver: OdbcDriver, tmp_path: Path, orders: Table) -> None:

@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from agent.model.clock import SystemClock
-from connectors.base import CannotConnect, StatementFailed
-from connectors.model import Identity
-from connectors.settings import SecretSource
+from connectors.kit.contract import CannotConnect, StatementFailed
+from connectors.kit.settings import SecretSource
+from connectors.model.observation import Identity
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.instance import Instance

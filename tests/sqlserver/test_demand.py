@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import Signal
-from connectors.sqlserver.reading.demand import classify, random_part
+from connectors.model.observation import Signal
+from connectors.sqlserver.demand import classify, random_part
 from tests.sqlserver.made import catalog, interval
 
 READ_AHEAD = 512 * 1024

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from connectors.base import Connector
-from connectors.findings import Severity
+from connectors.kit.contract import Connector
+from connectors.kit.findings import Severity
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import add_scheme, add_table
 from tests.sqlserver.moving.test_switching_server import COPIER, connector, lab, rebuilding  # noqa: F401  # fixtures

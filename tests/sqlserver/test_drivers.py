@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from connectors.base import (
+from connectors.kit.contract import (
     AuthenticationFailed,
     CannotConnect,
     ConnectorError,
@@ -19,9 +19,8 @@ from connectors.base import (
     StatementFailed,
     TimedOut,
 )
-from connectors.sqlserver.session.drivers import DriverKind, connection_string, is_that_driver, kind_of
-from connectors.sqlserver.session.errors import cannot_connect, connection_broke, diagnose, translate
-from connectors.sqlserver.session.sessions import open_connection
+from connectors.sqlserver.sessions import cannot_connect, connection_broke, diagnose, open_connection, translate
+from connectors.sqlserver.settings import DriverKind, connection_string, is_that_driver, kind_of
 from tests.over import over
 from tests.sqlserver.made import settings
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.model import NoRoute
-from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.routes.file_statements import (
+from connectors.model.moves import NoRoute
+from connectors.sqlserver.catalog import File
+from connectors.sqlserver.file_statements import (
     FOLDER,
     TempdbFile,
     as_text,

@@ -22,14 +22,15 @@ from typing import Any
 
 import pytest
 
-from agent.prove.script import script_of
-from connectors.containers import ByHand
-from connectors.model import NoRoute, Route, Step
-from connectors.proving.proof import Scratch
-from connectors.rolling.ranges import Range
-from connectors.splitting import Border
-from connectors.sqlserver.proving import PROOF
-from connectors.sqlserver.reading.definition import (
+from agent.studies.prove.script import script_of
+from connectors.kit.proving import Scratch
+from connectors.kit.rolling import Range
+from connectors.kit.templates import StatementTemplate
+from connectors.model.moves import Border, ByHand, NoRoute, Route, Step
+from connectors.sqlserver import file_statements, partitions
+from connectors.sqlserver.catalog import File
+from connectors.sqlserver.ddl import ServerFeatures, may_partition
+from connectors.sqlserver.definition import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
     HEAP,
@@ -39,19 +40,13 @@ from connectors.sqlserver.reading.definition import (
     Definition,
     IndexColumn,
 )
-from connectors.sqlserver.reading.keys import Name
-from connectors.sqlserver.reading.spaces import File
-from connectors.sqlserver.reading.time_ranges import PartitionedTable
-from connectors.sqlserver.routes import by_calendar, file_statements
-from connectors.sqlserver.routes.available import routes_of
-from connectors.sqlserver.routes.file_move import FilePlace, file_route
-from connectors.sqlserver.routes.file_removal import removal_route
-from connectors.sqlserver.routes.file_statements import TempdbFile
-from connectors.sqlserver.routes.online import Server, may_partition
-from connectors.sqlserver.routes.split import by_hand
-from connectors.sqlserver.session.queries import query, query_names
-from connectors.sqlserver.session.sessions import _REQUIRED
-from connectors.templates import StatementTemplate
+from connectors.sqlserver.engine import PROOF
+from connectors.sqlserver.file_moves import FilePlace, file_route, removal_route
+from connectors.sqlserver.file_statements import TempdbFile
+from connectors.sqlserver.keys import Name
+from connectors.sqlserver.partitions import PartitionedTable
+from connectors.sqlserver.routes import by_hand, routes_of
+from connectors.sqlserver.sessions import _REQUIRED, query, query_names
 from tests.components import TSQL_GRAMMARS
 from tests.sqlserver.made import ID, NAME, NOTE, PAGES, bundle, index, key, settings, table
 from tests.sqlserver.moving.test_switching import KEYS, ask, days, emptied
@@ -161,7 +156,7 @@ def definitions(major: int) -> Iterator[tuple[Definition, tuple[str, ...]]]:
 
 def statements(major: int, edition: int = 3) -> list[str]:
     """Every statement that a move may send to that version, and those that are written down; one of each form."""
-    server, found = Server(major=major, edition=edition), [_REQUIRED]
+    server, found = ServerFeatures(major=major, edition=edition), [_REQUIRED]
     for definition, units in definitions(major):
         for resumable in ("no", "indexes", "all"):
             wishes = settings(lob_moves=True, resumable=resumable)
@@ -202,9 +197,9 @@ def _next() -> Iterator[str]:
             key="[dbo].[da]]ys]", schema="dbo", name="da]ys", time_format="%FT%T", ranges=ranges, why_not="",
             why_no_more="", scheme=scheme, function="f]", column="at", next_used="HDD", definition=table(index()),
         )  # fmt: skip
-        template = by_calendar.next_template(time_table, "SSD", 2 * 86400, settings())
+        template = partitions.next_template(time_table, "SSD", 2 * 86400, settings())
         assert isinstance(template, StatementTemplate), template
-        for route in by_calendar.next_routes(time_table, template, middays[0], settings()):
+        for route in partitions.next_routes(time_table, template, middays[0], settings()):
             yield from _of(route)
 
 

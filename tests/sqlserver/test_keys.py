@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.sqlserver.reading.keys import Name, name_of, object_ids, quote, table_ids, unit_ids
-from connectors.sqlserver.reading.sampler import COUNTERS, by_unit
+from connectors.sqlserver.keys import Name, name_of, object_ids, quote, table_ids, unit_ids
+from connectors.sqlserver.sampler import COUNTERS, by_unit
 
 NAMES = [
     Name("dbo", "t"),

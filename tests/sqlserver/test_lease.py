@@ -7,7 +7,7 @@ from pathlib import Path
 import pyodbc
 import pytest
 
-from connectors.base import LeaseHeld
+from connectors.kit.contract import LeaseHeld
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.world import MOVER, READER, STRANGER, add_table
 from tests.labs.tds.drivers import OdbcDriver

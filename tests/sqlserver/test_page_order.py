@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.model import I64
-from connectors.sqlserver.reading.page_order import EXTENT, PageOrder
+from connectors.model.observation import I64
+from connectors.sqlserver.blocks import EXTENT, PageOrder
 from tests.examples import examples
 
 EXTENTS = 400

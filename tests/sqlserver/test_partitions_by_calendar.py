@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from agent.model.states import MoveState
-from connectors.base import LockNotObtained, StatementFailed
-from connectors.model import Home, NoRoute
+from connectors.kit.contract import LockNotObtained, StatementFailed
+from connectors.kit.templates import TemplateKind
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.sqlserver.reading.time_ranges import table_named
-from connectors.templates import TemplateKind
+from connectors.sqlserver.partitions import table_named
 from tests.contract.asking import run
 from tests.labs.calendar_site import DAY, Site, a_template, act, day
 from tests.labs.sqlserver.instance import Account

@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from connectors.sqlserver.session.queries import NEWEST, query, query_names
+from connectors.sqlserver.sessions import NEWEST, query, query_names
 from tests.over import over
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import isnan
 
-from connectors.sqlserver.reading.roles import role_figures
-from connectors.storage_io import Role
+from connectors.model.observation import Role
+from connectors.sqlserver.sampler import role_figures
 
 LOG = ("log", "shop_log", 3, 6, 100, 400, 102_400)
 TEMPDB = ("temp", "tempdb", 16, 320, 16, 160, 8_388_608)

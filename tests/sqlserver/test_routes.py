@@ -6,28 +6,28 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.model import Bundle, NoRoute, Route
-from connectors.sqlserver.reading.definition import (
+from connectors.model.moves import Bundle, NoRoute, Route
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.definition import (
     CLUSTERED,
     CLUSTERED_COLUMNSTORE,
     HEAP,
     NONCLUSTERED,
     SPATIAL,
     XML,
-    Column,
     DataSpace,
     Definition,
     IndexColumn,
     IndexDefinition,
     Partition,
+    TableColumn,
 )
-from connectors.sqlserver.reading.keys import Name
-from connectors.sqlserver.routes.available import routes_of, tag_of
-from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.keys import Name
+from connectors.sqlserver.routes import routes_of, tag_of
 from tests.sqlserver.made import ID, NAME, NOTE, OWNER, PAGES, bundle, index, key, settings, table
 
-ENTERPRISE_2019, STANDARD_2019 = Server(major=15, edition=3), Server(major=15, edition=2)
-MANAGED = Server(major=99, edition=8)
+ENTERPRISE_2019, STANDARD_2019 = ServerFeatures(major=15, edition=3), ServerFeatures(major=15, edition=2)
+MANAGED = ServerFeatures(major=99, edition=8)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,10 @@ def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(
-    definition: Definition | None, server: Server = ENTERPRISE_2019, moved: Bundle | None = None, **values: object
+    definition: Definition | None,
+    server: ServerFeatures = ENTERPRISE_2019,
+    moved: Bundle | None = None,
+    **values: object,
 ) -> tuple[Route, ...]:
     """Routes of a table's bundle to SSD."""
     routes = routes_of(definition, moved or bundle(), "SSD", server, settings(**values))
@@ -45,7 +48,7 @@ def found(
 
 
 def refused(
-    definition: Definition | None, server: Server = ENTERPRISE_2019, to_space: str = "SSD", **values: object
+    definition: Definition | None, server: ServerFeatures = ENTERPRISE_2019, to_space: str = "SSD", **values: object
 ) -> str:
     """Code of the reason why there is none."""
     unit = NAME if definition is None else definition.name
@@ -176,7 +179,7 @@ def test_pitfall_17_standard_edition_builds_offline() -> None:
 @pytest.mark.parametrize(("major", "expected", "milliseconds"), [(15, False, 10_000), (16, True, 60_000)])
 def test_pitfall_18_low_priority_since_2022(major: int, expected: bool, milliseconds: int) -> None:
     """Pitfall 18: in CREATE INDEX it is a syntax error before. LOCK_TIMEOUT leaves it its minute."""
-    route = found(table(index()), Server(major=major, edition=3))[0]
+    route = found(table(index()), ServerFeatures(major=major, edition=3))[0]
     said = "ONLINE = ON (WAIT_AT_LOW_PRIORITY (MAX_DURATION = 1 MINUTES, ABORT_AFTER_WAIT = SELF))"
     assert (said in route.steps[0].sql) is expected
     assert route.prologue == (f"SET LOCK_TIMEOUT {milliseconds}",)
@@ -232,14 +235,14 @@ def test_a_nonclustered_index_is_built_beside_the_old_one() -> None:
     assert not route.steps[1].pausable
 
 
-TIMESTAMP = Column("stamp", "timestamp", 8, 0, 0, None, 0, 0)
+TIMESTAMP = TableColumn("stamp", "timestamp", 8, 0, 0, None, 0, 0)
 COMPUTED = replace(ID, name="twice", computed=1)
 
 
 @pytest.mark.parametrize(
     ("definition", "server"),
     [
-        (table(index(), IX, name=IX_NAME), Server(major=14, edition=3)),  # CREATE INDEX since 2019
+        (table(index(), IX, name=IX_NAME), ServerFeatures(major=14, edition=3)),  # CREATE INDEX since 2019
         (table(index(), IX, name=IX_NAME), STANDARD_2019),  # 11905
         (table(index(HEAP, None, columns=()), IX, name=IX_NAME), ENTERPRISE_2019),  # 10668
         (table(index(CLUSTERED_COLUMNSTORE, "cci", columns=()), IX, name=IX_NAME), ENTERPRISE_2019),  # 10669
@@ -263,7 +266,7 @@ COMPUTED = replace(ID, name="twice", computed=1)
         ),
     ],
 )
-def test_pitfall_19_what_cannot_be_resumed_is_not_asked_to_be(definition: Definition, server: Server) -> None:
+def test_pitfall_19_what_cannot_be_resumed_is_not_asked_to_be(definition: Definition, server: ServerFeatures) -> None:
     """Pitfall 19: the exclusions of the message catalog; a plain route is there all the same."""
     routes = found(definition, server, bundle(IX_NAME.key), resumable="all")
     assert not any(step.pausable for route in routes for step in route.steps)
@@ -395,7 +398,7 @@ def test_a_columnstore_is_built_online_since_2019(major: int, online: list[bool]
     """Its order and delay are restated; where it cannot be online the option is not spoken of."""
     held = (replace(PAGES, compression="COLUMNSTORE"),)
     store = index(CLUSTERED_COLUMNSTORE, "cci", columns=(), partitions=held, compression_delay=60)
-    routes = found(table(store), Server(major=major, edition=3))
+    routes = found(table(store), ServerFeatures(major=major, edition=3))
     assert [route.online for route in routes] == online
     assert statements(routes[-1]) == [
         (
@@ -425,7 +428,7 @@ def test_what_cannot_be_moved_is_refused_with_its_reason(values: dict[str, objec
 
 def test_text_columns_are_rebuilt_offline() -> None:
     """A clustered index over text, ntext or image is never built online."""
-    old = Column("body", "text", 16, 0, 0, None, 1, 0)
+    old = TableColumn("body", "text", 16, 0, 0, None, 1, 0)
     assert [route.online for route in found(table(index(), columns=(ID, old)))] == [False]
 
 

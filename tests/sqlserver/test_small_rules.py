@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import ConnectorError
-from connectors.model import Demand, Interval, NoRoute
+from connectors.kit.contract import ConnectorError
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Demand, Interval
 from connectors.sqlserver.connector import SqlserverConnector
-from policies.demand.counter_deltas import difference
+from policies.evidence.counter_deltas import difference
 from tests.contract.asking import route_to, run
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.objects import CLUSTERED_COLUMNSTORE, NONCLUSTERED_COLUMNSTORE

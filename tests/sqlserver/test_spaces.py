@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from connectors.sqlserver.reading.spaces import File, Volume, spaces_of
+from connectors.sqlserver.catalog import File, Volume, spaces_of
 
 MIB = 1024 * 1024
 

@@ -6,16 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.containers import ByHand
-from connectors.model import NoRoute
-from connectors.splitting import Border
-from connectors.sqlserver.reading.definition import HEAP, Definition
-from connectors.sqlserver.routes.online import Server
-from connectors.sqlserver.routes.split import by_hand
+from connectors.model.moves import Border, ByHand, NoRoute
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.definition import HEAP, Definition
+from connectors.sqlserver.routes import by_hand
 from tests.sqlserver.made import ID, bundle, index, settings, table
 
 BORDER = Border(column="id", value="500000")
-ENTERPRISE, STANDARD = Server(major=15, edition=3), Server(major=15, edition=2)
+ENTERPRISE, STANDARD = ServerFeatures(major=15, edition=3), ServerFeatures(major=15, edition=2)
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +21,7 @@ def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET", "x")
 
 
-def written(definition: Definition, server: Server = ENTERPRISE, border: Border = BORDER) -> ByHand | NoRoute:
+def written(definition: Definition, server: ServerFeatures = ENTERPRISE, border: Border = BORDER) -> ByHand | NoRoute:
     """What is written for that table."""
     return by_hand(definition, bundle(), border, "SSD", server, settings())
 
@@ -54,7 +52,7 @@ def test_what_is_refused() -> None:
         written(table(index(unique=1), columns=(ID, other)), border=Border(column="other", value="1")),
         written(table(index(), columns=(ID, store)), border=Border(column="text", value="1")),
         written(table(index()), border=Border(column="nothing", value="1")),
-        written(table(index()), Server(major=12, edition=2)),
+        written(table(index()), ServerFeatures(major=12, edition=2)),
     )
     codes = [each.code for each in asked if isinstance(each, NoRoute)]
     assert codes == ["no_clustered_index", "unique", "type", "no_column", "edition"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.findings import Severity
+from connectors.kit.findings import Severity
+from connectors.kit.statements import ReadsStatements, StatementCounters
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.statements.counters import ReadsStatements, StatementCounters
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.statements_kept import Run
 from tests.labs.sqlserver.world import add_table

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.model import Home, Signal
+from connectors.model.observation import Home, Signal
 from connectors.sqlserver.connector import SqlserverConnector
-from policies.demand.counter_deltas import difference
+from policies.evidence.counter_deltas import difference
 from tests.cli.site import Site
 from tests.contract.asking import route_to, run
 from tests.labs.sqlserver.instance import Account

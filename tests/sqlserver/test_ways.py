@@ -11,12 +11,13 @@ import pyodbc
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import Connector, Interrupted, Mover, Paused, PrivilegeMissing, StatementFailed
-from connectors.findings import Severity
-from connectors.model import Bundle, Home, NoRoute, Progress, Route
-from connectors.settings import SecretSource
+from connectors.kit.contract import Connector, Interrupted, Mover, Paused, PrivilegeMissing, StatementFailed
+from connectors.kit.findings import Severity
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Bundle, NoRoute, Route
+from connectors.model.observation import Home, Progress
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.sqlserver.reading.keys import Name
+from connectors.sqlserver.keys import Name
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.lab import FIRST_PAGES_SOON, Lab, wait_until

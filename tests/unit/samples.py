@@ -9,8 +9,8 @@ from typing import Any
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove
-from agent.verification.effect import Effect
-from connectors.model import Bundle, Route, Step, UnitKind
+from agent.moving.effect import Effect
+from connectors.model.moves import Bundle, Route, Step, UnitKind
 
 MADE_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MIB = 1 << 20

@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from agent.answers.kind import answer, extend, mapping_of, narrow, schema_of
+from agent.model.answers.kind import answer, extend, mapping_of, narrow, schema_of
 
 
 @answer

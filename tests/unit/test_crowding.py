@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from connectors.base import Crowding
-from connectors.crowding import MIB, insist_on_order, of_followers, of_log, worst
+from connectors.kit.contract import Crowding
+from connectors.kit.sessions import MIB, insist_on_order, of_followers, of_log, worst
 from connectors.postgresql.settings import PostgresqlSettings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from connectors.settings import Duration, DurationWithUnit, parse_duration
+from connectors.kit.settings import Duration, DurationWithUnit, parse_duration
 
 
 class Settings(BaseModel):

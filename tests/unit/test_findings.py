@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.findings import ASK, Capability, Finding, Remedy, RemedyKind, Severity, explained
+from connectors.kit.findings import ASK, Capability, Finding, Remedy, RemedyKind, Severity, explained
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,15 +96,14 @@ def literals(node: ast.AST, *, within: str = "") -> Iterator[tuple[str, str]]:
 STATEMENT = re.compile(r"GRANT (?:[A-Z]{3,}|pg_)\S*|ADD MEMBER|OWNER TO ")
 # Parts of texts that become a remedy elsewhere, or of statements that a move sends; each with why it is none itself.
 KNOWN = {
-    "connectors/db2/doctor/grants.py": "f-strings that are joined into one remedy",
-    "connectors/db2/doctor/findings.py": "by_name is put into a remedy with what it gives",
-    "connectors/db2/session/errors.py": "templates of _grant, and a word of advice without a statement",
-    "connectors/db2/session/routines.py": "joined into one remedy",
-    "connectors/db2/reading/statements.py": "put into a remedy in the next line",
-    "connectors/oracle/doctor/grants.py": "joined into one remedy",
-    "connectors/postgresql/routes/close_refusals.py": "to the owner that the whole table has already",
-    "connectors/postgresql/routes/split_statements.py": "statements of a split, which carry over what was granted",
-    "connectors/postgresql/moving/missing_rights.py": "names the statement, and no role",
+    "connectors/db2/doctor.py": "f-strings that are joined into one remedy, with what each gives",
+    "connectors/db2/errors.py": "templates of _grant, and a word of advice without a statement",
+    "connectors/db2/sessions.py": "joined into one remedy",
+    "connectors/db2/sampler.py": "put into a remedy in the next line",
+    "connectors/oracle/doctor.py": "joined into one remedy",
+    "connectors/postgresql/close.py": "to the owner that the whole table has already",
+    "connectors/postgresql/split_statements.py": "statements of a split, which carry over what was granted",
+    "connectors/postgresql/rights.py": "names the statement, and no role",
     "agent/ledger/server/roles.py": "ledger_doctor says what it gives",
 }
 

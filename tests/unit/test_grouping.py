@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.counters.grouping import GroupBy, busy
+from connectors.kit.counters import GroupBy, busy
 
 ROWS = st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-(2**40), 2**40)))
 

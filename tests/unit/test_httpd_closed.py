@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, Gauge
 
-from agent.config import ConfigError
+from agent.config.errors import ConfigError
 from agent.service.connections import CannotListen
 from agent.service.httpd import Certificate, MetricsServer
 from tests.config.yaml_texts import loaded, values, written

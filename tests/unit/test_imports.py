@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import agent
-from connectors.registry import BUILT_IN
+from connectors.kit.registry import BUILT_IN
 
 ROOT = Path(agent.__file__).parents[1]
 PACKAGES = ("agent", "policies", "connectors")

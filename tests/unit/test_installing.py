@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from connectors.installing import install_command
+from connectors.kit.registry import install_command
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from connectors.sessions import interruptible as interruptible_module
-from connectors.sessions.interruptible import TakesTooLong, abandonable, interruptible, interrupts_noted, left_behind
+from connectors.kit import sessions as interruptible_module
+from connectors.kit.sessions import TakesTooLong, abandonable, interruptible, interrupts_noted, left_behind
 
 SECONDS = 30.0  # that a call lasts at most if nobody cancels it
 

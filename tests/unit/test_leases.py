@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from connectors.base import LeaseHeld, PrivilegeMissing
-from connectors.sessions.leases import Holder, Taken, take_lease, take_public_lease
+from connectors.kit.contract import LeaseHeld, PrivilegeMissing
+from connectors.kit.sessions import Holder, Taken, take_lease, take_public_lease
 
 
 def take(try_take: Callable[[str], bool], holder: str, closed: list[str]) -> str:

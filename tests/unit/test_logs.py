@@ -9,7 +9,7 @@ from datetime import datetime
 
 import pytest
 
-from agent.logs import OURS, EventLog, set_up_logs
+from agent.model.logs import OURS, EventLog, set_up_logs
 
 log = EventLog(f"{OURS}.test")
 

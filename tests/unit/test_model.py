@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import NO_PARENT, SIGNALS, Catalog, DatabaseDemand, Demand, Space, Step, UnitTable
+from connectors.model.moves import Step
+from connectors.model.observation import NO_PARENT, SIGNALS, Catalog, DatabaseDemand, Demand, Space, UnitTable
 
 
 def units(ids: list[int]) -> UnitTable:

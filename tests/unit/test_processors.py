@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from connectors.postgresql.session.processors import server_processors
+from connectors.postgresql.sessions import server_processors
 
 
 def test_a_server_is_who_has_the_backend_among_its_processes() -> None:

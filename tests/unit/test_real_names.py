@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.recording.names import HashedNames
-from connectors.recording.real_names import RealNames
+from connectors.kit.recorded_columns import HashedNames, RealNames
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.base import CannotConnect, ConnectorError, StatementFailed
-from connectors.sessions.retrying_session import BrokenConnection, RetryingSession
+from connectors.kit.contract import CannotConnect, ConnectorError, StatementFailed
+from connectors.kit.sessions import BrokenConnection, RetryingSession
 
 
 class Broken(Exception):

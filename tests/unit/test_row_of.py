@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.cli.looking.explanation import row_of
+from agent.cli.units import row_of
 from agent.terminal.errors import CommandError
 
 KEYS = ('public."Orders"', "public.orders", "shop.lines", "old.lines", "shop.customers", "APP.ITEMS")

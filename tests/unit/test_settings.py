@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from connectors.settings import SecretSource, SecretUnavailable
+from connectors.kit.settings import SecretSource, SecretUnavailable
 
 WORD = "correct horse"
 

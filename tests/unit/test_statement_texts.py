@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.statements.texts import CUT, LONGEST, without_literals
+from connectors.kit.statements import CUT, LONGEST, without_literals
 from tests.over import over
 
 SECRET = "tigerlily"

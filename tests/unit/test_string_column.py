@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ledger.measured.slots import KeyIndex
-from connectors.string_column import StringColumn
+from connectors.model.string_column import StringColumn
 
 WORDS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=12)
 

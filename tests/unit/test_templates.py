@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import Route, Step
-from connectors.route import Argument
-from connectors.templates import (
+from connectors.kit.templates import (
     StatementTemplate,
     StatementText,
     TemplateKind,
@@ -20,6 +18,7 @@ from connectors.templates import (
     ValueKind,
     texts_of,
 )
+from connectors.model.moves import Argument, Route, Step
 from tests.over import over
 from tests.unit.samples import a_route
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.trusted_files import find_fault, runs_for_another, trusted_owners
+from connectors.kit.files import find_fault, runs_for_another, trusted_owners
 
 STRANGER, CALLER, GROUP = 12345, 23456, 34567
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to other users")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.postgresql.doctor.volatile import find_volatile
+from connectors.postgresql.doctor import find_volatile
 
 MOUNTS = """\
 22 1 259:1 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p1 rw

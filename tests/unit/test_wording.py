@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.answers.plans import CleanUpShown, IfInterrupted
+from agent.model.answers.plans import CleanUpShown, IfInterrupted
 from agent.model.proposals import with_ways_back
 from agent.terminal.wording import move_sql, planned_move
-from connectors.model import Step
-from connectors.postgresql.routes.available import NAME_BYTES, tidy_steps_of
-from connectors.scripts import HELD, escaped
+from connectors.model.formatting import HELD, escaped
+from connectors.model.moves import Step
+from connectors.postgresql.routes import NAME_BYTES, tidy_steps_of
 from tests.unit.samples import a_move, a_route
 
 TAG = "/* hotplace move 1a2b3c4d "

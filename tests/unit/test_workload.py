@@ -7,8 +7,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from policies.demand.workload import WorkInterval, average, read_latency, wait_per_transaction
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.workload import WorkInterval, average, read_latency, wait_per_transaction
 
 RATE = st.floats(0, 1e6)
 

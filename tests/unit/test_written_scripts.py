@@ -10,29 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cli.planning.answer import print_by_hand
-from agent.cli.setting_up.lab import list_statements
+from agent.cli.lab import list_statements
+from agent.cli.plan_answer import print_by_hand
 from agent.model.proposals import ProposedMove, with_ways_back
-from agent.prove.script import Script
+from agent.studies.prove.script import Script
 from agent.terminal.output import Output
 from agent.terminal.wording import move_sql, print_moves, print_statements
-from connectors.containers import ByHand
-from connectors.db2.plan_only import scripts as plan_only
-from connectors.db2.reading.names import Key, Part, identifier
-from connectors.db2.reading.storage import Storage
-from connectors.db2.routes import aging_by_hand, containers
-from connectors.db2.routes import split as db2_split
-from connectors.db2.routes.space_move import Instance
-from connectors.model import Step
-from connectors.oracle.reading.spaces import DataFile
-from connectors.oracle.routes import file_out
-from connectors.oracle.routes import split as oracle_split
-from connectors.proving.proof import Scratch
-from connectors.scripts import comment, commented, is_plain, shown, written
-from connectors.splitting import Border
-from connectors.sqlserver.reading.keys import Name, quote
-from connectors.sqlserver.routes import split as sqlserver_split
-from connectors.sqlserver.routes.online import Server
+from connectors.db2 import partitions, space_move
+from connectors.db2 import table_move as db2_split
+from connectors.db2.names import Key, Part, identifier
+from connectors.db2.plan_only import look as plan_only
+from connectors.db2.space_move import Instance
+from connectors.db2.storage import ServerStorage
+from connectors.kit.proving import Scratch
+from connectors.model.formatting import comment, commented, is_plain, shown, written
+from connectors.model.moves import Border, ByHand, Step
+from connectors.oracle import file_moves
+from connectors.oracle import manual_scripts as oracle_split
+from connectors.oracle.catalog import DataFile
+from connectors.sqlserver import routes as sqlserver_split
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.keys import Name, quote
 from tests.db2 import facts as db2
 from tests.db2.moving.test_containers import DMS
 from tests.oracle import made as oracle
@@ -64,15 +62,15 @@ def db2_by_hand(name: str) -> Iterator[object]:
     for border in (Border(column=name, value=name), Border(column="day", value=name)):
         yield db2_split.by_hand(table, db2.bundle(key=name, space=name), border, name)
     row = (name, "TS_SLOW", "Y", f"'{name}'".replace("'", "''"), "N", "'2030-01-01'")
-    yield aging_by_hand.by_hand(Key(Part.TABLE, name, name), row, db2.space(name=name), "because")
+    yield partitions.by_hand(Key(Part.TABLE, name, name), row, db2.space(name=name), "because")
     space = replace(DMS, name=name, containers=(name, "/other"), container_pages={name: 400, "/other": 400})
     taken = replace(db2.bundle(key="", space=name), unit_keys=(), physical_ids=(), container=name)
     high = replace(space, top_page=500), replace(space, only_files=False)
     for each in high:
-        yield containers.route_out(Storage({4: each}, db2.STORAGE.groups), taken, db2.SETTINGS, Instance())
+        yield space_move.route_out(ServerStorage({4: each}, db2.STORAGE.groups), taken, db2.SETTINGS, Instance())
     group = replace(db2.SLOW, name=name, paths=(name, "/other"))
-    storage = Storage({4: replace(db2.SPACE, name=name, group=name)}, {name: group})
-    yield containers.route_out(storage, replace(taken, space=name), db2.SETTINGS, Instance())
+    storage = ServerStorage({4: replace(db2.SPACE, name=name, group=name)}, {name: group})
+    yield space_move.route_out(storage, replace(taken, space=name), db2.SETTINGS, Instance())
 
 
 def sqlserver_by_hand(name: str) -> Iterator[object]:
@@ -87,7 +85,7 @@ def sqlserver_by_hand(name: str) -> Iterator[object]:
     )
     border = Border(column=name, value=name)
     yield sqlserver_split.by_hand(
-        table, sqlserver.bundle(), border, name, Server(major=15, edition=3), sqlserver.settings()
+        table, sqlserver.bundle(), border, name, ServerFeatures(major=15, edition=3), sqlserver.settings()
     )
 
 
@@ -98,7 +96,7 @@ def oracle_by_hand(name: str) -> Iterator[object]:
     bundle = replace(oracle.bundle(), key=name, space=name)
     yield oracle_split.by_hand(oracle.facts(lead=lead), bundle, Border(column=name, value=name), name, oracle.server())
     files = [DataFile(number, name, f"/{number}/{name}", 1 << 20, "ONLINE", "ONLINE") for number in (7, 8)]
-    yield file_out.by_hand(replace(bundle, container=files[1].path), files, ["/7", f"/{name}"], oracle.server())
+    yield file_moves.by_hand(replace(bundle, container=files[1].path), files, ["/7", f"/{name}"], oracle.server())
 
 
 @pytest.fixture(autouse=True)

@@ -18,17 +18,17 @@ import pytest
 from openapi_spec_validator import validate
 from pydantic import TypeAdapter
 
-from agent.answers.catalog import ANSWERS
-from agent.answers.watching import TopShown
-from agent.cli.serving import ServedDocuments
-from agent.config import DatabaseConfig, load
-from agent.ledger import Ledger
+from agent.cli.run import ServedDocuments
+from agent.config.files import load
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
+from agent.model.answers.catalog import ANSWERS
+from agent.model.answers.watching import TopShown
 from agent.model.clock import SystemClock
+from agent.pages.site import BY_NAME, ENDPOINTS, MOST_KEPT, PREFIX, Cache
+from agent.pages.site import WebSite as Pages
 from agent.service.httpd import Answer
 from agent.terminal.output import plain_value
-from agent.web.cache import MOST, Cache
-from agent.web.endpoints import BY_NAME, ENDPOINTS, PREFIX
-from agent.web.site import Site as Pages
 from tests.cli.site import Site
 
 HOSTILE = '"shop"."<script>alert(1)</script>\x1b[31m"'
@@ -284,9 +284,9 @@ def test_the_same_question_is_worked_out_once_a_second() -> None:
     assert kept.get("b", make) == 2
     now[0] = 1.0
     assert kept.get("a", make) == 3
-    for key in range(MOST + 5):
+    for key in range(MOST_KEPT + 5):
         kept.get(key, make)
-    assert len(kept._kept) == MOST
+    assert len(kept._kept) == MOST_KEPT
 
     def fail() -> int:
         raise KeyError

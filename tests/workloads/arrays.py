@@ -8,8 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from connectors.model import DatabaseDemand
-from policies.model.plan import Servers, Situation
+from connectors.model.observation import DatabaseDemand
+from policies.model.plan import Situation
+from policies.model.settings import Servers
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit
 from tests.workloads.exact_network import ExactStation, Solved, solve
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from connectors.model import F64, I8, I64, NO_PARENT, SIGNALS, Signal, UnitKind, UnitTable
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64, I8, I64, NO_PARENT, SIGNALS, Signal, UnitTable
 
 MIB = 2**20
 GIB = 2**30

@@ -2,7 +2,7 @@
 
 A session computes, then reads one block and waits for it; some of its reads bring a batch read ahead with them. Units
 are striped over all drives of their bank, and a drive serves one request after the other. Nothing of the policies' own
-models is in it: neither waits at unchanged latency nor the equations of ``policies.storage.closed_network``.
+models is in it: neither waits at unchanged latency nor the equations of ``policies.evidence.queueing``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from connectors.model import F64, I64, Signal
+from connectors.model.observation import F64, I64, Signal
 from tests.workloads.catalogue import Catalogue
 
 BATCH_BLOCKS = 32  # read ahead by one request

@@ -14,7 +14,7 @@ from math import lgamma
 
 import numpy as np
 
-from connectors.model import F64
+from connectors.model.observation import F64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools
+from connectors.model.observation import F64, I64, Bools
 from tests.virtual_clock import EPOCH
 from tests.workloads.catalogue import Catalogue, mixed
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import DatabaseDemand, Space
-from policies.model.plan import HeatView, PolicySettings, Situation, Tier, TierSpeed
+from connectors.model.observation import DatabaseDemand, Space
+from policies.model.plan import HeatView, Situation
+from policies.model.settings import PolicySettings, Tier, TierSpeed
 from tests.workloads.catalogue import Catalogue
 
 # No guard but capacity: what the choice itself is judged by.

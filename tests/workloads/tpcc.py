@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model import F64, NO_PARENT, SIGNALS, Signal, UnitKind
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64, NO_PARENT, SIGNALS, Signal
 from tests.workloads.catalogue import Catalogue
 
 PAGE = 8192

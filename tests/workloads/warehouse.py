@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, NO_PARENT, SIGNALS, Signal
-from policies.benefit.prices import wait_per_hour
-from policies.model.plan import PolicySettings
+from connectors.model.observation import F64, NO_PARENT, SIGNALS, Signal
+from policies.evidence.prices import wait_per_hour
+from policies.model.settings import PolicySettings
 from tests.unit.policies.situations import HDD, SSD
 from tests.workloads.catalogue import GIB, Catalogue
 

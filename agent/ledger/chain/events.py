@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from agent.ledger.chain.links import APPROVED, CREATED, MIGRATED, MOVED, STORED
-from agent.ledger.store.statements import Row
-from agent.model.standing_rules import LockClass
+from agent.ledger.store.database import Row
+from agent.model.approvals import LockClass
 from agent.model.states import STATE_WHEN_DROPPED, MoveState
 
 LARGEST_NUMBER = 2**53  # of a whole number that JSON carries without loss

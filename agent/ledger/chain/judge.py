@@ -14,14 +14,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-from agent.keys.people import NameUnclear, count_people, names_of_asker
 from agent.ledger.chain.events import EVENTS, Event, Facts, Unreadable, numbered_subject, read_event
 from agent.ledger.chain.links import APPROVED, STORED
-from agent.ledger.grouping import first_dropped, left_worse
-from agent.ledger.rows import MoveRow
-from agent.ledger.store.statements import Row
-from agent.model.conditions import Conditions
+from agent.ledger.rows import MoveRow, first_dropped, left_worse
+from agent.ledger.store.database import Row
+from agent.model.approvals import Conditions
 from agent.model.proposals import ProposedMove
+from agent.model.signatures import NameUnclear, count_people, names_of_asker
 from agent.model.states import (
     EXPIRABLE,
     IN_PLACE,
@@ -50,7 +49,7 @@ Place: TypeAlias = tuple[int, int]  # of a move: the number of its proposal, its
 NOWHERE: Place = (0, 0)
 
 
-class Places(Protocol):
+class MovePlaces(Protocol):
     """Where moves are, as their table says."""
 
     def of(self, move: int) -> Place:
@@ -111,7 +110,7 @@ class Replay:
         unreadable: rows about nothing that has a story.
     """
 
-    def __init__(self, places: Places, *, from_the_middle: bool = False) -> None:
+    def __init__(self, places: MovePlaces, *, from_the_middle: bool = False) -> None:
         """Begin at the first row.
 
         Args:

@@ -1,19 +1,35 @@
-"""Links of the chain: names of events and subjects, the hash of a row, and the walk that checks one after the other."""
+"""Links of the audit chain, their walk, and anchors outside the ledger.
+
+Links of the chain: names of events and subjects, the hash of a row, and the walk that checks one after the other.
+
+Anchors: where the audit chain ended at a known time, noted outside the ledger.
+
+A person who may write the ledger can replace all of it: by an older copy, or by a chain of his own that fits in itself.
+An anchor is one line that the ledger can no longer take back::
+
+    2026-03-01T12:00:00+00:00 hotplace-anchor ledger=3f0c... row=812 hash=9b1e...
+
+Each goes to a file next to the ledger (``AnchorFile``) and to the system's log, which belongs to root: under systemd
+that is the journal. ``ledger`` is the hash of the first row of the chain, which holds time, host and process.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from datetime import timedelta
+import os
+import re
+import syslog
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select
 
-from agent.ledger.store.database import Reading
-from agent.ledger.store.elements import given, value_for
-from agent.ledger.store.schema import audit, audit_head, microseconds
-from agent.ledger.store.statements import Row
+from agent.ledger.store.database import Reading, Row
+from agent.ledger.store.schema import audit, audit_head, given, microseconds, value_for
 
 GENESIS = "0" * 64
 CREATED, MIGRATED, MOVED = "ledger.created", "ledger.migrated", "ledger.moved"
@@ -90,3 +106,107 @@ class LinkWalk:
         if known == (self.last, self.hash):
             return ""
         return f"the chain ends at row {self.last}, but {known[0]} rows were written"
+
+
+WORD = "hotplace-anchor"
+LINE = re.compile(rf"{WORD} ledger=([0-9a-f]{{64}}) row=([1-9][0-9]{{0,17}}) hash=([0-9a-f]{{64}})(?![0-9a-f])")
+FILE_MODE = 0o600
+TAIL_BYTES = 4096  # of the file, in which its last line lies
+RECENT_BYTES = 1 << 20  # the same of the last minutes, whatever is sent in them
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """One row of a chain, as it was when the anchor was noted."""
+
+    ledger: str  # hash of the chain's first row
+    row: int
+    hash: str
+
+    @property
+    def text(self) -> str:
+        """What a log holds of it."""
+        return f"{WORD} ledger={self.ledger} row={self.row} hash={self.hash}"
+
+
+def find_anchors(lines: Iterable[str]) -> Iterator[Anchor]:
+    """The anchors in lines of any log, in their order; a line may hold anything before and after its anchor."""
+    for line in lines:
+        for ledger, row, link in LINE.findall(line):
+            yield Anchor(ledger=ledger, row=int(row), hash=link)
+
+
+def send_to_system_log(anchor: Anchor) -> None:
+    """Hand an anchor to the log of the system; where none listens it is lost without an error."""
+    syslog.openlog("hotplace", facility=syslog.LOG_AUTH)
+    syslog.syslog(syslog.LOG_NOTICE, anchor.text)
+
+
+class AnchorFile:
+    """A file to which lines are only ever appended. It may lie on another disk, or be append-only (``chattr +a``)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, anchor: Anchor, at: datetime) -> None:
+        """Add an anchor; it is on the disk when this returns.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        # O_APPEND and one write: on a file that is append-only (chattr +a) nothing else is allowed, and lines of two
+        # processes never mix.
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
+        try:
+            os.write(handle, f"{at.isoformat(timespec='seconds')} {anchor.text}\n".encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def last(self) -> Anchor | None:
+        """The newest one; None where the file is missing or holds none.
+
+        Raises:
+            OSError: it is there and cannot be read.
+        """
+        # From the end: a line comes with every statement, and this is read before every statement. The last that is
+        # whole, not the last line: a full disk may have cut that one short.
+        return next(find_anchors(reversed(self._tail(TAIL_BYTES))), None)
+
+    def recent(self) -> list[tuple[datetime, Anchor]]:
+        """The newest ones with their times, some thousands, the oldest first.
+
+        Raises:
+            OSError: the file is there and cannot be read.
+        """
+        lines = ((line.partition(" ")[0], line) for line in self._tail(RECENT_BYTES) if LINE.search(line))
+        timed = ((at, line) for at, line in lines if TIME.fullmatch(at))
+        return [(datetime.fromisoformat(at), anchor) for at, line in timed for anchor in find_anchors([line])]
+
+    def _tail(self, length: int) -> list[str]:
+        """The last lines of the file, the first of which may be cut."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - length))
+                return file.read().decode(errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+
+
+def anchor_fault(reading: Reading, anchor: Anchor, source: str) -> str:
+    """Why the chain is not the one that an anchor speaks of; "" where it is.
+
+    Args:
+        reading: of the ledger.
+        anchor: what was noted.
+        source: where it was noted, for people.
+    """
+    if hash_of_row(reading, 1) != anchor.ledger:
+        return f"{source} speaks of another ledger"
+    found = hash_of_row(reading, anchor.row)
+    if found is None:
+        return f"it has no audit row {anchor.row}, of which {source} speaks: it was cut, or is an older copy"
+    if found != anchor.hash:
+        return f"audit row {anchor.row} is not the one of which {source} speaks: the chain was rewritten"
+    return ""

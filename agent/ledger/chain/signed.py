@@ -1,4 +1,11 @@
-"""Approvals as the ledger holds them: the story of a proposal, the document that is to be signed, what was signed.
+"""Approvals as the chain holds them, of single proposals and of several with one signature.
+
+Approvals of several proposals with one signature, as the chain holds them.
+
+The row of a signature over a list holds its members and the signature; the row of each member names that row, so that
+the text can be put together again: with what the ledger says of this member now, and what the row says of the others.
+
+Approvals as the ledger holds them: the story of a proposal, the document that is to be signed, what was signed.
 
 A signature is a row of the audit chain. It counts only as long as its key is among the allowed signers: it is checked
 when it is given, and again before each statement that rests on it, by the same judge.
@@ -9,16 +16,15 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from sqlalchemy import func, select
 
-from agent.keys import ApprovalDocument, Signable, Signature, SignatureInvalid, Signers
-from agent.keys.people import NameUnclear, names_of_asker
-from agent.ledger.chain.approval_lists import find_list
-from agent.ledger.chain.events import Event, Facts
+from agent.ledger.chain.events import Event, Facts, read_event
 from agent.ledger.chain.judge import (
+    LIST_ROW,
     NOWHERE,
     SIGNED,
     CheckedSignature,
@@ -32,10 +38,97 @@ from agent.ledger.chain.links import AUDIT, GENESIS, hash_of_row, subject_of
 from agent.ledger.errors import NotSigned, Spoiled
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.ledger.store.database import Reading
-from agent.ledger.store.elements import given, one_of, value_for
-from agent.ledger.store.schema import audit, moves
-from agent.model.conditions import Conditions
+from agent.ledger.store.schema import audit, given, moves, one_of, value_for
+from agent.model.approvals import Conditions
+from agent.model.signatures import NameUnclear, Signature, SignatureInvalid, Signers, names_of_asker
+from agent.model.signed_documents import ApprovalDocument, ApprovalList, ListedApproval, Signable
 from agent.model.states import MoveState
+
+LIST_SIGNED, LIST_APPROVED, LIST_STOPPED = "list.signed", "list.approved", "list.stopped"
+_ROW_OF_LIST = AUDIT.where(given(audit.c.id), one_of(audit.c.event))
+
+
+@dataclass(frozen=True, slots=True)
+class SignedList:
+    """A list with a signature over it."""
+
+    document: ApprovalList
+    armored: str
+
+
+def subject_of_list(digest: str) -> str:
+    """How the chain names a list."""
+    return f"list {digest}"
+
+
+def members_facts(listed: ApprovalList) -> list[dict[str, Any]]:
+    """The members as facts of a row: all that the text says of them."""
+    return [
+        {
+            "wave": member.wave, "database": member.document.database, "fingerprint": member.document.fingerprint,
+            "proposal": member.document.proposal, "digest": member.document.digest,
+            "moves": list(member.document.moves), "conditions": member.document.conditions,
+            "expires": member.document.expires_at.isoformat(), "sequence": member.document.sequence,
+        }
+        for member in listed.members
+    ]  # fmt: skip
+
+
+def find_list(reading: Reading, facts: Mapping[str, Any], document: ApprovalDocument) -> SignedList | None:
+    """The list that a member's signature is over; None where the row names none, or one without the member.
+
+    Args:
+        reading: of the ledger.
+        facts: of the member's row.
+        document: the member, by the ledger: it takes the place of what the list's row says of it.
+    """
+    listed = _list_facts(reading, facts, {LIST_SIGNED})
+    if listed is None:
+        return None
+    members = tuple(_member(each, document) for each in listed["members"])
+    if document not in (member.document for member in members):
+        return None
+    return SignedList(ApprovalList(ledger=document.ledger, members=members), listed["signature"])
+
+
+def goes_before(reading: Reading, proposal: int, story: Story) -> set[int]:
+    """The proposals of earlier waves, by each list that a signature or the approval of a proposal rests on."""
+    # By the rows of signatures as well as of the approval: a forged approval that names no list would begin before its
+    # turn, but its signatures count only by the rows that name the list.
+    about = [row.facts for row in story.signatures]
+    about += [] if story.approval is None else [story.approval.facts]
+    found: set[int] = set()
+    for facts in about:
+        listed = _list_facts(reading, facts, {LIST_SIGNED, LIST_APPROVED})
+        if listed is not None:
+            found |= _before(listed["members"], proposal)
+    return found
+
+
+def _before(members: Iterable[Mapping[str, Any]], proposal: int) -> set[int]:
+    waves = {each["proposal"]: each["wave"] for each in members}
+    return {other for other, wave in waves.items() if wave < waves.get(proposal, 0)}
+
+
+def _list_facts(reading: Reading, facts: Mapping[str, Any], events: set[str]) -> Mapping[str, Any] | None:
+    """What the row of a list holds that a member's row names; None where there is none that can be read."""
+    if LIST_ROW not in facts:
+        return None
+    row = reading.first(_ROW_OF_LIST, id=facts[LIST_ROW], some=sorted(events))
+    event = None if row is None else read_event(row)
+    return event.facts if isinstance(event, Event) else None
+
+
+def _member(facts: Mapping[str, Any], document: ApprovalDocument) -> ListedApproval:
+    if facts["proposal"] == document.proposal:
+        return ListedApproval(document=document, wave=facts["wave"])
+    other = ApprovalDocument(
+        ledger=document.ledger, database=facts["database"], fingerprint=facts["fingerprint"],
+        proposal=facts["proposal"], digest=facts["digest"], moves=tuple(facts["moves"]),
+        conditions=facts["conditions"], expires_at=datetime.fromisoformat(facts["expires"]), sequence=facts["sequence"],
+    )  # fmt: skip
+    return ListedApproval(document=other, wave=facts["wave"])
+
 
 _PROPOSAL_OF = select(moves.c.proposal_id).where(given(moves.c.id))
 _MOVES_OF = (

@@ -16,8 +16,7 @@ from sqlalchemy import column, select, table, text
 from agent.ledger.errors import LedgerMissing, corrupt, read_only
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.store.database import Reading, Transaction
-from agent.ledger.store.elements import begins_with
-from agent.ledger.store.schema import APPLICATION_ID, HEAD, alembic_version, metadata
+from agent.ledger.store.schema import APPLICATION_ID, HEAD, alembic_version, begins_with, metadata
 from agent.ledger.store.tables import VERSION, create_tables, migrate, require_known
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700

@@ -21,7 +21,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from connectors.model import F64, I64
+from connectors.model.observation import F64, I64
 
 Values = NDArray[np.uint32] | NDArray[np.uint64] | NDArray[np.float64]
 LEVEL = 3  # of history, which is kept
@@ -37,7 +37,7 @@ _CODES = {dtype: code for code, dtype in _TYPES.items()}
 _GAP = np.dtype("<u4")
 
 
-class Column(Protocol):
+class PackedColumn(Protocol):
     """An array, or what becomes one when it is packed."""
 
     @property
@@ -177,7 +177,7 @@ def merge_history(parts: list[tuple[I64, Values]]) -> tuple[I64, Values]:
     return merged, sums if floats else narrow(sums)
 
 
-def encode_arrays(arrays: Mapping[str, Column]) -> bytes:
+def encode_arrays(arrays: Mapping[str, PackedColumn]) -> bytes:
     """Pack named arrays of plain types (numbers, truth values, times, fixed-width text), any shape.
 
     Raises:
@@ -220,7 +220,7 @@ def decode_arrays(blob: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _body(column: Column) -> Iterator[bytes]:
+def _body(column: PackedColumn) -> Iterator[bytes]:
     """The bytes of a column as they are stored, some at a time."""
     if isinstance(column, Pieces):  # bytes are a plane of their own
         return (piece.tobytes() for piece in column.make())

@@ -15,13 +15,21 @@ from typing import Any
 from sqlalchemy import Select, delete, select
 
 from agent.ledger.measured.codec import Values, encode_history
-from agent.ledger.measured.intervals import AS_SAMPLED, HOUR, MICRO, TEN_MINUTES, merged, span_of, unpacked
-from agent.ledger.measured.samples import Samples, finest
+from agent.ledger.measured.samples import (
+    AS_SAMPLED,
+    HOUR,
+    MICRO,
+    TEN_MINUTES,
+    Samples,
+    finest,
+    merged,
+    span_of,
+    unpacked,
+)
 from agent.ledger.rows import FoldReport, HistoryRow, HistorySettings, IntervalId
-from agent.ledger.store.database import AT_ONCE, Database, Dropped, in_parts
-from agent.ledger.store.elements import bucket_of, given, one_of, value_for
-from agent.ledger.store.schema import EPOCH, history, instant
-from connectors.model import I64
+from agent.ledger.store.database import CHUNK, Database, Dropped, in_parts
+from agent.ledger.store.schema import EPOCH, bucket_of, given, history, instant, one_of, value_for
+from connectors.model.observation import I64
 
 DEFAULT_HISTORY = HistorySettings()
 _ended, _since, _until = (
@@ -61,7 +69,7 @@ class _Folded:
     bytes_after: int
 
 
-class History:
+class DemandHistory:
     """The history of all databases. Samples, not decisions: not part of the audit chain."""
 
     def __init__(self, samples: Samples) -> None:
@@ -178,6 +186,6 @@ def _fold_bucket(place: Database, name: str, fine: int, coarse: int, bucket: int
         made = merged(place, rows, coarse)
         for each in made:
             transaction.insert_all(history, [each])
-        for some in in_parts([row.id for row in rows], AT_ONCE):
+        for some in in_parts([row.id for row in rows], CHUNK):
             transaction.execute(_DROP, some=some)
     return _Folded(len(rows), len(made), sum(len(row.body) for row in rows), sum(len(each["body"]) for each in made))

@@ -12,11 +12,10 @@ import numpy as np
 from sqlalchemy import func, select
 
 from agent.ledger.errors import readable
-from agent.ledger.store.database import AT_ONCE, Database, Reading
-from agent.ledger.store.elements import given, one_of, value_for
-from agent.ledger.store.schema import unit_slots
-from connectors.model import I64
-from connectors.string_column import StringColumn
+from agent.ledger.store.database import CHUNK, Database, Reading
+from agent.ledger.store.schema import given, one_of, unit_slots, value_for
+from connectors.model.observation import I64
+from connectors.model.string_column import StringColumn
 
 _LAST = select(func.max(unit_slots.c.slot)).where(given(unit_slots.c.database))
 _OF_KEYS = select(unit_slots.c.unit_key, unit_slots.c.slot).where(
@@ -115,8 +114,8 @@ class Slots:
             known = _with_newer(transaction, database, known)
             missing = wanted.take(np.flatnonzero(known.rows(wanted) < 0))
             fresh = missing.take(np.flatnonzero(KeyIndex(missing).rows(missing) == np.arange(len(missing))))
-            for start in range(0, len(fresh), AT_ONCE):  # an object each is memory
-                part = enumerate(fresh[start : start + AT_ONCE], start=len(known) + start)
+            for start in range(0, len(fresh), CHUNK):  # an object each is memory
+                part = enumerate(fresh[start : start + CHUNK], start=len(known) + start)
                 rows = [{"database": database, "slot": slot, "unit_key": key} for slot, key in part]
                 transaction.insert_all(unit_slots, rows)
         return KeyIndex(known.keys.followed_by(fresh))

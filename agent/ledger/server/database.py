@@ -1,4 +1,6 @@
-"""The ledger on a PostgreSQL server: the same transactions as on a file, by the server's own locks.
+"""The ledger on a PostgreSQL server: its transactions, and its tables brought up to date.
+
+The ledger on a PostgreSQL server: the same transactions as on a file, by the server's own locks.
 
 What is decided is one after the other for the whole ledger, as on a file: every decision appends to one chain, so any
 two of them conflict, and what waits for a lock wastes nothing, where a serialization failure wastes all of its work.
@@ -9,6 +11,11 @@ for no decision. Readers see one snapshot (REPEATABLE READ, READ ONLY).
 An intent is on the server's disk, and on that of its synchronous standbys, when the call returns. Everything is set for
 the transaction and nothing for the session, so that a pooler between agent and server may hand the same connection to
 others. Errors go by SQLSTATE, never by the text of a message.
+
+Opening a ledger on a server: its schema, whether it is one of ours, and bringing its tables up to date.
+
+History and work have a partition for each week there, which the server drops as a whole: no row is deleted by age, so
+nothing is left for its autovacuum. ``partitions.sql`` says who makes and drops them, and on whose word.
 """
 
 from __future__ import annotations
@@ -18,14 +25,16 @@ import time
 from collections.abc import Collection
 from contextlib import AbstractContextManager
 from datetime import datetime
+from importlib.resources import files
 from itertools import count
 from typing import Any, ClassVar
 
 import psycopg
 from sqlalchemy import Dialect, Text, bindparam, cast, column, extract, func, select, table
 from sqlalchemy.dialects.postgresql import psycopg as psycopg_dialect
+from sqlalchemy.schema import CreateSchema
 
-from agent.config.ledger import LedgerServer
+from agent.config.models import LedgerServer
 from agent.ledger.errors import (
     LedgerBusy,
     LedgerCorrupt,
@@ -39,8 +48,9 @@ from agent.ledger.errors import (
 from agent.ledger.server.roles import sight_of
 from agent.ledger.state_names import HISTORY_KEPT
 from agent.ledger.store.database import Database, Dropped, Reading, Sight, Transaction
-from agent.ledger.store.schema import Moment, documents
-from connectors.postgresql.session.patience import LimitedConnection
+from agent.ledger.store.schema import HEAD, MomentType, alembic_version, documents, given
+from agent.ledger.store.tables import VERSION, create_tables, migrate, require_known
+from connectors.postgresql.sessions import LimitedConnection
 from connectors.postgresql.settings import NOTICES_A_DEAD_SERVER
 
 READ_ONLY = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -58,13 +68,13 @@ REST_SECONDS = 1.0  # between two tries to reach a server that does not answer
 ROWS_IN_A_PIECE = 200  # of a long answer: proposals have texts of megabytes
 _CURSORS = count(1)
 IDLE_MS = 60_000  # of a transaction whose agent says nothing: then the server ends it and frees its locks
-_NOW = select(cast(1_000_000 * extract("epoch", func.clock_timestamp()), Moment))
+_NOW = select(cast(1_000_000 * extract("epoch", func.clock_timestamp()), MomentType))
 _CLASSES = table("pg_class", column("oid"), column("relnamespace"), column("relkind"))
 _SIZE = select(func.coalesce(func.sum(func.pg_total_relation_size(_CLASSES.c.oid)), 0)).where(
     _CLASSES.c.relnamespace == func.to_regnamespace(bindparam("schema", type_=Text)), _CLASSES.c.relkind == "r"
 )
 
-_DROP_WEEKS = select(func.keep_history(bindparam("now", type_=Moment)).table_valued("dropped", "dropped_bytes"))
+_DROP_WEEKS = select(func.keep_history(bindparam("now", type_=MomentType)).table_valued("dropped", "dropped_bytes"))
 
 
 class ServerDatabase(Database):
@@ -273,3 +283,120 @@ def _words(error: psycopg.Error) -> str:
     """The server's own words on one line."""
     primary = error.diag.message_primary
     return " ".join((primary or str(error) or type(error).__name__).split())
+
+
+OURS = "audit_head"  # a table that every revision has, besides that of the version
+LOCK_OPENING = "SELECT pg_advisory_xact_lock(1752134768, hashtext('opening'))"
+_TABLES = table("pg_tables", column("schemaname", Text), column("tablename", Text), schema="pg_catalog")
+_SCHEMAS = table("pg_namespace", column("nspname", Text), schema="pg_catalog")
+_TABLES_OF = select(_TABLES.c.tablename).where(given(_TABLES.c.schemaname))
+_SCHEMA = select(_SCHEMAS).where(given(_SCHEMAS.c.nspname))
+
+
+def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
+    """Create or migrate the tables where needed; the revision found, "" for a new ledger, None when all was in place.
+
+    Raises:
+        LedgerMissing: there is none, and none is to be made.
+        LedgerCorrupt: the schema holds something else.
+        LedgerTooNew: a newer hotplace wrote it.
+        LedgerReadOnly: the user may not create the schema or its tables.
+    """
+    if read_revision(database) == HEAD:
+        return None
+    with database.write_after(LOCK_OPENING) as transaction:
+        found = read_revision(database)  # again under the lock: another process may have made it meanwhile
+        if found == HEAD:
+            return None
+        if not found and not create:
+            raise LedgerMissing(
+                f"there is no ledger at {database.name}", advice="Start hotplace once, or correct ledger.postgresql."
+            )
+        if found:
+            _migrate(database, transaction)
+        else:
+            require_schema(database, transaction)
+            create_tables(transaction)
+            divide_history(transaction, database.server.schema_name)
+    return found
+
+
+def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
+    """Bring the tables up to date.
+
+    Raises:
+        LedgerReadOnly: they belong to another role.
+    """
+    try:
+        migrate(transaction)
+        divide_history(transaction, database.server.schema_name)
+    except LedgerReadOnly as error:
+        raise LedgerReadOnly(
+            f"the tables of the ledger {database.name} are older than this hotplace, and its user may not change them",
+            advice="Run hotplace rules list once with a login that is a member of the owner's role, then what hotplace "
+            "ledger grants prints.",
+        ) from error
+
+
+def divide_history(transaction: Transaction, schema: str) -> None:
+    """Give the history of new or migrated tables its partitions; where it has them, only what keeps them.
+
+    Args:
+        transaction: that made the tables, or brought them up to date.
+        schema: of the ledger, ``[a-z0-9_]`` only.
+
+    Raises:
+        LedgerReadOnly: the tables belong to another role.
+    """
+    text = files(__package__).joinpath("partitions.sql").read_text(encoding="utf-8")
+    with transaction.database.own_errors:
+        transaction.driver.execute(text.replace("@schema@", schema))
+
+
+def require_schema(database: ServerDatabase, transaction: Transaction) -> None:
+    """Make the schema where it is missing.
+
+    Raises:
+        LedgerReadOnly: the user may not.
+    """
+    schema = database.server.schema_name
+    if transaction.first(_SCHEMA, nspname=schema) is not None:
+        return
+    try:
+        with transaction.core() as core:
+            core.execute(CreateSchema(schema))
+    except LedgerReadOnly as error:
+        raise LedgerReadOnly(
+            f"the ledger {database.name} has no schema {schema} yet, and its user may not create it",
+            advice=f'Let an administrator run: CREATE SCHEMA "{schema}" AUTHORIZATION "{database.server.user}";',
+        ) from error
+
+
+def read_revision(database: ServerDatabase) -> str:
+    """The revision of the tables, "" when there are none yet.
+
+    Raises:
+        LedgerCorrupt: the schema holds something else.
+        LedgerTooNew: a newer hotplace wrote it.
+        LedgerMoved: another ledger is being moved there.
+    """
+    with database.read() as reading:
+        revision = read_version(database, reading)
+    if revision is None:
+        return ""
+    require_known(revision, database.name)
+    return revision
+
+
+def read_version(database: ServerDatabase, reading: Reading) -> str | None:
+    """What the tables say that they are, known or not; None when there are none yet.
+
+    Raises:
+        LedgerCorrupt: the schema holds something else.
+    """
+    tables = {row.tablename for row in reading.rows(_TABLES_OF, schemaname=database.server.schema_name)}
+    if not tables:
+        return None
+    if not tables >= {OURS, alembic_version.name}:
+        raise database.corrupt("the schema holds tables of something else")
+    return str(reading.scalar(VERSION))

@@ -12,19 +12,18 @@ from importlib.resources import files
 
 from sqlalchemy import Boolean, Text, bindparam, column, func, select, table
 
-from agent.config.ledger import LedgerServer
+from agent.config.models import LedgerServer
 from agent.ledger.chain.events import events_json
 from agent.ledger.store.database import Reading, Sight
-from agent.ledger.store.elements import given
-from agent.ledger.store.schema import alembic_version, audit, metadata
-from connectors.scripts import comment, commented
+from agent.ledger.store.schema import alembic_version, audit, given, metadata
+from connectors.model.formatting import comment, commented
 
 EVERY = "*"  # in place of names of databases
 _PLACE = re.compile(r"@([a-z_]+)@")
 TEAMS = "teams"  # table of the script: which databases a team owns
 
 
-class Role(StrEnum):
+class LedgerRole(StrEnum):
     """What a login may be; the role's name is this after the schema's."""
 
     OWNER = "owner"
@@ -57,7 +56,7 @@ def _of_team(schema: str, team: str, databases: Sequence[str]) -> str:
 
 def _next_steps(schema: str, team: str) -> Iterator[str]:
     yield comment("Then make each login a member of one role and of its team, for example:")
-    for role in (Role.AGENT, Role.APPROVER, Role.READER):
+    for role in (LedgerRole.AGENT, LedgerRole.APPROVER, LedgerRole.READER):
         yield from commented([f'GRANT "{role.of(schema)}", {_identifier(team)} TO "LOGIN OF {role.upper()}";'])
     yield comment("Limit how many sessions a person's login may have: ALTER ROLE ... CONNECTION LIMIT 5;") + "\n"
 
@@ -93,7 +92,7 @@ _DIVIDED = (
 )
 _BINDING = select(func.row_security_active(audit.name))
 _OWN = select(func.own_databases())
-_IS_AGENT = select(func.pg_has_role(func.current_schema().concat(f"_{Role.AGENT}"), "USAGE"))
+_IS_AGENT = select(func.pg_has_role(func.current_schema().concat(f"_{LedgerRole.AGENT}"), "USAGE"))
 _MEMBER = select(func.pg_has_role(bindparam("role", type_=Text), "USAGE"))
 _UNGUARDED = (
     select(_CLASSES.c.relname)
@@ -127,7 +126,7 @@ def role_faults(reading: Reading, schema: str, user: str, databases: Collection[
         user: the login that reads.
         databases: those that it is to work for.
     """
-    agent = Role.AGENT.of(schema)
+    agent = LedgerRole.AGENT.of(schema)
     if not reading.scalar(_MEMBER, role=agent):
         yield f"membership in {agent}", f"GRANT {_identifier(agent)} TO {_identifier(user)};"
     owned = set(reading.scalar(_OWN) or ())

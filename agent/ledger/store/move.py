@@ -30,24 +30,20 @@ from sqlalchemy import (
     update,
 )
 
-from agent.ledger.chain.anchors import AnchorFile, anchor_fault
 from agent.ledger.chain.audit import AuditChain
-from agent.ledger.chain.links import MOVED, hash_of_row
-from agent.ledger.errors import LedgerCorrupt, LedgerMoved, Refused
+from agent.ledger.chain.links import MOVED, AnchorFile, anchor_fault, hash_of_row
+from agent.ledger.errors import LedgerCorrupt, LedgerMovedAway, Refused
 from agent.ledger.file.database import FileDatabase
 from agent.ledger.file.opening import close_for_writing, is_closed, went_to
-from agent.ledger.measured.intervals import last_hour_before, send_hours
-from agent.ledger.measured.samples import TABLES, SampleFile
+from agent.ledger.measured.samples import TABLES, SampleFile, last_hour_before, send_hours
 from agent.ledger.rows import AuditReport
-from agent.ledger.server.database import ServerDatabase
-from agent.ledger.server.opening import LOCK_OPENING, divide_history, read_version, require_schema
-from agent.ledger.store.database import Database, Reading, Transaction, in_parts
+from agent.ledger.server.database import LOCK_OPENING, ServerDatabase, divide_history, read_version, require_schema
+from agent.ledger.store.database import Database, Reading, Row, Transaction, in_parts
 from agent.ledger.store.schema import ARRIVING, HEAD, alembic_version, history, metadata, microseconds, work
-from agent.ledger.store.statements import Row
 from agent.ledger.store.tables import create_tables
 
 _ANCHORS = "Restore the ledger that they speak of; or, if they are of another one, name another file as ledger.anchors."
-AT_ONCE = 100  # rows in one transaction: proposals have texts of megabytes
+MOVED_CHUNK = 100  # rows in one transaction: proposals have texts of megabytes
 Key = tuple[object, ...]
 Hashes = dict[Key, str]
 _samples = union_all(
@@ -139,7 +135,7 @@ class LedgerMove:
 
     def _require_ours(self, held: Transaction, anchors: Sequence[AnchorFile]) -> None:
         if is_closed(held) and not went_to(held, self.where_to):
-            raise LedgerMoved(
+            raise LedgerMovedAway(
                 f"the ledger {self._source.name} was moved elsewhere before",
                 advice="hotplace history --audit names the first ledger it went to, or write to it to see the error.",
             )
@@ -182,7 +178,7 @@ class LedgerMove:
         to = self._own.made() if table in TABLES else self._target
         _drop_strangers(held, to, table)
         written, rows, total = 0, 0, hashlib.sha256()
-        for some in in_parts(held.each(select(table).order_by(*table.primary_key)), AT_ONCE):
+        for some in in_parts(held.each(select(table).order_by(*table.primary_key)), MOVED_CHUNK):
             expected = _hashes(table, some)
             written += _write(to, table, some, expected)
             rows += len(some)

@@ -6,15 +6,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.ledger.chain.anchors import AnchorFile
+from agent.ledger.chain.links import AnchorFile
 from agent.ledger.errors import LedgerMissing
 from agent.ledger.store.database import Database
-from connectors.base import Clock, DriverMissing
-from connectors.installing import install_command
+from connectors.kit.contract import Clock, DriverMissing
+from connectors.kit.registry import install_command
 
 if TYPE_CHECKING:
-    from agent.config.ledger import LedgerServer
-    from agent.ledger.file.upkeep import Upkeep
+    from agent.config.models import LedgerServer
+    from agent.ledger.file.database import Upkeep
     from agent.ledger.measured.samples import SampleFile
 
 BUSY_SECONDS = 20.0  # how long a writer waits for another one
@@ -48,8 +48,7 @@ def upkeep_of(database: Database, clock: Clock) -> Upkeep:
         database: where samples are written.
         clock: measures how long it takes.
     """
-    from agent.ledger.file.database import FileDatabase
-    from agent.ledger.file.upkeep import Upkeep
+    from agent.ledger.file.database import FileDatabase, Upkeep
 
     assert isinstance(database, FileDatabase), "samples are written to a file of this machine"
     return Upkeep(database, clock)
@@ -81,8 +80,7 @@ def _open_server(
     place: LedgerServer, anchors: AnchorFile, *, create: bool, busy_seconds: float
 ) -> tuple[Database, str | None]:
     try:
-        from agent.ledger.server.database import ServerDatabase
-        from agent.ledger.server.opening import bring_up_to_date, read_revision
+        from agent.ledger.server.database import ServerDatabase, bring_up_to_date, read_revision
     except ModuleNotFoundError as error:
         raise DriverMissing(
             "a ledger on PostgreSQL needs the driver psycopg, which is not installed",

@@ -1,21 +1,35 @@
-"""The tables as the newest migration leaves them, and what their columns hold.
+"""The tables as the newest migration leaves them, and parts of statements that Core has no word for.
+
+The tables as the newest migration leaves them, and what their columns hold.
 
 ``tests/ledger/test_schema.py`` holds tables and migrations to each other, on SQLite and on PostgreSQL. Instants are
 whole microseconds since 1970 in UTC: exact, sortable, and without a time zone to misread. What was decided is text that
 a person can read with any SQLite tool; what was measured is compressed.
+
+Parts of statements that SQLAlchemy's Core has no word for, compiled for SQLite and for PostgreSQL.
+
+Statements are built once, as constants of the modules that use them; the values are given when they are carried out
+(``given``, ``one_of``). To build one anew takes longer than to carry it out.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    BindParameter,
     Column,
+    ColumnElement,
     Dialect,
     Float,
     ForeignKey,
     Index,
+    Insert,
     Integer,
     LargeBinary,
     MetaData,
@@ -25,7 +39,15 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    bindparam,
+    func,
+    literal_column,
+    type_coerce,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.expression import FunctionElement
+from sqlalchemy.types import TypeEngine
 
 from agent.ledger.errors import WrongKind
 
@@ -61,7 +83,7 @@ def instant(microseconds_: int) -> datetime:
         raise WrongKind(f"an instant is {microseconds_!r:.40}") from error
 
 
-class Moment(TypeDecorator[datetime]):
+class MomentType(TypeDecorator[datetime]):
     """An aware datetime, stored as microseconds."""
 
     impl = BigInteger
@@ -100,9 +122,9 @@ proposals = Table(
     Column("body", Text, nullable=False),  # agent.model.proposals.proposal_text
     Column("state", Text, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("expires_at", Moment, nullable=False),
-    Column("decided_at", Moment),
+    Column("created_at", MomentType, nullable=False),
+    Column("expires_at", MomentType, nullable=False),
+    Column("decided_at", MomentType),
     Column("decided_by", Text, nullable=False),
     Column("decided_from", Text, nullable=False),
     Column("approved_digest", Text),
@@ -120,7 +142,7 @@ moves = Table(
     Column("state", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    Column("updated_at", MomentType, nullable=False),
     UniqueConstraint("proposal_id", "ordinal"),
     Index("ix_moves_state", "state"),
     Index("ix_moves_updated_at", "updated_at"),
@@ -132,7 +154,7 @@ placements = Table(
     metadata,
     Column("database", Text, primary_key=True),
     Column("unit_key", Text, primary_key=True),
-    Column("placed_at", Moment, nullable=False),
+    Column("placed_at", MomentType, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -145,8 +167,8 @@ steps = Table(
     Column("sql", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("detail", Text, nullable=False),
-    Column("intended_at", Moment, nullable=False),
-    Column("ended_at", Moment, index=True),
+    Column("intended_at", MomentType, nullable=False),
+    Column("ended_at", MomentType, index=True),
 )
 
 outcomes = Table(
@@ -154,7 +176,7 @@ outcomes = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("move_id", Integer, ForeignKey("moves.id"), nullable=False, index=True),
-    Column("at", Moment, nullable=False),
+    Column("at", MomentType, nullable=False),
     Column("body", Text, nullable=False),
 )
 
@@ -167,7 +189,7 @@ asks = Table(
     Column("who", Text, nullable=False),
     Column("origin", Text, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("at", MomentType, nullable=False),
     Column("answer", Text, nullable=False),
     sqlite_autoincrement=True,
 )
@@ -179,7 +201,7 @@ closed_spaces = Table(
     Column("space", Text, primary_key=True),
     Column("who", Text, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("at", MomentType, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -192,8 +214,8 @@ pins = Table(
     Column("pin", Integer, nullable=False),
     Column("who", Text, nullable=False),
     Column("reason", Text, nullable=False),
-    Column("created_at", Moment, nullable=False),
-    Column("until", Moment),
+    Column("created_at", MomentType, nullable=False),
+    Column("until", MomentType),
     UniqueConstraint("database", "pattern"),
     sqlite_autoincrement=True,
 )
@@ -202,7 +224,7 @@ audit = Table(
     "audit",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("at", Moment, nullable=False, index=True),
+    Column("at", MomentType, nullable=False, index=True),
     Column("actor", Text, nullable=False),
     Column("event", Text, nullable=False),
     Column("subject", Text, nullable=False, index=True),
@@ -217,7 +239,7 @@ audit_head = Table(  # one row: where the chain ends, so that cutting off its ta
     Column("id", Integer, primary_key=True),
     Column("last_id", Integer, nullable=False),
     Column("hash", Text, nullable=False),
-    Column("at", Moment),  # the latest time of a row, apart from those that no clock can have said
+    Column("at", MomentType),  # the latest time of a row, apart from those that no clock can have said
 )
 
 arrays = Table(
@@ -225,7 +247,7 @@ arrays = Table(
     metadata,
     Column("database", Text, primary_key=True),
     Column("name", Text, primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", MomentType, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
 
@@ -251,7 +273,7 @@ documents = Table(
     metadata,
     Column("database", Text, primary_key=True),
     Column("name", Text, primary_key=True),
-    Column("at", Moment, nullable=False),
+    Column("at", MomentType, nullable=False),
     Column("body", Text, nullable=False),
 )
 
@@ -270,8 +292,8 @@ history = Table(
     Column("id", Integer, primary_key=True),
     Column("database", Text, nullable=False),
     Column("resolution_seconds", Integer, nullable=False),
-    Column("started_at", Moment, nullable=False),
-    Column("ended_at", Moment, nullable=False),
+    Column("started_at", MomentType, nullable=False),
+    Column("ended_at", MomentType, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("signals", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
@@ -284,7 +306,7 @@ work = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("database", Text, nullable=False),
-    Column("ended_at", Moment, nullable=False),
+    Column("ended_at", MomentType, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("body", Text, nullable=False),  # agent.ledger.measured.rates
     Index("ix_work_database", "database", "ended_at"),
@@ -295,9 +317,9 @@ statements = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("database", Text, nullable=False),
-    Column("started_at", Moment, nullable=False),
-    Column("ended_at", Moment, nullable=False),
-    Column("body", LargeBinary, nullable=False),  # agent.ledger.measured.statements
+    Column("started_at", MomentType, nullable=False),
+    Column("ended_at", MomentType, nullable=False),
+    Column("body", LargeBinary, nullable=False),  # agent.ledger.measured.work
     Index("ix_statements_database", "database", "ended_at"),
 )
 
@@ -309,7 +331,7 @@ leases = Table(  # one row for each database that was ever acted on: agent.ledge
     Column("holder", Text, nullable=False),  # which process, in words
     Column("session", Text, nullable=False),  # the same, in a word that is never used again; "": given back
     Column("seconds", Float, nullable=False),  # how long it lasts without being renewed
-    Column("expires_at", Moment),  # by the clock of the server; None: it lasts until another one takes it
+    Column("expires_at", MomentType),  # by the clock of the server; None: it lasts until another one takes it
     sqlite_with_rowid=False,
 )
 
@@ -320,3 +342,155 @@ alembic_version = Table(
     Column("version_num", String(32), nullable=False),
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
+
+
+QUERIES_HELD = 64  # of each kind that is put together from what is asked for
+SOME = "some"  # the values of ``one_of``
+_POSTGRESQL = "postgresql"
+_GLOB_PARTS = re.compile(r"\*|\?|\[!?\]?[^\]]*(?:\]|\Z)|.", re.DOTALL)  # a set that does not end is its characters
+
+
+# -- values that are given when a statement is carried out -----------------------------------------------------------
+
+
+def given(column: ColumnElement[Any], name: str = "") -> ColumnElement[bool]:
+    """Whether a column has the value that is given under this name, by default the column's own."""
+    return column == value_for(column, name or column.key or "")
+
+
+def value_for(column: ColumnElement[Any], name: str) -> BindParameter[Any]:
+    """A value that is given under a name, to be compared with a column."""
+    return bindparam(name, type_=_compared(column))
+
+
+def one_of(column: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a column has one of the values that are given as ``some``, of which a statement takes some thousands."""
+    return column.in_(bindparam(SOME, expanding=True, type_=_compared(column)))
+
+
+def among(column: ColumnElement[Any], values: Collection[StrEnum]) -> ColumnElement[bool]:
+    """Whether a column has one of some states, which are words of ours: they are part of the text."""
+    # Given as values like all others, ten states took as long as the rest of a question that is asked once a second.
+    return column.in_([literal_column(f"'{value}'", column.type) for value in sorted(values)])
+
+
+def _compared(column: ColumnElement[Any]) -> TypeEngine[Any]:
+    return Whole() if isinstance(column.type, Integer) else column.type
+
+
+# -- conditions ------------------------------------------------------------------------------------------------------
+
+
+class unindexed(FunctionElement[Any]):  # noqa: N801  # read as a function, as Core's own are
+    """A column of which SQLite uses no index: for conditions that only sift what another condition has found.
+
+    Without figures about its tables SQLite takes a condition on equality for the better one, and would walk all
+    proposals of a database for the two of today (sqlite.org/optoverview.html, "Disqualifying WHERE Clause Terms").
+    PostgreSQL keeps figures of its own.
+    """
+
+    inherit_cache = True
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        super().__init__(column)
+        self.type = column.type
+
+
+class holds_text(FunctionElement[bool]):  # noqa: N801
+    """Whether a column holds a text, compared as it is written: SQLite's LIKE takes no notice of case."""
+
+    inherit_cache = True
+
+
+class like_file_name(FunctionElement[bool]):  # noqa: N801
+    """Whether a column matches the ``pattern`` that is given, with ``*``, ``?`` and ``[...]``, case-sensitive."""
+
+    inherit_cache = True
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        super().__init__(column, bindparam("pattern", type_=_Pattern()))
+
+
+class _Pattern(TypeDecorator[str]):
+    """A pattern of file names, as each kind of database takes it."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """Python to the database."""
+        assert value is not None, "a pattern is given"
+        if dialect.name == _POSTGRESQL:
+            return "".join(("^(?:", *map(_as_regex, _GLOB_PARTS.findall(value)), ")$"))
+        return value.replace("[!", "[^")
+
+
+def begins_with(column: ColumnElement[Any], words: str | BindParameter[str]) -> ColumnElement[bool]:
+    """Whether a column begins with some words, compared as they are written."""
+    return func.substr(column, 1, len(words) if isinstance(words, str) else func.length(words)) == words
+
+
+@compiles(unindexed)
+def _unindexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401  # SQLAlchemy's signature
+    return f"+{compiler.process(element.clauses, **kw)}"
+
+
+@compiles(unindexed, _POSTGRESQL)
+def _indexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+    return compiler.process(element.clauses, **kw)
+
+
+@compiles(holds_text)
+def _instr(element: holds_text, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+    return f"instr({compiler.process(element.clauses, **kw)}) > 0"
+
+
+@compiles(holds_text, _POSTGRESQL)
+def _strpos(element: holds_text, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+    return f"strpos({compiler.process(element.clauses, **kw)}) > 0"
+
+
+@compiles(like_file_name)
+def _glob(element: like_file_name, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+    column, pattern = element.clauses
+    # +: else SQLite looks for an index by the pattern that is given, and plans the statement anew each time.
+    return f"+{compiler.process(column, **kw)} GLOB {compiler.process(pattern, **kw)}"
+
+
+@compiles(like_file_name, _POSTGRESQL)
+def _regex(element: like_file_name, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+    column, pattern = element.clauses
+    return f"{compiler.process(column, **kw)} ~ {compiler.process(pattern, **kw)}"
+
+
+def _as_regex(part: str) -> str:
+    """A part of a pattern as PostgreSQL's regular expression."""
+    if part in {"*", "?"}:
+        return ".*" if part == "*" else "."
+    if len(part) > 1 and part.endswith("]"):
+        return part.replace("[!", "[^", 1).replace("\\", "\\\\")
+    return re.escape(part)
+
+
+def bucket_of(column: ColumnElement[Any], width: int) -> ColumnElement[int]:
+    """Number of the bucket of so many microseconds, (start, end], in which an instant lies."""
+    return (type_coerce(column, BigInteger) - 1) // width
+
+
+# -- statements ------------------------------------------------------------------------------------------------------
+
+
+class Put(Insert):
+    """INSERT of whole rows; those with a key that is there already take its place."""
+
+    inherit_cache = True
+
+
+@compiles(Put)
+def _put(element: Put, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+    quoted, columns = compiler.preparer.quote, element.table.columns
+    keys = ", ".join(quoted(column.name) for column in columns if column.primary_key)
+    others = (quoted(column.name) for column in columns if not column.primary_key)
+    values = ", ".join(f"{name} = excluded.{name}" for name in others)
+    insert: str = compiler.visit_insert(element, **kw)  # type: ignore[no-untyped-call]  # SQLAlchemy's
+    return f"{insert} ON CONFLICT ({keys}) DO UPDATE SET {values}"

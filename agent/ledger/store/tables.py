@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Table, func, select
 
-from agent.ledger.errors import LedgerMoved, LedgerTooNew
+from agent.ledger.errors import LedgerMovedAway, LedgerTooNew
 from agent.ledger.store.database import Reading, Transaction
 from agent.ledger.store.schema import ARRIVING, HEAD, REVISIONS, alembic_version, metadata, moves, proposals
 
@@ -21,7 +21,7 @@ def require_known(revision: str, name: str) -> None:
         LedgerMoved: they are not complete.
     """
     if revision == ARRIVING:
-        raise LedgerMoved(
+        raise LedgerMovedAway(
             f"the ledger {name} is not complete: another one is being moved there, or that was broken off",
             advice="Wait for hotplace ledger move, or run it again.",
         )

@@ -6,19 +6,29 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from connectors.base import Clock, Mover, StatementFailed
-from connectors.db2.plan_only.counters import UNCOUNTED, Counted, counted, waited_for
-from connectors.db2.plan_only.look import NOWHERE, Look, Seen, look_at_i, look_at_zos
-from connectors.db2.plan_only.platforms import TITLES, Platform
-from connectors.db2.plan_only.scripts import script, trace_and_balance
+from connectors.db2.plan_only.look import (
+    NOWHERE,
+    UNCOUNTED,
+    Counted,
+    Look,
+    Seen,
+    counted,
+    look_at_i,
+    look_at_zos,
+    script,
+    trace_and_balance,
+    waited_for,
+)
 from connectors.db2.plan_only.session import PlanSession
+from connectors.db2.sessions import TITLES, Platform
 from connectors.db2.settings import Db2Settings
-from connectors.findings import Capability, Finding
-from connectors.model import (
+from connectors.kit.contract import Clock, Mover, StatementFailed
+from connectors.kit.findings import Capability, Finding
+from connectors.model.moves import Bundle, NoRoute, Route
+from connectors.model.observation import (
     I64,
     NO_PARENT,
     SIGNALS,
-    Bundle,
     Catalog,
     DatabaseDemand,
     Demand,
@@ -26,8 +36,6 @@ from connectors.model import (
     Identity,
     Inspection,
     Interval,
-    NoRoute,
-    Route,
     Sample,
     Signal,
     UnitTable,

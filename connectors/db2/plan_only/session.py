@@ -9,19 +9,18 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from connectors.base import CannotConnect, ConnectorError, DriverMissing, ObjectGone, PrivilegeMissing
-from connectors.db2.plan_only.platforms import Platform, insist_on, platform_of
-from connectors.db2.session.errors import diagnosis_of, translate
-from connectors.db2.session.queries import Query, fit, query
+from connectors.db2.errors import diagnosis_of, translate
+from connectors.db2.sessions import Platform, Query, fit, insist_on, platform_of, query
 from connectors.db2.settings import Db2Settings
-from connectors.installing import install_command
-from connectors.sessions.interruptible import abandonable
+from connectors.kit.contract import CannotConnect, ConnectorError, DriverMissing, ObjectGone, PrivilegeMissing
+from connectors.kit.registry import install_command
+from connectors.kit.sessions import abandonable
 
 PACKAGE = "connectors.db2.plan_only"
 Row = tuple[Any, ...]
 
 
-class Cursor(Protocol):
+class PlanOnlyCursor(Protocol):
     """As much of a DB-API cursor as is used here."""
 
     description: Sequence[Sequence[Any]] | None
@@ -39,10 +38,10 @@ class Cursor(Protocol):
         ...
 
 
-class Connection(Protocol):
+class PlanOnlyConnection(Protocol):
     """As much of a DB-API connection as is used here."""
 
-    def cursor(self) -> Cursor:
+    def cursor(self) -> PlanOnlyCursor:
         """A new cursor."""
         ...
 
@@ -51,7 +50,7 @@ class Connection(Protocol):
         ...
 
 
-Opener = Callable[[Db2Settings], tuple[Connection, str, str]]  # connection, SQL_DBMS_NAME, version
+Opener = Callable[[Db2Settings], tuple[PlanOnlyConnection, str, str]]  # connection, SQL_DBMS_NAME, version
 
 
 class PlanSession:
@@ -62,7 +61,7 @@ class PlanSession:
         self._settings = settings
         self._platform = platform
         self._opener = opener or (open_i if platform is Platform.I else open_zos)
-        self._connection: Connection | None = None
+        self._connection: PlanOnlyConnection | None = None
         self._columns: dict[str, frozenset[str]] = {}
         self.version = ""
         self.missing: dict[str, ConnectorError] = {}
@@ -104,14 +103,14 @@ class PlanSession:
                 self._connection.close()
             self._connection = None
 
-    def _open(self) -> Connection:
+    def _open(self) -> PlanOnlyConnection:
         if self._connection is None:
             connection, name, self.version = self._opener(self._settings)
             insist_on(self._platform, platform_of(name), self._settings.where())
             self._connection = connection
         return self._connection
 
-    def _columns_of(self, connection: Connection, asked: Query) -> frozenset[str]:
+    def _columns_of(self, connection: PlanOnlyConnection, asked: Query) -> frozenset[str]:
         if asked.source not in self._columns:
             cursor = connection.cursor()
             cursor.execute(asked.probe)
@@ -119,7 +118,7 @@ class PlanSession:
             cursor.close()
         return self._columns[asked.source]
 
-    def _fetch(self, connection: Connection, statement: str) -> list[Row]:
+    def _fetch(self, connection: PlanOnlyConnection, statement: str) -> list[Row]:
         cursor = connection.cursor()
         try:
             cursor.execute(statement)
@@ -130,7 +129,7 @@ class PlanSession:
             cursor.close()
 
 
-def open_i(settings: Db2Settings) -> tuple[Connection, str, str]:
+def open_i(settings: Db2Settings) -> tuple[PlanOnlyConnection, str, str]:
     """Through pyodbc and the IBM i Access ODBC driver, which wants no Db2 Connect licence.
 
     Raises:
@@ -176,7 +175,7 @@ def odbc_string(settings: Db2Settings) -> str:
     return "".join(f"{name}={{{value.replace('}', '}}')}}};" for name, value in words.items() if value)
 
 
-def open_zos(settings: Db2Settings) -> tuple[Connection, str, str]:
+def open_zos(settings: Db2Settings) -> tuple[PlanOnlyConnection, str, str]:
     """Through ibm_db, which wants a Db2 Connect licence for it (SQL1598N without).
 
     Raises:
@@ -184,7 +183,7 @@ def open_zos(settings: Db2Settings) -> tuple[Connection, str, str]:
     """
     import ibm_db
 
-    from connectors.db2.session.sessions import connect_any
+    from connectors.db2.sessions import connect_any
 
     connection = connect_any(settings, statement_seconds=settings.query_timeout)
     info = ibm_db.server_info(connection.conn_handler)

@@ -1,4 +1,7 @@
-"""How SQL Server is proved: the texts of this folder with the scratch schema's names in them."""
+"""How SQL Server is proved: the texts of this folder, and the session that runs them.
+
+The session of ``hotplace lab prove``: it makes, reads, compares and drops what is in the scratch schema.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,26 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 
-from connectors.proving.files import read_all_questions, read_cases
-from connectors.proving.proof import Case, Scratch
-from connectors.sqlserver.reading.keys import quote
-from connectors.sqlserver.session.queries import NEWEST, query, query_names
+import pyodbc
+
+from connectors.kit.contract import Clock, ConnectorError
+from connectors.kit.proving import Case, Row, Scratch, first_words, read_all_questions, read_cases
+from connectors.sqlserver.keys import quote
+from connectors.sqlserver.sessions import (
+    NEWEST,
+    close_quietly,
+    connection_broke,
+    diagnose,
+    fetch,
+    lock_timeout_statement,
+    open_connection,
+    outcome_unknown,
+    query,
+    query_names,
+    translate,
+    whole_seconds,
+)
+from connectors.sqlserver.settings import SqlserverSettings
 
 PACKAGE = "connectors.sqlserver.claims"
 OLDEST = 11  # 2012
@@ -24,7 +43,7 @@ def cases(scratch: Scratch) -> tuple[Case, ...]:
 
 
 def questions(scratch: Scratch) -> Mapping[str, str]:
-    """See ``connectors.proving.proof.Proof``."""
+    """See ``connectors.kit.proving.Proof``."""
     spaces = {"slow": _literal(scratch.slow), "fast": _literal(scratch.fast)}
     return read_all_questions(PACKAGE, _names(scratch), spaces)
 
@@ -87,3 +106,56 @@ def _names(scratch: Scratch) -> dict[str, str]:
 def _literal(text: str) -> str:
     doubled = text.replace("'", "''")
     return f"N'{doubled}'"
+
+
+LEAST_SECONDS = 60.0  # that a statement may take
+PATIENCE_SECONDS = 10.0  # for a lock: a read may wait for a move of ours, never for long
+
+
+class SqlserverProofSession:
+    """One connection in autocommit."""
+
+    def __init__(self, settings: SqlserverSettings, _clock: Clock) -> None:
+        """Connect.
+
+        Raises:
+            CannotConnect: or what else connecting raises.
+        """
+        self._connection = open_connection(settings, name="hotplace lab prove")
+        self._connection.timeout = whole_seconds(max(LEAST_SECONDS, settings.statement_timeout))
+        self._closed = False
+        self.run(lock_timeout_statement(PATIENCE_SECONDS))
+
+    def run(self, statement: str) -> None:
+        """Carry out one statement; in autocommit it is committed."""
+        self.rows(statement)
+
+    def rows(self, statement: str) -> list[Row]:
+        """The result of a query."""
+        try:
+            return fetch(self._connection, statement, ())
+        except pyodbc.Error as error:
+            raise self._error(error, first_words(statement)) from error
+
+    def hold(self, statement: str) -> None:
+        """Begin a transaction with the statement and leave it open."""
+        self.run("BEGIN TRANSACTION")
+        self.run(statement)
+
+    def let_go(self) -> None:
+        """Roll back; harmless without a transaction."""
+        self.run("IF @@TRANCOUNT > 0 ROLLBACK TRAN")
+
+    def close(self) -> None:
+        """End the session; harmless the second time."""
+        if not self._closed:
+            self._closed = True
+            close_quietly(self._connection)
+
+    def _error(self, error: pyodbc.Error, doing: str) -> ConnectorError:
+        found = diagnose(error)
+        lost = self._closed or connection_broke(found)
+        return outcome_unknown(found, doing) if lost else translate(found, doing)
+
+
+open_session = SqlserverProofSession

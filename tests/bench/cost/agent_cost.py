@@ -14,11 +14,12 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from agent.config import Config, load
-from agent.ledger import Ledger
+from agent.config.files import load
+from agent.config.models import Config
+from agent.ledger.ledger import Ledger
 from agent.service.httpd import MetricsServer
-from agent.service.memory import return_large_blocks
 from agent.service.metrics import AgentCollector
+from agent.service.process import return_large_blocks
 from agent.service.watch import Watch
 from tests.bench.measurement import Measurement, in_process, of_runs, peak_rss_mib, timed
 from tests.virtual_clock import VirtualClock

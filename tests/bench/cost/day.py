@@ -19,12 +19,12 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.states import ProposalState
 from agent.service.httpd import MetricsServer
-from agent.service.memory import return_large_blocks
 from agent.service.metrics import AgentCollector
+from agent.service.process import return_large_blocks
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from tests.bench.cost.agent_cost import UNITS, configuration

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agent.model.clock import SystemClock
+from connectors.db2 import sessions
 from connectors.db2.connector import Db2Connector
-from connectors.db2.session import sessions
-from connectors.db2.session.sessions import Connection, Result, Row
+from connectors.db2.sessions import Connection, Result, Row
 from connectors.db2.settings import Db2Settings
-from connectors.settings import SecretSource
+from connectors.kit.settings import SecretSource
 from tests.bench.measurement import Measurement, of_runs, timed
 from tests.labs.db2.client import running_db2
 from tests.labs.db2.server import ADMIN, TS_SLOW

@@ -9,9 +9,9 @@ import random
 import time
 from datetime import timedelta
 
-from connectors.db2.plan_only.platforms import Platform
-from connectors.model import Interval, Sample, Signal
-from policies.demand.counter_deltas import difference
+from connectors.db2.sessions import Platform
+from connectors.model.observation import Interval, Sample, Signal
+from policies.evidence.counter_deltas import difference
 from tests.bench.measurement import Measurement, of_runs
 from tests.db2.hand_made import Double, connector_over, many_tables, of_table, on_disk
 

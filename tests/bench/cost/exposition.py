@@ -16,9 +16,9 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
-from agent.explanation.ranking import Ranking, ranking_from_arrays
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import RANKING
+from agent.planning.ranking import Ranking, ranking_from_arrays
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
 from tests.bench.cost.agent_cost import UNITS, configuration

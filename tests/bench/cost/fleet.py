@@ -25,13 +25,13 @@ import psycopg
 import yaml
 from sqlalchemy import text
 
-from agent.config.ledger import LedgerServer
+from agent.config.models import LedgerServer
 from agent.demo.server import private_server
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import SIZING_CURVE
 from agent.ledger.store.database import Database
 from agent.model.clock import SystemClock
-from connectors.model import DatabaseDemand
+from connectors.model.observation import DatabaseDemand
 from tests.bench.measurement import Measurement, of_runs
 from tests.labs.postgresql import installations
 from tests.ledger.fleet import heard_of, proposed

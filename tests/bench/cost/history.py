@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from connectors.model import F64, I64
+from connectors.model.observation import F64, I64
 from tests.bench.measurement import Measurement, of_runs
 
 COMMAND = "python -m tests.bench.cost.history"

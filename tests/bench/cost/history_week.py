@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.ledger import HistorySettings, Ledger
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.model.clock import SystemClock
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.bench.cost.history import ACTIVE_SHARE, SIGNALS, START, UNITS, active_slots, rates
 from tests.bench.measurement import Measurement, of_runs
 

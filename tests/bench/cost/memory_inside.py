@@ -26,12 +26,11 @@ def stages(config_path: Path, tables: int, conninfo: str) -> None:
     """Every stage, through the daemon's own parts; only when each job runs is chosen here."""
     print(f"{'MiB':32}{'resident':>10}{'own':>10}{'peak':>10}")
     told("Python")
-    from agent.config import load
-    from agent.ledger import Ledger
+    from agent.config.files import load
+    from agent.ledger.ledger import Ledger
     from agent.model.clock import SystemClock
-    from agent.service.claiming import claim
-    from agent.service.daemon import Daemon
-    from agent.service.memory import return_large_blocks
+    from agent.service.daemon import Daemon, claim
+    from agent.service.process import return_large_blocks
 
     return_large_blocks()
     told("imports of the command")

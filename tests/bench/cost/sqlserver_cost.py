@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from agent.model.clock import SystemClock
-from connectors.settings import SecretSource
+from connectors.kit.settings import SecretSource
 from tests.bench.measurement import Measurement, of_runs, timed
 from tests.labs.sqlserver.lab import Lab, running_lab
 from tests.labs.sqlserver.world import READER, SLOW, add_scheme, add_table

@@ -17,14 +17,15 @@ from pathlib import Path
 
 import numpy as np
 
-from agent.config import load
-from agent.ledger import HistorySettings, Ledger
+from agent.config.files import load
+from agent.ledger.ledger import Ledger
 from agent.ledger.measured.codec import encode_history
+from agent.ledger.rows import HistorySettings
 from agent.ledger.store.schema import history
 from agent.model.clock import SystemClock
 from agent.service.jobs import ACT_EVERY_SECONDS
 from agent.service.watch import Watch
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.bench.cost.history import SIGNALS, UNITS, rates
 from tests.bench.measurement import Measurement, of_runs
 from tests.ledger.life import Life, OneTransaction, live

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from agent.demo.schema import SSD_SPACE
+from agent.demo.load import SSD_SPACE
 
 SECONDS = 120.0  # that a command may take at most
 

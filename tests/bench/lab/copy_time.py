@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agent.ledger import MoveRow
+from agent.ledger.rows import MoveRow
 from agent.model.states import MoveState
-from connectors.formatting import format_bytes, format_seconds
-from policies.model.plan import Pin
+from connectors.model.formatting import format_bytes, format_seconds
+from policies.model.settings import Pin
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import look_up
 from tests.bench.lab.hotplace import ORIGIN, USUAL_POLICY, WHO, Hotplace, watching

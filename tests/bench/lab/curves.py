@@ -22,9 +22,9 @@ from types import ModuleType
 from typing import Any
 
 from agent.model.clock import SystemClock
-from agent.plots.theme import INK, MUTED, SERIES
-from agent.what_if.sizing import answer_of
-from policies.sizing.curve import Sizing
+from agent.pages.plots import INK, MUTED, SERIES
+from agent.studies.sizing import answer_of
+from policies.placement.sizing import Sizing
 from tests.bench.lab import analysis, mixed, wholesale
 from tests.bench.lab.figures import measure, say, table
 from tests.bench.lab.hotplace import watching

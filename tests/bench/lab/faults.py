@@ -19,8 +19,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.demo.schema import SSD_SPACE
-from agent.ledger import Ledger, MoveRow, ProposalRow
+from agent.demo.load import SSD_SPACE
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.clock import SystemClock
 from agent.model.states import ACTIONABLE, MoveState, ProposalState
 from tests.bench.lab.figures import say, table

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from connectors.formatting import format_seconds
+from connectors.model.formatting import format_seconds
 from tests.bench.lab.load import FOREGROUND, Figures, Workload, start
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.rig import Rig

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from agent.ledger import Ledger, MoveRow
-from agent.ledger.grouping import groups_of
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, groups_of
 from agent.model.states import MoveState
-from policies.model.plan import MoveReason
+from policies.model.moves import MoveReason
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import look_up
 from tests.bench.lab.hotplace import Hotplace, watching

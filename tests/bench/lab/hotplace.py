@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.config import Config, load
-from agent.demo.schema import HDD_SPACE, SSD_SPACE
+from agent.config.files import load
+from agent.config.models import Config
+from agent.demo.load import HDD_SPACE, SSD_SPACE
 from agent.demo.stage import Pulse
-from agent.execution.hooks import MoveEvent
-from agent.ledger import Ledger, MoveRow
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
 from agent.model.clock import SystemClock
 from agent.model.states import ACTIONABLE, MoveState
+from agent.moving.progress import MoveEvent
 from agent.planning.planner import Planning
 from agent.service.watch import Watch
 from tests.bench.lab.rig import Rig, hdd_of

@@ -16,17 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 import psycopg
 
-from agent.block_heat.border_looker import BorderLooker
-from agent.block_heat.choice import LookedAt
-from agent.block_heat.looker import BlockLooker
-from agent.block_heat.stored import UnitBorders, load_block_heat, load_borders
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from connectors.model import F64
+from agent.sampling.block_heat import UnitBorders, load_block_heat, load_borders
+from agent.sampling.block_looks import BlockLooker, BorderLooker, LookedAt
+from connectors.model.observation import F64
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.settings import PostgresqlSettings
-from policies.block_heat.concentration import Shape, concentrate
-from policies.block_heat.range_heat import RangeHeat
+from policies.evidence.range_heat import HeatShape, RangeHeat, concentrate
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.load import Group, Script, Workload, start
 from tests.bench.lab.pace import Pace
@@ -45,7 +42,7 @@ ERROR, COST, BORDER = (
     "lab.inside.server_share",
     "lab.inside.border_error",
 )  # names of rows
-EXPECTED = {"newest tenth": Shape.NEWEST, "stripes": Shape.SCATTERED, "all alike": Shape.EVEN}
+EXPECTED = {"newest tenth": HeatShape.NEWEST, "stripes": HeatShape.SCATTERED, "all alike": HeatShape.EVEN}
 
 
 def loads(rows: int) -> dict[str, str]:
@@ -69,7 +66,7 @@ class Seen:
     load: str
     true: F64  # (PARTS,) shares of the reads
     seen: F64
-    shape: Shape
+    shape: HeatShape
     coverage: float
     server_share: float
     pairs: int

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agent.ledger import MoveRow
-from connectors.formatting import format_seconds
+from agent.ledger.rows import MoveRow
+from connectors.model.formatting import format_seconds
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import SSD_SHARE, tables, workload
 from tests.bench.lab.hotplace import FULL_POLICY, Hotplace, watching

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from agent.demo.server import PrivateServer
-from connectors.model import F64, I64
+from connectors.model.observation import F64, I64
 
 FOREGROUND, BACKGROUND = "lab foreground", "lab background"  # names of their sessions
 GRACE_SECONDS = 60.0  # what pgbench is given to end after its time

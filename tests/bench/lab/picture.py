@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from leather import Chart
 from leather.shapes import Line as Path
 
-from agent.plots.charts import Exact, add
-from agent.plots.figure import Figure
+from agent.pages.plots import Exact, Figure, add
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 

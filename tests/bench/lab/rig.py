@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from agent.demo.schema import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE
+from agent.demo.load import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE
 from agent.demo.server import PrivateServer, embedded_installations, private_server, temporary_folder
 from agent.demo.slow_disk import HDD, SSD, DeviceModel, SlowDisk, available
 from agent.demo.slow_disk import build as build_disk

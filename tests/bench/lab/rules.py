@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agent.model.states import MoveState
-from connectors.formatting import format_seconds
+from connectors.model.formatting import format_seconds
 from tests.bench.lab import mixed
 from tests.bench.lab.asking import Answer, ask, hotplace
 from tests.bench.lab.figures import SERIES_COLUMNS, Series, measure, say, series_row, table

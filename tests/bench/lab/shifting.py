@@ -28,9 +28,9 @@ from dataclasses import dataclass, replace
 
 from psycopg import sql
 
-from agent.demo.schema import HDD_SPACE, SSD_SPACE
+from agent.demo.load import HDD_SPACE, SSD_SPACE
 from agent.model.states import MoveState
-from policies.model.plan import PolicySettings
+from policies.model.settings import PolicySettings
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import HOT_PERCENT, look_up
 from tests.bench.lab.hotplace import Hotplace, NotPlaced, watching

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from agent.demo.server import PrivateServer
-from connectors.formatting import format_seconds
+from connectors.model.formatting import format_seconds
 from tests.bench.lab.figures import say, table
 from tests.bench.lab.headline import CLIENTS, look_up
 from tests.bench.lab.hotplace import FULL_POLICY, watching

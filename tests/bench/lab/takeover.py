@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from agent.demo.server import private_server
-from connectors.formatting import format_seconds
+from connectors.model.formatting import format_seconds
 from tests.bench.lab.figures import table
 from tests.bench.lab.pace import QUICK, Pace
 from tests.bench.measurement import Measurement

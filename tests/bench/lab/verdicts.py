@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.verification.judgement import LEAST_CHANGE
+from agent.moving.effect import LEAST_CHANGE
 from tests.bench.lab.figures import measure, table
 from tests.bench.lab.hotplace import Hotplace, watching
 from tests.bench.lab.load import Group, Script, Workload, start

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools, Signal, UnitKind
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64, I64, Bools, Signal
 from tests.bench.policies.stage import Hop, Past, saving
 from tests.workloads.catalogue import Catalogue
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, Signal
-from policies.benefit.prices import HOUR
+from connectors.model.observation import F64, Signal
+from policies.evidence.prices import HOUR
 from tests.bench.policies.stage import Score, Stage, saving
 from tests.workloads.patterns import WEEK, Workload
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import (
+from connectors.model.moves import Bundle, Route, Step
+from connectors.model.observation import (
     F64,
     I64,
     SIGNALS,
     Bools,
-    Bundle,
     Catalog,
     DatabaseDemand,
     Demand,
     Interval,
-    Route,
     Sample,
     Signal,
     Space,
-    Step,
 )
-from policies.model.plan import PolicySettings
+from policies.model.settings import PolicySettings
 from tests.bench.policies.stage import COMPUTING
 from tests.virtual_clock import VirtualClock
 from tests.workloads.catalogue import FIRST_ID, Catalogue

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from connectors.model import F64, I64, Bools
-from policies.benefit.prices import HOUR, wait_per_hour
+from connectors.model.observation import F64, I64, Bools
+from policies.evidence.prices import HOUR, wait_per_hour
 from tests.bench.policies.stage import (
     COMPUTING,
     COPY_BYTES_PER_SECOND,

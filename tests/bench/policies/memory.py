@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.ledger import Ledger, StepState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepState
 from agent.model.states import MoveState
 from tests.virtual_clock import EPOCH, VirtualClock
 

@@ -12,13 +12,13 @@ from typing import cast
 
 import numpy as np
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
 from agent.planning.planner import make_planning
 from agent.sampling.sampler import Sampler
-from connectors.base import Connector
-from connectors.model import Bools
-from policies.benefit.prices import HOUR
+from connectors.kit.contract import Connector
+from connectors.model.observation import Bools
+from policies.evidence.prices import HOUR
 from tests.bench.policies.columns import Columns
 from tests.bench.policies.memory import Memory
 from tests.bench.policies.stage import SLOWED_BY_COPY, SPEEDS, Hop, Past

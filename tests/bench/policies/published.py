@@ -16,9 +16,10 @@ from statistics import fmean
 
 import numpy as np
 
-from connectors.model import I64, DatabaseDemand, Signal
-from policies.benefit.prices import HOUR, wait_per_hour
-from policies.model.plan import Plan, PolicySettings, TierSpeed
+from connectors.model.observation import I64, DatabaseDemand, Signal
+from policies.evidence.prices import HOUR, wait_per_hour
+from policies.model.plan import Plan
+from policies.model.settings import PolicySettings, TierSpeed
 from policies.placement.balancer import make_plan
 from tests.bench.measurement import Measurement
 from tests.reproduction.amdahl import speedup

@@ -15,9 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from connectors.model import F64, Bools
-from policies.benefit.prices import HOUR, wait_per_hour
-from policies.model.plan import PolicySettings, TierSpeed
+from connectors.model.observation import F64, Bools
+from policies.evidence.prices import HOUR, wait_per_hour
+from policies.model.settings import PolicySettings, TierSpeed
 from tests.workloads.patterns import WEEK, Workload
 
 SPEEDS = (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.keys import NAMESPACE
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
+from agent.model.signed_documents import NAMESPACE
 from tests.cli.site import Site
 from tests.keys import Person
 from tests.ledger.clock import StillClock

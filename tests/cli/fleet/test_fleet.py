@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.outcomes import OutcomeVerdict
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock
 from tests.ledger.fleet import heard_of

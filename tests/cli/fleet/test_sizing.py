@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import SIZING_CURVE
 from tests.cli.site import Site
 from tests.ledger.clock import StillClock

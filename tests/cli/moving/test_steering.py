@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from tests.cli.site import SECONDS, Site, finish, simulated
 from tests.virtual_clock import VirtualClock

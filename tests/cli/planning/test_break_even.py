@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.terminal.exit_codes import ExitCode
+from agent.terminal.errors import ExitCode
 from tests.cli.site import Site
 
 RAM, SSD, HDD = ("--price", "ram=30"), ("--price", "ssd=2.4"), ("--price", "hdd=0.3")

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from agent.config import Level, load
-from agent.ledger import HistorySettings, Ledger
+from agent.config.files import load
+from agent.config.models import Level
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
 from agent.service.jobs import Jobs

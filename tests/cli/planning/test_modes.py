@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from connectors.formatting import format_bytes
+from connectors.model.formatting import format_bytes
 from tests.cli.site import Site
 
 ARCHIVE = '"shop"."archive_2019"'

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent.answers.kind import mapping_of
-from agent.explanation.read_times import read_times_of, read_times_text, stored_tier, tiers_shown
-from policies.model.plan import Tier, TierSpeed
+from agent.model.answers.kind import mapping_of
+from agent.planning.read_times import read_times_of, read_times_text, stored_tier, tiers_shown
+from policies.model.settings import Tier, TierSpeed
 from tests.cli.site import Site
 
 MEASURED = TierSpeed(random_read_seconds=0.041, sequential_read_seconds=0.0, write_seconds=0.0, measured=True)

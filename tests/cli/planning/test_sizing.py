@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import HEAT
 from agent.model.clock import SystemClock
 from tests.cli.site import Site

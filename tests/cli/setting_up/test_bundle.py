@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.clock import SystemClock
-from agent.service.support.bundle import mask_events
-from agent.service.support.scrubbing import MASK, Scrubber, own_words
+from agent.service.support import MASK, Scrubber, mask_events, own_words
 from tests.cli.site import Site
 from tests.over import over
 from tests.patterns.measuring import grows

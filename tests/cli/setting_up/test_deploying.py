@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from connectors.registry import find_engine
+from connectors.kit.registry import find_engine
 from tests.cli.site import run_here
 
 ROOT = Path(__file__).parents[3]

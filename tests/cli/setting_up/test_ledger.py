@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from agent.terminal.exit_codes import ExitCode
+from agent.terminal.errors import ExitCode
 from tests.cli.site import Site
 
 SERVER = {"postgresql": {"host": "/nowhere", "dbname": "d", "user": "u", "schema": "records"}, "anchors": "anchors"}

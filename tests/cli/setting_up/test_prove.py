@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
+from agent.cli.lab import tell
 from agent.cli.session import Options, Session
-from agent.cli.setting_up.lab import tell
-from agent.prove.claims import Findings, every_claim
-from agent.prove.page import Page, markdown_of
-from agent.terminal.exit_codes import ExitCode
-from connectors.registry import find_engine
+from agent.studies.prove.claims import ClaimFindings, ProofPage, every_claim, markdown_of
+from agent.terminal.errors import ExitCode
+from connectors.kit.registry import find_engine
 from tests.cli.site import Site
 from tests.docs.reference.claims import read_page
 
@@ -71,15 +70,15 @@ def test_an_engine_without_cases_is_refused(site: Site) -> None:
     assert "no cases to prove simulated by" in done.err
 
 
-def page(*contradicted: str) -> Page:
+def page(*contradicted: str) -> ProofPage:
     """A page on which those claims are contradicted and nothing else was tried."""
     proof = find_engine("postgresql").proof
     assert proof is not None
-    findings = Findings(every_claim(proof))
+    findings = ClaimFindings(every_claim(proof))
     for code in contradicted:
         findings.note_contradiction(code, "a | b <c> was `d`", "42P01")
     values: dict[str, Any] = {"title": "PostgreSQL", "engine": "postgresql", "version": "18.4", "server": "real"}
-    return Page(
+    return ProofPage(
         **values, made_at=datetime(2026, 1, 1, tzinfo=UTC), digest="d" * 64, seconds=1.0, findings=findings.all()
     )
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from connectors.model import Interval
-from policies.demand.counter_deltas import difference
+from connectors.model.observation import Interval
+from policies.evidence.counter_deltas import difference
 from tests.db2.demand.vector import Counted, Vector
 from tests.demand_vectors import said
 

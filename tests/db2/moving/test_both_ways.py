@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.db2.moving.inspection import home_among, would_go_astray, would_move_back
-from connectors.db2.reading.names import parts_of, whole_name, whole_of
-from connectors.db2.reading.storage import Storage, TableSpace
-from connectors.db2.routes.table_move import table_route
-from connectors.db2.routes.target_placement import landing_in, with_landing
-from connectors.model import Bundle, Home, NoRoute, Route, UnitKind
+from connectors.db2.inspection import home_among, would_go_astray, would_move_back
+from connectors.db2.names import parts_of, whole_name, whole_of
+from connectors.db2.storage import ServerStorage, TableSpace
+from connectors.db2.table_move import landing_in, table_route, with_landing
+from connectors.model.moves import Bundle, NoRoute, Route, UnitKind
+from connectors.model.observation import Home
 from tests.db2.facts import FAST, FAST_SPACE, SETTINGS, SLOW, SPACE, STORAGE, TABLE, space, table
 
 BOTH = Bundle(
@@ -21,9 +21,9 @@ BOTH = Bundle(
 INDEX_SPACE = replace(SPACE, number=6, name="TS_INDEX")
 
 
-def storage(*spaces: TableSpace) -> Storage:
+def storage(*spaces: TableSpace) -> ServerStorage:
     """Two groups and these table spaces."""
-    return Storage({at: replace(each, number=at) for at, each in enumerate(spaces)}, {"SLOW": SLOW, "FAST": FAST})
+    return ServerStorage({at: replace(each, number=at) for at, each in enumerate(spaces)}, {"SLOW": SLOW, "FAST": FAST})
 
 
 def route(bundle: Bundle = BOTH, **changes: object) -> Route:

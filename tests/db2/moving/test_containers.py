@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from connectors.containers import ByHand
-from connectors.db2.moving.inspection import space_home
-from connectors.db2.reading.storage import Storage, TableSpace
-from connectors.db2.routes.containers import containers_of, paths_of, route_out
-from connectors.db2.routes.operations import change_of
-from connectors.db2.routes.space_move import Instance
-from connectors.model import Home, NoRoute, Route, Space
+from connectors.db2.inspection import space_home
+from connectors.db2.operations import change_of
+from connectors.db2.space_move import Instance, containers_of, paths_of, route_out
+from connectors.db2.storage import ServerStorage, TableSpace
+from connectors.model.moves import ByHand, NoRoute, Route
+from connectors.model.observation import Home, Space
 from tests.db2.facts import SETTINGS, SLOW, STORAGE, bundle, space
 from tests.db2.life import SCHEMA, Life
 from tests.labs.db2.client import Db2, running_db2
@@ -30,7 +29,7 @@ DMS = space(
 def out(path: str, of: TableSpace = DMS, instance: Instance | None = None) -> Route | ByHand | NoRoute:
     """That container out of that table space."""
     taken = replace(bundle(), key=f"{path} of TS_SLOW", unit_keys=(), physical_ids=(), container=path)
-    return route_out(Storage({4: of}, STORAGE.groups), taken, SETTINGS, instance or Instance())
+    return route_out(ServerStorage({4: of}, STORAGE.groups), taken, SETTINGS, instance or Instance())
 
 
 def untagged(route: Route) -> tuple[list[str], list[str], list[str]]:
@@ -72,7 +71,7 @@ def test_where_it_is_by_the_step_alone() -> None:
     assert back is not None
     assert (there.drop, back.add) == ((B,), (B,))
     less = replace(DMS, containers=(A, C), container_pages={A: 400, C: 200})
-    storage = Storage({4: DMS}, {})
+    storage = ServerStorage({4: DMS}, {})
     assert space_home(storage, DMS, route, there) is Home.SOURCE
     assert space_home(storage, less, route, there) is Home.TARGET
     assert space_home(storage, less, route, back) is Home.SOURCE
@@ -96,7 +95,7 @@ def test_what_stays(path: str, of: TableSpace, instance: Instance, code: str) ->
     found = out(path, of, instance)
     if path == "/db/slow":
         found = route_out(
-            Storage({4: of}, STORAGE.groups), replace(bundle(space="SLOW"), container=path), SETTINGS, instance
+            ServerStorage({4: of}, STORAGE.groups), replace(bundle(space="SLOW"), container=path), SETTINGS, instance
         )
     assert isinstance(found, NoRoute), found
     assert found.code == code
@@ -118,7 +117,7 @@ def test_the_high_water_mark_decides() -> None:
 def test_written_for_a_person() -> None:
     """A path of a storage group goes from under all of its table spaces; partitions and devices have own words."""
     group = replace(SLOW, paths=("/db/slow", "/db/old"))
-    storage = Storage({4: space(), 5: space(number=5, name="TS_2")}, {"SLOW": group})
+    storage = ServerStorage({4: space(), 5: space(number=5, name="TS_2")}, {"SLOW": group})
     for name in ("/db/old", "/db/slow"):
         found = route_out(storage, replace(bundle(space="SLOW"), container=name), SETTINGS, Instance())
         assert isinstance(found, ByHand)
@@ -217,7 +216,7 @@ def test_emulated_server_the_others_must_have_room(db2: Db2, life: Life) -> None
 
 def test_a_space_knows_the_room_without_one() -> None:
     """What precheck compares with: b's 120 pages go to a and c, which have 420 left; an unknown one leaves all."""
-    from agent.planning.containers import without
+    from agent.planning.single_moves import without
 
     whole = Space(
         name="TS_SLOW", path=A, used_bytes=0, free_bytes=None, capacity_bytes=None, containers=containers_of(DMS)

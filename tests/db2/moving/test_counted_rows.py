@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from connectors.base import ConnectorError
-from connectors.db2.moving.counting import Written, lost_rows
-from connectors.model import Home, Route
+from connectors.db2.counting import Written, lost_rows
+from connectors.kit.contract import ConnectorError
+from connectors.model.moves import Route
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.db2.reading.storage import Storage, TableSpace
-from connectors.db2.routes.operations import SpaceChange, change_of
-from connectors.db2.routes.space_move import Instance, space_route
-from connectors.model import NoRoute, Route
+from connectors.db2.operations import StorageChange, change_of
+from connectors.db2.space_move import Instance, space_route
+from connectors.db2.storage import ServerStorage, TableSpace
+from connectors.model.moves import NoRoute, Route
 from tests.db2.facts import SETTINGS, STORAGE, bundle, space
 
 FOLDERS = {"SSD_FILES": "/ssd/files", "HDD_FILES": "/hdd/files"}
-SITE = Storage(STORAGE.spaces, STORAGE.groups, FOLDERS)
+SITE = ServerStorage(STORAGE.spaces, STORAGE.groups, FOLDERS)
 FILES = {"/hdd/files/a": 488, "/hdd/files/it's": 240}
 DMS = space(automatic=False, group="", grows=False, containers=tuple(FILES), container_pages=FILES)
 
@@ -71,7 +71,7 @@ def test_a_step_says_where_the_containers_go() -> None:
     assert swap is not None
     assert (swap.add, swap.drop) == (("/ssd/files/TS_SLOW.0", "/ssd/files/TS_SLOW.1"), tuple(FILES))
     convert = change_of(route("FAST").steps[0])
-    assert convert == SpaceChange("TS_SLOW", "FAST", converts=True)
+    assert convert == StorageChange("TS_SLOW", "FAST", converts=True)
 
 
 @pytest.mark.parametrize(

@@ -7,29 +7,28 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from connectors.base import LockNotObtained, StatementFailed
-from connectors.db2.moving.mover import can_go_on
-from connectors.db2.reading.keys import ForeignKey
-from connectors.db2.reading.names import literal
-from connectors.db2.reading.storage import Storage, TableSpace
-from connectors.db2.reading.tables import TableFacts
-from connectors.db2.routes.operations import Phase, change_of
-from connectors.db2.routes.restrictions import load_refusal
-from connectors.db2.routes.space_move import Instance, space_route
-from connectors.db2.routes.statements import (
+from connectors.db2.mover import can_go_on
+from connectors.db2.names import literal
+from connectors.db2.operations import (
     PHASES,
-    Homes,
+    Phase,
+    TableHomes,
+    change_of,
     loads_without_copy,
     rebalance,
     reduce_space,
     swap_containers,
     to_automatic,
 )
-from connectors.db2.routes.table_move import table_route
-from connectors.db2.session.server import Server
+from connectors.db2.restrictions import load_refusal
+from connectors.db2.sessions import Server
 from connectors.db2.settings import Db2Settings
-from connectors.model import NoRoute, Route, UnitKind
-from connectors.move_effects import Locked
+from connectors.db2.space_move import Instance, space_route
+from connectors.db2.storage import ServerStorage, TableSpace
+from connectors.db2.table_move import table_route
+from connectors.db2.tables import ForeignKey, TableFacts
+from connectors.kit.contract import LockNotObtained, StatementFailed
+from connectors.model.moves import Locked, NoRoute, Route, UnitKind
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, STORAGE, TABLE, bundle, space, table
 from tests.over import over
 
@@ -245,7 +244,7 @@ def test_pitfall_17_table_spaces_that_do_not_move(
 def test_hidden_paths_are_no_route() -> None:
     """Nobody could tell when such a move has ended."""
     groups = {**STORAGE.groups, "FAST": replace(STORAGE.groups["FAST"], paths=())}
-    found = space_route(Storage(STORAGE.spaces, groups), SPACE, bundle(), "FAST", SETTINGS, Instance())
+    found = space_route(ServerStorage(STORAGE.spaces, groups), SPACE, bundle(), "FAST", SETTINGS, Instance())
     assert isinstance(found, NoRoute)
     assert found.code == "paths_hidden"
 
@@ -369,7 +368,7 @@ def test_out_of_sms_only_as_a_whole(others: bool) -> None:
 
 def test_an_open_move_of_a_lock_is_kept_and_of_anything_else_is_not() -> None:
     """Only where the phase can be repeated with what was copied."""
-    homes = Homes("", "", "")
+    homes = TableHomes("", "", "")
     locked, refused = LockNotObtained("locked"), StatementFailed("no")
     assert [phase for phase in PHASES if can_go_on(Phase("A", "T", homes, phase), locked)] == ["REPLAY", "SWAP"]
     assert not any(can_go_on(Phase("A", "T", homes, phase), refused) for phase in PHASES)

@@ -12,9 +12,17 @@ from typing import Any
 
 import pytest
 
-from connectors.base import CannotConnect, ConnectorError, LockNotObtained, PrivilegeMissing, SpaceFull, StatementFailed
-from connectors.findings import Severity
-from connectors.model import Home, NoRoute, Route
+from connectors.kit.contract import (
+    CannotConnect,
+    ConnectorError,
+    LockNotObtained,
+    PrivilegeMissing,
+    SpaceFull,
+    StatementFailed,
+)
+from connectors.kit.findings import Severity
+from connectors.model.moves import NoRoute, Route
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect, names_asked
 from tests.labs.db2.client import Db2, running_db2, wait_until
@@ -174,7 +182,7 @@ def test_emulated_server_samples_cost_the_same_for_any_number_of_tables(
     lab: Any, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One table or forty: a sample is the same number of statements, and so is a catalog."""
-    from connectors.db2.session import sessions
+    from connectors.db2 import sessions
 
     sent: list[str] = []
     fetch = sessions.fetch_parts
@@ -400,7 +408,7 @@ def test_emulated_server_pitfall_22_a_table_that_is_loaded_is_not_asked(lab: Any
 
 def test_emulated_server_pitfall_27_session_tables_are_nobodys(lab: Any, connect: Connect) -> None:
     """A temporary table of some session shows up in MON_GET_TABLE with 70 reads, and in no sample."""
-    from connectors.db2.reading.names import Part, physical_id
+    from connectors.db2.names import Part, physical_id
 
     sample = connect().sample()
     assert physical_id(Part.TABLE, "<65592><DB2INST1>", "WORK", 0, None) not in sample.physical_id

@@ -8,18 +8,16 @@ from typing import Any, cast
 
 import pytest
 
-from connectors.base import PrivilegeMissing, SpaceFull, StatementFailed
-from connectors.db2.doctor.grants import SCRIPT
-from connectors.db2.reading.names import Part
-from connectors.db2.reading.table_state import with_condition
-from connectors.db2.reading.tables import find_table
-from connectors.db2.routes.dependents import belongings, changes
-from connectors.db2.routes.restrictions import refusal, remarks
-from connectors.db2.routes.table_move import table_route
-from connectors.db2.routes.table_room import Room, homes_after, rebuilt_in_place
-from connectors.db2.session.sessions import ReadSession
-from connectors.model import Home, NoRoute, Route, UnitKind
-from connectors.move_effects import Kept
+from connectors.db2.doctor import SCRIPT
+from connectors.db2.names import Part
+from connectors.db2.restrictions import belongings, changes, refusal, remarks
+from connectors.db2.sessions import ReadSession
+from connectors.db2.sizes import CopyRoom, homes_after, rebuilt_in_place, with_condition
+from connectors.db2.table_move import table_route
+from connectors.db2.tables import find_table
+from connectors.kit.contract import PrivilegeMissing, SpaceFull, StatementFailed
+from connectors.model.moves import Kept, NoRoute, Route, UnitKind
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect, names_asked
 from tests.db2.facts import FAST_SPACE, INDEX, PLAIN_INDEX, SETTINGS, SPACE, TABLE, bundle, table
@@ -194,7 +192,7 @@ def test_parts_that_stay_are_made_anew_too() -> None:
     assert in_place == {"TS_SLOW": 7_000_000}
     assert rebuilt_in_place(with_lobs, homes_after(with_lobs, bundle(), "TS_FAST"), sizes) == {"TS_SLOW": 2_000_000}
     for free, told in ((6_999_999, 1), (7_000_000, 0), (None, 0)):
-        room = Room(rebuilt_in_place=in_place, free={"TS_SLOW": free})
+        room = CopyRoom(rebuilt_in_place=in_place, free={"TS_SLOW": free})
         route = table_route(TABLE, indexes, SPACE, FAST_SPACE, SETTINGS, room)
         assert isinstance(route, Route)
         assert sum("6.7 MiB of APP.ORDERS are rebuilt in TS_SLOW" in note for note in route.notes) == told

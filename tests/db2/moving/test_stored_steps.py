@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from connectors.db2.routes import stored_steps
-from connectors.db2.routes.operations import Phase, SpaceChange, change_of, phase_of
-from connectors.db2.routes.statements import Homes, move_table, using_group
-from connectors.model import Home, Route, Step
+from connectors.db2 import operations
+from connectors.db2.operations import Phase, StorageChange, TableHomes, change_of, move_table, phase_of, using_group
+from connectors.model.moves import Route, Step
+from connectors.model.observation import Home
 from tests.contract.asking import run
 from tests.db2.conftest import Connect
 from tests.db2.every_route import every_route
@@ -41,22 +41,22 @@ def test_stored_steps_mean_what_steps_say_today(stored: dict[str, Route]) -> Non
 @pytest.mark.parametrize("wording", ["CALL X", 'ALTER TABLESPACE "OTHER" REBALANCE'])
 def test_the_words_of_a_step_decide_nothing(wording: str) -> None:
     """Another wording of the same operation is the same step."""
-    call = Phase("APP", "ORDERS", Homes("A", "B", "C"), "INIT")
+    call = Phase("APP", "ORDERS", TableHomes("A", "B", "C"), "INIT")
     assert phase_of(Step(sql=wording, purpose="move", operation=call.as_operation())) == call
-    change = SpaceChange("TS", add=("/a",), drop=("/b", "/c"))
+    change = StorageChange("TS", add=("/a",), drop=("/b", "/c"))
     assert change_of(Step(sql=wording, purpose="move", operation=change.as_operation())) == change
 
 
 @pytest.mark.parametrize("name", ["T", "it's", 'a "b"', "dot.ted", "Ünï 表", "/* x */ --", "new\nline", "x,'y'"])
 def test_statements_are_recognised(name: str) -> None:
     """What was written is read back, whatever the names hold."""
-    homes = Homes(f"{name}1", f"{name}2", f"{name}3")
+    homes = TableHomes(f"{name}1", f"{name}2", f"{name}3")
     call = Step(sql=move_table("S", name, homes, "KEEP", "INIT") + " /* hotplace move 0 step 1 */", purpose="move")
     assert phase_of(call) == Phase("S", name, homes, "INIT")
     assert change_of(call) is None
     change = Step(sql=using_group(name, f"{name}G") + " /* hotplace move 0 step 1 */", purpose="move")
     assert phase_of(change) is None
-    assert change_of(change) == SpaceChange(name, f"{name}G")
+    assert change_of(change) == StorageChange(name, f"{name}G")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_statements_are_recognised(name: str) -> None:
 )
 def test_other_statements_are_not_taken_for_one(broken: str) -> None:
     """A broken twin is recognised as nothing: an argument or the quotes missing, another procedure, half a swap."""
-    assert stored_steps.recognise(broken) is None
+    assert operations.recognise(broken) is None
 
 
 @pytest.fixture(scope="module")

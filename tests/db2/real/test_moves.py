@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from agent.execution.half_done import half_done_of
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
-from connectors.base import ConnectorError, LockNotObtained
-from connectors.model import Home, NoRoute, Route
+from agent.moving.reconciler import half_done_of
+from connectors.kit.contract import ConnectorError, LockNotObtained
+from connectors.model.moves import NoRoute, Route
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.db2.life import Life

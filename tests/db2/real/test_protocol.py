@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from connectors.base import PrivilegeMissing
-from connectors.findings import Finding
-from connectors.model import Home, Route
+from connectors.kit.contract import PrivilegeMissing
+from connectors.kit.findings import Finding
+from connectors.model.moves import Route
+from connectors.model.observation import Home
 from tests.contract.asking import bundle_of, route_to, run
 from tests.db2.conftest import Connect
 from tests.db2.real.test_moves import phases

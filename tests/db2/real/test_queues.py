@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors.base import Crowding, SeesQueues
 from connectors.db2.connector import Db2Connector
+from connectors.kit.contract import Crowding, SeesQueues
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import CannotConnect, ConnectorError, PrivilegeMissing
+from connectors.kit.contract import CannotConnect, ConnectorError, PrivilegeMissing
 from tests.contract.asking import demand_of
 from tests.db2.conftest import Connect
 from tests.db2.life import Life

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from connectors.base import PrivilegeMissing
-from connectors.findings import Severity
-from connectors.statements.counters import ReadsStatements
+from connectors.kit.contract import PrivilegeMissing
+from connectors.kit.findings import Severity
+from connectors.kit.statements import ReadsStatements
 from tests.db2.conftest import Connect
 from tests.labs.db2.client import Db2, running_db2
 from tests.labs.db2.conftest import connect as connect_driver

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from agent.answers.lab import ClaimsTried
-from agent.prove.claims import Claim, Result, every_claim
-from agent.prove.page import markdown_of
-from connectors.registry import engine_names, find_engine
+from agent.model.answers.setup import ClaimsTried
+from agent.studies.prove.claims import Claim, Result, every_claim, markdown_of
+from connectors.kit.registry import engine_names, find_engine
 from tests.docs.reference.blocks import PAGES, table
 
 PROOFS = PAGES / "proof"

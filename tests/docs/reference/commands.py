@@ -10,7 +10,7 @@ from typing import Any, get_args
 from typer.main import get_command
 
 from agent.cli.app import COMMON
-from agent.cli.commands import Group
+from agent.cli.commands import HelpGroup
 from agent.cli.main import whole_app
 from tests.docs.reference.blocks import table
 
@@ -27,12 +27,12 @@ def every_command() -> Iterator[tuple[str, Any]]:
 def blocks() -> dict[str, str]:
     """One part for the options that all commands share, and one for each question that commands answer."""
     commands = list(every_command())
-    parts = {f"commands {group}": _section(group, commands) for group in Group}
+    parts = {f"commands {group}": _section(group, commands) for group in HelpGroup}
     common = [each for each in commands[0][1].params if each.rich_help_panel == COMMON]
     return {**parts, "common options": table(("option", "meaning"), [_row(each)[::2] for each in common])}
 
 
-def _section(group: Group, commands: list[tuple[str, Any]]) -> str:
+def _section(group: HelpGroup, commands: list[tuple[str, Any]]) -> str:
     return "\n\n".join(_command(words, record) for words, record in commands if record.rich_help_panel == group)
 
 

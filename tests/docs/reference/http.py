@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from agent.web.endpoints import ENDPOINTS, PREFIX, Kind, Parameter
-from agent.web.schemas import schema_names
+from agent.pages.site import ENDPOINTS, PREFIX, Parameter, ParameterKind, schema_names
 from tests.docs.reference.blocks import table
 
 
@@ -20,5 +19,5 @@ def blocks() -> dict[str, str]:
 
 
 def _asked(parameter: Parameter) -> str:
-    limit = f", 1 to {parameter.most}" if parameter.kind is Kind.NUMBER and parameter.most < 10**6 else ""
+    limit = f", 1 to {parameter.most}" if parameter.kind is ParameterKind.NUMBER and parameter.most < 10**6 else ""
     return f"`{parameter.name}`{' (needed)' if parameter.required else ''}{limit}"

@@ -19,11 +19,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from agent.config import Config, sample
+from agent.config.models import Config
 from agent.config.quantities import Bytes, BytesPerSecond, Days, Ratio, Seconds, Window, Zone
-from connectors.registry import engine_names, find_engine
-from connectors.settings import SecretSource
-from policies.model.plan import Pin
+from agent.config.sample import sample
+from connectors.kit.registry import engine_names, find_engine
+from connectors.kit.settings import SecretSource
+from policies.model.settings import Pin
 from tests.docs.reference.blocks import table
 
 QUANTITIES = {  # annotation -> (its word, unit of its default)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.fleet.metrics import FleetCollector
+from agent.service.fleet_metrics import FleetCollector
 from agent.service.metrics import AgentCollector
 from agent.service.snapshot import Snapshot
 from tests.docs.reference.blocks import table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agent.web.schemas import read_schema, schema_names
+from agent.pages.site import read_schema, schema_names
 from tests.docs.reference.blocks import PAGES
 
 FOLDER = PAGES / "reference" / "schemas"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from agent.model.states import TRANSITIONS, MoveState, ProposalState
-from agent.terminal.exit_codes import ExitCode
-from policies.explanation.verdicts import verdict_sentence
+from agent.terminal.errors import ExitCode
 from policies.model.plan import Verdict
+from policies.placement.verdicts import verdict_sentence
 from tests.docs.reference.blocks import table
 
 

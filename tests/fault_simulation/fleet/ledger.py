@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from agent.config.ledger import LedgerServer
+from agent.config.models import LedgerServer
 from agent.ledger.errors import LedgerUnreachable
 from agent.ledger.server.roles import grants_script
 from agent.ledger.store.schema import metadata

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agent.ledger.measured.intervals import number_of
+from agent.ledger.measured.samples import number_of
 
 
 @dataclass(frozen=True, slots=True)

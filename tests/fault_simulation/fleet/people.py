@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.model.states import ProposalState
-from connectors.base import HotplaceError
+from connectors.kit.contract import HotplaceError
 from tests.fault_simulation.people import Decision
 
 if TYPE_CHECKING:

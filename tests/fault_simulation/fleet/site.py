@@ -12,8 +12,8 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-from agent.ledger import Ledger
-from agent.ledger.chain.anchors import AnchorFile
+from agent.ledger.chain.links import AnchorFile
+from agent.ledger.ledger import Ledger
 from agent.ledger.moves import Moves
 from agent.ledger.store.opening import own_samples
 from agent.model.outcomes import Outcome, OutcomeVerdict

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.model.waves import WaveAnswer, WaveDecision
+from agent.model.outcomes import WaveAnswer, WaveDecision
 from tests.fault_simulation.fleet.oracles import ONCE, WAVES
 from tests.fault_simulation.fleet.script import FLEET_KINDS, draw_fleet
 from tests.fault_simulation.mutants import SAFE, Mutant, hold_lease_once, none_of, nothing
@@ -41,7 +41,7 @@ MUTANTS = (
                 _script(1, APPROVE, (0.5, Kind.FROZEN, Trigger.COPYING, 3, 1.0)),
                 (("agent.ledger.leases.Leases.require", nothing),)),
     Mutant("a wave waits for none", WAVES, _script(2, (0.7, Kind.APPROVE_LIST, Trigger.TIME, 0, 0.0)),
-                (("agent.execution.gate.decide_wave", none_of(WaveDecision(WaveAnswer.GO))),)),
+                (("agent.moving.gate.decide_wave", none_of(WaveDecision(WaveAnswer.GO))),)),
 )  # fmt: skip
 
 

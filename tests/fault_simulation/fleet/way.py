@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Table
 
-from agent.config.ledger import LedgerConfig
-from agent.ledger import ApprovalRule, Ledger
-from agent.ledger.chain.signed import PLAIN
+from agent.config.models import LedgerConfig
+from agent.ledger.chain.signed import PLAIN, ApprovalRule
 from agent.ledger.errors import LedgerUnreachable
-from connectors.base import Clock
+from agent.ledger.ledger import Ledger
+from connectors.kit.contract import Clock
 from tests.fault_simulation.disk import Disk, Rows
 from tests.fault_simulation.fleet.ledger import SharedLedger
 from tests.fault_simulation.process import Process

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.clock import SystemClock
-from agent.prove.script import Script, script_of
-from connectors.base import Connector, Mover, StatementFailed
-from connectors.model import Route, Step
-from connectors.proving.proof import ProofSession, Scratch
-from connectors.registry import find_engine
-from connectors.settings import SecretSource
+from agent.studies.prove.script import Script, script_of
+from connectors.kit.contract import Connector, Mover, StatementFailed
+from connectors.kit.proving import ProofSession, Scratch
+from connectors.kit.registry import find_engine
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Route, Step
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, PlayTable
 from tests.labs.db2 import BY_TABLE_SPACE

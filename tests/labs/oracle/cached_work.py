@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.labs.oracle.cache.buffers import NUMBER_BITS, BufferCache, block_keys
 from tests.labs.oracle.cache.extents import ExtentMap
 from tests.labs.oracle.model import Quirks, Segment

@@ -14,15 +14,15 @@ from typing import Any
 import oracledb
 
 from agent.model.clock import SystemClock
-from agent.prove.script import Script, script_of
-from connectors.base import Connector, Mover, StatementFailed
-from connectors.model import Step
+from agent.studies.prove.script import Script, script_of
+from connectors.kit.contract import Connector, Mover, StatementFailed
+from connectors.kit.proving import ProofSession, Scratch
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Step
 from connectors.oracle.connector import OracleConnector
+from connectors.oracle.driver import load_driver
 from connectors.oracle.engine import ENGINE
-from connectors.oracle.session.driver import load_driver
 from connectors.oracle.settings import OracleSettings
-from connectors.proving.proof import ProofSession, Scratch
-from connectors.settings import SecretSource
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.oracle.database import EmulatedDatabase
 from tests.labs.oracle.model import UNLIMITED, Quirks, Table, User

@@ -10,7 +10,7 @@ import numpy as np
 import oracledb
 import pytest
 
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.labs.oracle.cached_work import UNDO_OBJECT
 from tests.labs.oracle.documented import view
 from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, OracleHarness, running_harness

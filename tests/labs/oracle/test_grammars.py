@@ -17,14 +17,12 @@ from typing import Any
 
 import pytest
 
-from connectors.containers import ByHand
-from connectors.model import Bundle, NoRoute, Route
+from connectors.kit.rolling import Range
+from connectors.kit.templates import StatementTemplate
+from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.oracle import manual_scripts, partitions
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.reading.partitions import DATE, PartitionedTable
-from connectors.oracle.routes import by_calendar, split
-from connectors.rolling.ranges import Range
-from connectors.splitting import Border
-from connectors.templates import StatementTemplate
+from connectors.oracle.partitions import DATE, PartitionedTable
 from tests.components import ORACLE_GRAMMARS
 from tests.contract.asking import bundle_of
 from tests.labs.oracle.harness import OWNER, OracleHarness, running_harness
@@ -111,7 +109,7 @@ def _split() -> str:
     Both parsers are older than MODIFY PARTITION BY: they refuse the manual's own example of it.
     """
     border = Border(column="MADE AT", value="2030-02-01")
-    found = split.by_hand(made.facts(), made.bundle(), border, "FAST", made.server())
+    found = manual_scripts.by_hand(made.facts(), made.bundle(), border, "FAST", made.server())
     assert isinstance(found, ByHand)
     clause = found.statements[-1].partition(" MODIFY ")[2].partition(" ONLINE UPDATE INDEXES")[0]
     return f'CREATE TABLE "APP"."ORDERS" ("MADE AT" DATE) {clause}'
@@ -129,9 +127,9 @@ def _next() -> str:
         key="APP.LOG", schema="APP", name="LOG", time_format="%F %T", ranges=ranges, why_not="", why_no_more="",
         bound=DATE, elsewhere=(),
     )  # fmt: skip
-    found = by_calendar.next_template(table, "FAST", 86400, made.SETTINGS)
+    found = partitions.next_template(table, "FAST", 86400, made.SETTINGS)
     assert isinstance(found, StatementTemplate), found
-    (route,) = by_calendar.next_routes(table, found, days[1], made.SETTINGS)
+    (route,) = partitions.next_routes(table, found, days[1], made.SETTINGS)
     return route.steps[0].sql
 
 

@@ -11,10 +11,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from connectors.base import AuthenticationFailed, CannotConnect, LeaseHeld
-from connectors.model import Home
+from connectors.kit.contract import AuthenticationFailed, CannotConnect, LeaseHeld
+from connectors.model.observation import Home
 from connectors.oracle.connector import OracleConnector
-from connectors.oracle.session.driver import load_driver
+from connectors.oracle.driver import load_driver
 from connectors.oracle.settings import OracleSettings
 from tests.contract.asking import route_to, run
 from tests.labs.oracle.harness import AGENT, OWNER, PASSWORD, OracleHarness, furnished, running_harness

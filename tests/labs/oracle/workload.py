@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.labs.oracle.cache.buffers import block_keys
 from tests.labs.oracle.cached_work import CachedWork
 from tests.labs.oracle.model import BEHIND, STARTED, Quirks, Segment, Tablespace

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent.model.clock import SystemClock
-from agent.prove.script import Script, script_of
-from connectors.base import Connector, ConnectorError, Mover, StatementFailed
-from connectors.model import Route, Step
-from connectors.proving.proof import ProofSession, Scratch
-from connectors.settings import SecretSource
+from agent.studies.prove.script import Script, script_of
+from connectors.kit.contract import Connector, ConnectorError, Mover, StatementFailed
+from connectors.kit.proving import ProofSession, Scratch
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Route, Step
 from tests.contract.asking import route_to
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.silence import Address, SilentWay

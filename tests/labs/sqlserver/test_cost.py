@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyodbc", reason="no pyodbc here: make setup")
 
 from agent.model.clock import SystemClock
-from connectors.settings import SecretSource
+from connectors.kit.settings import SecretSource
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.lab import running_lab

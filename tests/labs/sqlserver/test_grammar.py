@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from sqlfluff.core import Linter
 
-from connectors.base import Connector
-from connectors.model import Route
+from connectors.kit.contract import Connector
+from connectors.model.moves import Route
 from tests.contract.asking import bundle_of
 from tests.labs.sqlserver.harness import SqlserverHarness
 from tests.labs.sqlserver.lab import Lab

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from connectors.base import Connector
-from policies.model.plan import TierSpeed
+from connectors.kit.contract import Connector
+from policies.model.settings import TierSpeed
 from tests.contract.asking import demand_of
 from tests.demand_vectors import SpeedOf, a_spindle, waits
 from tests.labs.oracle.harness import OWNER, OracleHarness

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 
-from connectors.base import Connector
-from connectors.model import Interval
-from policies.demand.counter_deltas import difference
+from connectors.kit.contract import Connector
+from connectors.model.observation import Interval
+from policies.evidence.counter_deltas import difference
 from tests.demand_vectors import said
 from tests.labs.sqlserver.lab import Lab
 from tests.labs.sqlserver.objects import Partition

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import Crowding, OutcomeUnknown, PrivilegeMissing, SeesQueues, StatementFailed
-from connectors.model import Home, NoRoute
-from connectors.settings import SecretSource
+from connectors.kit.contract import Crowding, OutcomeUnknown, PrivilegeMissing, SeesQueues, StatementFailed
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import NoRoute
+from connectors.model.observation import Home
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, route_to, run

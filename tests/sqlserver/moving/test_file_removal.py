@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from connectors.model import NoRoute, Route
-from connectors.sqlserver.moving.emptying import EMPTY_PAGES
-from connectors.sqlserver.reading.spaces import PAGE, File, Volume, spaces_of
-from connectors.sqlserver.routes.file_move import FilePlace
-from connectors.sqlserver.routes.file_removal import removal_route
-from connectors.sqlserver.routes.online import Server
+from connectors.model.moves import NoRoute, Route
+from connectors.sqlserver.catalog import PAGE, File, Volume, spaces_of
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.file_moves import EMPTY_PAGES, FilePlace, removal_route
 from tests.cli.site import Site
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until
 from tests.labs.sqlserver.storage import DataFile
@@ -22,12 +20,14 @@ from tests.sqlserver.made import bundle, settings
 from tests.sqlserver.moving.test_files import file
 from tests.sqlserver.moving.test_life import connection, emptying
 
-STANDARD = Server(major=15, edition=2)
+STANDARD = ServerFeatures(major=15, edition=2)
 pytestmark = pytest.mark.by_turns
 ONE, TWO = file(3, "one"), file(4, "it's", growth=10, percent_growth=1)
 
 
-def out(name: str, *files: File, server: Server = STANDARD, replicated: bool = False, **given: bool) -> Route | NoRoute:
+def out(
+    name: str, *files: File, server: ServerFeatures = STANDARD, replicated: bool = False, **given: bool
+) -> Route | NoRoute:
     """That file out of filegroup HDD of a database with those files."""
     taken = bundle(space="HDD", size=12801 * PAGE)
     taken = type(taken)(
@@ -62,7 +62,7 @@ def test_the_statements_of_a_file() -> None:
         )
     ]
     assert (route.to_space, route.transient_bytes, route.online) == ("HDD", 0, True)
-    younger = out("it's", ONE, TWO, server=Server(major=16, edition=2))
+    younger = out("it's", ONE, TWO, server=ServerFeatures(major=16, edition=2))
     assert isinstance(younger, Route)
     assert younger.steps[0].sql.endswith("EMPTYFILE) WITH WAIT_AT_LOW_PRIORITY (ABORT_AFTER_WAIT = SELF)")
 
@@ -76,9 +76,9 @@ def test_the_statements_of_a_file() -> None:
         ((ONE,), {}, "no_other"),
         ((ONE, file(4, "b", space="SSD")), {}, "no_other"),
         ((ONE, file(4, "b", state="OFFLINE")), {}, "no_other"),
-        ((ONE, TWO), {"server": Server(major=99, edition=8)}, "no_files"),
+        ((ONE, TWO), {"server": ServerFeatures(major=99, edition=8)}, "no_files"),
         ((ONE, TWO), {"writable": False}, "standby"),
-        ((ONE, TWO), {"replicated": True, "server": Server(major=13, edition=3)}, "replicas"),
+        ((ONE, TWO), {"replicated": True, "server": ServerFeatures(major=13, edition=3)}, "replicas"),
     ],
 )
 def test_what_stays(files: tuple[File, ...], given: dict[str, object], code: str) -> None:

@@ -10,16 +10,15 @@ from pathlib import Path
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import Connector, LockNotObtained, Paused, PrivilegeMissing, StatementFailed
-from connectors.model import Home, NoRoute, Route, Step
-from connectors.settings import SecretSource
+from connectors.kit.contract import Connector, LockNotObtained, Paused, PrivilegeMissing, StatementFailed
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import NoRoute, Route, Step
+from connectors.model.observation import Home
+from connectors.sqlserver.catalog import File, Volume, disk_of, disk_spaces, homes
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.sqlserver.moving.emptying import EMPTY_PAGES
-from connectors.sqlserver.reading.disks import disk_of, disk_spaces, homes
-from connectors.sqlserver.reading.spaces import File, Volume
-from connectors.sqlserver.routes.file_move import FilePlace, file_route
-from connectors.sqlserver.routes.online import Server
-from connectors.sqlserver.routes.operations import FileStep, file_step_of
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.file_moves import EMPTY_PAGES, FilePlace, file_route
+from connectors.sqlserver.operations import FileStep, file_step_of
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.contract.asking import bundle_of, run
 from tests.labs.sqlserver.instance import Account
@@ -29,7 +28,7 @@ from tests.labs.tds.drivers import OdbcDriver
 from tests.sqlserver.made import bundle, settings
 
 DISKS = {"slow": "D:\\", "fast": "S:\\"}
-STANDARD = Server(major=15, edition=2)
+STANDARD = ServerFeatures(major=15, edition=2)
 
 
 def file(number: int, name: str, *, space: str = "HDD", path: str = "", **values: object) -> File:
@@ -38,7 +37,9 @@ def file(number: int, name: str, *, space: str = "HDD", path: str = "", **values
     return replace(plain, **values)  # type: ignore[arg-type]  # fields by name
 
 
-def found(*files: File, server: Server = STANDARD, to_disk: str = "fast", replicated: bool = False) -> Route | NoRoute:
+def found(
+    *files: File, server: ServerFeatures = STANDARD, to_disk: str = "fast", replicated: bool = False
+) -> Route | NoRoute:
     """The route of filegroup HDD."""
     moved = bundle(space="slow", size=12801 * 8192)
     own = settings(move_by="filegroup", disks=DISKS)
@@ -96,7 +97,7 @@ def test_a_step_says_what_it_does() -> None:
         ((file(3, "f", path="S:\\f.ndf"),), {}, "already_there"),
         ((file(3, "f", read_only=1),), {}, "read_only_space"),
         ((file(3, "f"),), {"to_disk": "nowhere"}, "no_space"),
-        ((file(3, "f"),), {"server": Server(major=99, edition=8)}, "no_files"),
+        ((file(3, "f"),), {"server": ServerFeatures(major=99, edition=8)}, "no_files"),
         ((file(3, "f", space="OTHER"),), {}, "no_files"),
     ],
 )
@@ -119,7 +120,7 @@ def test_pitfall_44_old_versions_suspend_replicas(major: int, allowed: bool) -> 
     """Pitfall 44: SHRINKFILE on 2012 to 2016 may suspend a replica (KB 3173471), whatever somebody says."""
     own = settings(move_by="filegroup", disks=DISKS, disks_on_replicas=True)
     moved = bundle(space="slow")
-    server = Server(major=major, edition=3)
+    server = ServerFeatures(major=major, edition=3)
     place = FilePlace(database="app", server=server, replicated=True, settings=own)
     answer = file_route("HDD", moved, "fast", [file(3, "f")], place)
     assert isinstance(answer, Route) is allowed

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from connectors.sqlserver.moving.emptying import EMPTY_PAGES
+from connectors.sqlserver.file_moves import EMPTY_PAGES
 from tests.cli.site import Site
 from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import Table

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import ConnectorError, SeesBlockers
-from connectors.model import Route
+from connectors.kit.contract import ConnectorError, SeesBlockers
+from connectors.model.moves import Route
 from connectors.sqlserver.connector import SqlserverConnector
 from tests.contract.asking import run
 from tests.labs.sqlserver.instance import Account

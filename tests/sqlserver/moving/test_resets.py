@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from connectors.base import TimedOut
-from connectors.model import Interval, Sample
-from connectors.sqlserver.reading.sampler import COUNTERS, REST, DmvSampler, by_unit
-from connectors.sqlserver.session.sessions import Row
-from policies.demand.counter_deltas import Gap, difference
+from connectors.kit.contract import TimedOut
+from connectors.model.observation import Interval, Sample
+from connectors.sqlserver.sampler import COUNTERS, REST, DmvSampler, by_unit
+from connectors.sqlserver.sessions import Row
+from policies.evidence.counter_deltas import Gap, difference
 from tests.sqlserver.made import NOON
 
 

@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import Paused
-from connectors.model import Home, Route, Step
-from connectors.operations import Operation
-from connectors.sqlserver.moving.plan_drift import drift_reason
-from connectors.sqlserver.routes import operations, stored_steps
-from connectors.sqlserver.routes.operations import (
-    dropped_table,
-    file_step_of,
-    operation_of,
-    resumable_index,
-)
+from connectors.kit.contract import Paused
+from connectors.model.moves import Operation, Route, Step
+from connectors.model.observation import Home
+from connectors.sqlserver import operations
+from connectors.sqlserver.operations import dropped_table, file_step_of, operation_of, resumable_index
+from connectors.sqlserver.plan_drift import drift_reason
 from tests.contract.asking import run
 from tests.labs.sqlserver.harness import running_harness
 from tests.labs.sqlserver.lab import running_lab
@@ -66,7 +61,7 @@ def test_stored_steps_mean_what_steps_say_today(stored: dict[str, Route]) -> Non
     for name, route in made.items():
         old, new = all_steps(stored[name]), all_steps(route)
         if name.split()[0] not in WORDED_OTHERWISE:
-            assert stored_steps.built_by(old) == stored_steps.built_by(new), name
+            assert operations.built_by(old) == operations.built_by(new), name
         assert all(step.operation is None for step in old)
         assert all(step.operation is not None for step in new)
         for before, now in zip(old, new, strict=True) if name.split()[0] not in REFUSED else ():
@@ -91,7 +86,7 @@ def test_stored_steps_mean_what_steps_say_today(stored: dict[str, Route]) -> Non
 )
 def test_a_broken_twin_is_nothing(sql: str) -> None:
     """Text that is nearly such a statement is recognised as none."""
-    assert stored_steps.recognise(Step(sql=sql, purpose="stored before")) is None
+    assert operations.recognise(Step(sql=sql, purpose="stored before")) is None
 
 
 def test_the_words_of_a_step_decide_nothing() -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import ConnectorError, StatementFailed
-from connectors.model import Home, NoRoute, Route
-from connectors.operations import Operation
+from connectors.kit.contract import ConnectorError, StatementFailed
+from connectors.model.moves import NoRoute, Operation, Route
+from connectors.model.observation import Home
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.sqlserver.routes.operations import operation_of
+from connectors.sqlserver.operations import operation_of
 from tests.labs.sqlserver.lab import Lab, wait_until
 from tests.labs.sqlserver.objects import Table
 from tests.labs.sqlserver.world import FAST, SLOW

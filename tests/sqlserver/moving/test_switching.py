@@ -7,28 +7,28 @@ from typing import Any
 
 import pytest
 
-from connectors.model import NoRoute, Route
-from connectors.move_effects import Locked
-from connectors.sqlserver.reading.definition import (
+from connectors.model.moves import Locked, NoRoute, Route
+from connectors.sqlserver.ddl import ServerFeatures
+from connectors.sqlserver.definition import (
     CLUSTERED_COLUMNSTORE,
     HEAP,
     NONCLUSTERED,
-    Column,
     Definition,
+    Hindrances,
     IndexColumn,
     Partition,
-    Partitioning,
+    PartitionScheme,
+    TableColumn,
+    literal,
 )
-from connectors.sqlserver.reading.partitioning import Hindrances, literal
-from connectors.sqlserver.routes.available import routes_of, tag_of
-from connectors.sqlserver.routes.online import Server
+from connectors.sqlserver.routes import routes_of, tag_of
 from tests.sqlserver.made import ID, NAME, NOTE, OWNER, PAGES, bundle, index, key, settings, table
 from tests.sqlserver.test_routes import PARTED, SCHEME, parted
 
-STANDARD = Server(major=16, edition=2)
-DAY = Column("day", "date", 3, 10, 0, None, 1, 0)
+STANDARD = ServerFeatures(major=16, edition=2)
+DAY = TableColumn("day", "date", 3, 10, 0, None, 1, 0)
 KEYS = (replace(NAME, partition=2).key, replace(NAME, index="ix", partition=2).key)
-KNOWN = Partitioning(("2020-01-01", "2021-01-01"), shared=False)
+KNOWN = PartitionScheme(("2020-01-01", "2021-01-01"), shared=False)
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,9 @@ def emptied(*numbers: int) -> tuple[Partition, ...]:
     return tuple(replace(p, rows=int(p.number not in numbers)) for p in PARTED.partitions)
 
 
-def ask(definition: Definition, *keys: str, server: Server = STANDARD, **wishes: object) -> tuple[Route, ...] | NoRoute:
+def ask(
+    definition: Definition, *keys: str, server: ServerFeatures = STANDARD, **wishes: object
+) -> tuple[Route, ...] | NoRoute:
     """Routes to SSD where partitions are switched."""
     wanted = settings(**{"partitions": "switched", **wishes})
     return routes_of(definition, bundle(*(keys or KEYS)), "SSD", server, wanted)
@@ -153,7 +155,7 @@ def test_a_filled_partition_is_copied_and_switched() -> None:
 
 def test_before_2014_the_first_switch_cannot_be_patient() -> None:
     """WAIT_AT_LOW_PRIORITY of SWITCH came with 2014; the lock time-out is all there is before."""
-    old, new = (ask(days(), server=Server(major=major, edition=3)) for major in (11, 12))
+    old, new = (ask(days(), server=ServerFeatures(major=major, edition=3)) for major in (11, 12))
     assert isinstance(old, tuple)
     assert isinstance(new, tuple)
     assert "LOW_PRIORITY" not in bare(old[0])[6]

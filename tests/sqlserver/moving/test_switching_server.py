@@ -12,11 +12,19 @@ from typing import Any
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.base import ConnectorError, Interrupted, LockNotObtained, OutcomeUnknown, SpaceFull, StatementFailed
-from connectors.model import Bundle, Home, Inspection, Route, UnitKind
-from connectors.settings import SecretSource
+from connectors.kit.contract import (
+    ConnectorError,
+    Interrupted,
+    LockNotObtained,
+    OutcomeUnknown,
+    SpaceFull,
+    StatementFailed,
+)
+from connectors.kit.settings import SecretSource
+from connectors.model.moves import Bundle, Route, UnitKind
+from connectors.model.observation import Home, Inspection
 from connectors.sqlserver.connector import SqlserverConnector
-from connectors.sqlserver.routes.operations import dropped_table
+from connectors.sqlserver.operations import dropped_table
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import Lab, running_lab, wait_until

@@ -15,8 +15,8 @@ import pytds
 import pytest
 
 from agent.model.clock import SystemClock
-from connectors.model import Home
-from connectors.settings import SecretSource
+from connectors.kit.settings import SecretSource
+from connectors.model.observation import Home
 from connectors.sqlserver.connector import SqlserverConnector
 from connectors.sqlserver.settings import SqlserverSettings
 from tests.cli.site import Site

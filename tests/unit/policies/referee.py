@@ -8,9 +8,10 @@ from math import ceil, inf
 
 import numpy as np
 
-from connectors.model import NO_WIDE
-from policies.benefit.prices import wait_per_hour
-from policies.model.plan import Plan, PlannedMove, PolicySettings, Situation
+from connectors.model.observation import NO_WIDE
+from policies.evidence.prices import wait_per_hour
+from policies.model.plan import Plan, PlanMove, Situation
+from policies.model.settings import PolicySettings
 
 
 def limits(situation: Situation, settings: PolicySettings) -> dict[str, float]:
@@ -25,7 +26,7 @@ def limits(situation: Situation, settings: PolicySettings) -> dict[str, float]:
     return bounds
 
 
-def carried_out(situation: Situation, plan: Plan, settings: PolicySettings) -> Iterator[tuple[PlannedMove, float]]:
+def carried_out(situation: Situation, plan: Plan, settings: PolicySettings) -> Iterator[tuple[PlanMove, float]]:
     """Every move with the wait per hour after it. Checks, at each, that it starts where the bundle is and fits.
 
     The source stays occupied until the copy is done, so the check is made with the bundle in both places.

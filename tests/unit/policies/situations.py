@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from connectors.model import (
+from connectors.model.moves import UnitKind
+from connectors.model.observation import (
     NO_PARENT,
     NO_WIDE,
     SIGNALS,
@@ -17,10 +18,10 @@ from connectors.model import (
     Sample,
     Signal,
     Space,
-    UnitKind,
     UnitTable,
 )
-from policies.model.plan import HeatView, Pin, PolicySettings, Situation, Tier, TierSpeed
+from policies.model.plan import HeatView, Situation
+from policies.model.settings import Pin, PolicySettings, Tier, TierSpeed
 
 NOON = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 MIB = 2**20

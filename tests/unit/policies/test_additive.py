@@ -10,8 +10,8 @@ from itertools import product
 
 import pytest
 
-from connectors.model import UnitKind
-from policies.model.plan import PolicySettings
+from connectors.model.moves import UnitKind
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from policies.model.plan import Pin, Plan, PolicySettings, TierLimits, Verdict
+from policies.model.plan import Plan, Verdict
+from policies.model.settings import Pin, PolicySettings, TierLimits
 from policies.placement.balancer import make_plan
 from tests.unit.policies.referee import carried_out
 from tests.unit.policies.situations import BARE, HDD, MIB, NVME, SSD, Site, Unit

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from policies.calendar import Calendar, ExcludedDays, Opening, WeeklyWindow, parse_excluded, parse_window
+from policies.model.calendar import Calendar, ExcludedDays, Opening, WeeklyWindow, parse_excluded, parse_window
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -7,11 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 from policies.placement.balancer import make_plan
-from policies.solver.offers import Offers
-from policies.solver.placement import bound, place
-from policies.solver.prices import MANY, prices
-from policies.solver.scarcity import reduce_to_scarce
-from policies.solver.solving import order_by_importance
+from policies.placement.solver.dual import MANY, prices
+from policies.placement.solver.offers import Offers, reduce_to_scarce
+from policies.placement.solver.solve import bound, order_by_importance, place
 from tests.bench.policy_instances import TAILS, instance, referee
 
 

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from connectors.model import SIGNALS, DatabaseDemand, Demand, Signal
-from policies.demand.heat import HeatState, decision_heat, empty_heat, update, view
-from policies.demand.seasons import SeasonState, empty_seasons, learnt, outlook
-from policies.demand.variance import index_of
-from policies.explanation.verdicts import explain
-from policies.model.plan import Plan, PolicySettings, Situation, TierLimits, Verdict
+from connectors.model.observation import SIGNALS, DatabaseDemand, Demand, Signal
+from policies.evidence.heat import HeatState, decision_heat, empty_heat, index_of, update, view
+from policies.evidence.seasons import SeasonState, empty_seasons, learnt, outlook
+from policies.model.plan import Plan, Situation, Verdict
+from policies.model.settings import PolicySettings, TierLimits
 from policies.placement.balancer import make_plan
+from policies.placement.verdicts import explain_verdict
 from tests.unit.policies.situations import GIB, HDD, MIB, SSD, Site, Unit, demand
 
 SETTINGS = PolicySettings()
@@ -29,7 +29,7 @@ def verdict(unit: Unit, settings: PolicySettings = SETTINGS, site: Site | None =
     plan = make_plan(situation, settings)
     found = Verdict(int(plan.verdict[0]))
     assert bool(plan.moves) == (found is Verdict.PROMOTE)
-    assert unit.key in explain(situation, plan, 0, settings)
+    assert unit.key in explain_verdict(situation, plan, 0, settings)
     return found
 
 
@@ -74,7 +74,7 @@ def test_memory_is_the_cheaper_fix_where_prices_say_so() -> None:
     situation = replace(situation, tiers=(replace(situation.tiers[0], limits=priced), situation.tiers[1]))
     plan = make_plan(situation, replace(SETTINGS, ram_gib_year=30.0))
     assert [Verdict(int(code)) for code in plan.verdict] == [Verdict.RAM_IS_CHEAPER, Verdict.PROMOTE]
-    assert "buffer pool" in explain(situation, plan, 0, SETTINGS)
+    assert "buffer pool" in explain_verdict(situation, plan, 0, SETTINGS)
     assert [Verdict(int(code)) for code in make_plan(situation, SETTINGS).verdict] == [Verdict.PROMOTE] * 2
 
 

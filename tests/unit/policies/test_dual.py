@@ -7,12 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from connectors.model import F64
-from policies.solver.dual import DualEvaluator, importance, reprice
-from policies.solver.offers import STAY, Offers
-from policies.solver.prices import prices
-from policies.solver.relaxation import Relaxation
-from policies.solver.search import search
+from connectors.model.observation import F64
+from policies.placement.solver.dual import DualEvaluator, importance, prices, reprice
+from policies.placement.solver.offers import STAY, Offers
+from policies.placement.solver.search import Relaxation, search
 
 
 def offers(items: int, seed: int, *, capacity: float = 0.2) -> Offers:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.solver.ellipsoid import enclosing_cut
+from policies.placement.solver.dual import enclosing_cut
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.floats(0.0, 0.99))

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.model.plan import PolicySettings, Situation
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.bench.policy import divided
 from tests.bench.policy_instances import TAILS, instance, referee

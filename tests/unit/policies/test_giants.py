@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from policies.placement.balancer import make_plan
-from policies.solver.offers import Offers
-from policies.solver.placement import place
+from policies.placement.solver.offers import Offers
+from policies.placement.solver.solve import place
 from tests.bench.policy_instances import TAILS, instance
 from tests.examples import examples
 

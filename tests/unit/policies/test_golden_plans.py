@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connectors.model import UnitKind
-from policies.model.plan import Pin, Plan, PolicySettings, Situation, TierLimits
-from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
+from connectors.model.moves import UnitKind
+from policies.model.plan import Plan, Situation
+from policies.model.settings import Pin, PolicySettings, TierLimits
+from policies.placement.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage, plan_mode
 from tests.unit.policies.situations import HDD, MIB, NVME, SSD, Site, Unit
 
 FILE = Path(__file__).with_name("golden_plans.json")

@@ -8,10 +8,10 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from policies.solver import solving
-from policies.solver.offers import STAY, Offers
-from policies.solver.placement import bound, place
-from policies.solver.search import search
+from policies.placement.solver import solve
+from policies.placement.solver.offers import STAY, Offers
+from policies.placement.solver.search import search
+from policies.placement.solver.solve import bound, place
 
 
 def offers(options: Sequence[Sequence[float]], *capacity: float) -> Offers:
@@ -116,9 +116,9 @@ def test_of_many_options_only_a_core_is_searched(monkeypatch: pytest.MonkeyPatch
     worth = random.pareto(1.1, count) * size * random.uniform(0.9, 1.0, (places, count))
     capacity = np.array([*[size.sum() * 0.03] * places, 500.0])
     searched = Mock(wraps=search)
-    monkeypatch.setattr(solving, "search", searched)
-    monkeypatch.setattr(solving, "_CORE", 500)
-    monkeypatch.setattr(solving, "MANY", 1_000)
+    monkeypatch.setattr(solve, "search", searched)
+    monkeypatch.setattr(solve, "_CORE", 500)
+    monkeypatch.setattr(solve, "MANY", 1_000)
     answer = place(Offers(gain=worth, consumption=consumption, capacity=capacity))
     assert max(len(call.args[0]) for call in searched.call_args_list) <= 500
     assert answer.gain >= 0.999 * answer.bound

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.bench.policy_cuts import Row, cuts
 from tests.bench.policy_instances import Program
 from tests.bench.policy_proof import proven_bound

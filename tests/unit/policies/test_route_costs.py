@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import Bundle, DatabaseDemand, Route, UnitKind
-from connectors.move_effects import FollowUp, Locked, LogVolume
-from connectors.storage_io import Role, RoleFigures
-from policies.benefit.costs import log_rate, route_cost
-from policies.benefit.move_cost import move_cost_seconds
-from policies.explanation.figures import figures_of
-from policies.model.plan import PolicySettings, RouteCost, Situation, Verdict
+from connectors.model.moves import Bundle, FollowUp, Locked, LogVolume, Route, UnitKind
+from connectors.model.observation import DatabaseDemand, Role, RoleFigures
+from policies.evidence.costs import log_rate, route_cost
+from policies.evidence.prices import move_cost_seconds
+from policies.model.moves import RouteCost
+from policies.model.plan import Situation, Verdict
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
+from policies.placement.verdicts import figures_of
 from tests.unit.policies.situations import GIB, MIB, Site, Unit
 
 SETTINGS = PolicySettings(copy_bytes_per_second=1e6, foreground_slow_down=0.25, log_bytes_per_second=50e6)

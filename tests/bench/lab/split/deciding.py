@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from agent.block_heat import border_looker, looker
-from agent.demo.schema import SSD_SPACE
+from agent.demo.load import SSD_SPACE
+from agent.sampling import block_looks
 from policies.model.plan import AdviceCode
 from tests.bench.lab.asking import hotplace
 from tests.bench.lab.hotplace import Hotplace, NotPlaced
@@ -29,10 +29,10 @@ def looks_come_often() -> Iterator[None]:
     """Inside, agents of this process look every second or two in place of every thirty."""
     with ExitStack() as stack:
         for module, name, seconds in (
-            (looker, "REST_SECONDS", REST_SECONDS),
-            (looker, "SAVE_EVERY_SECONDS", SAVE_SECONDS),
-            (border_looker, "FIRST_SECONDS", VALUES_SECONDS),
-            (border_looker, "EVERY_SECONDS", VALUES_SECONDS),
+            (block_looks, "REST_SECONDS", REST_SECONDS),
+            (block_looks, "SAVE_EVERY_SECONDS", SAVE_SECONDS),
+            (block_looks, "FIRST_SECONDS", VALUES_SECONDS),
+            (block_looks, "EVERY_SECONDS", VALUES_SECONDS),
         ):
             stack.enter_context(patch.object(module, name, seconds))
         yield

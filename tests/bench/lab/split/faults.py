@@ -18,8 +18,9 @@ from typing import Self
 
 import psycopg
 
-from agent.demo.schema import SSD_SPACE
-from agent.ledger import Ledger, MoveRow
+from agent.demo.load import SSD_SPACE
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
 from agent.model.clock import SystemClock
 from agent.model.states import MoveState
 from tests.bench.lab.asking import hotplace

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from agent.demo.schema import SSD_SPACE
+from agent.demo.load import SSD_SPACE
 from agent.demo.slow_disk import HDD, SSD
 from tests.bench.lab.rig import Rig
 

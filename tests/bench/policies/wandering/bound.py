@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, Bools
+from connectors.model.observation import F64, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY
 from tests.bench.policies.wandering.fixed import most_by_hour, room_of
 from tests.bench.policies.wandering.world import HOUR, World, wait_on_slow

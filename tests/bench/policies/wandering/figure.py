@@ -17,9 +17,7 @@ from leather import Chart
 from leather.series import Series
 from leather.shapes import Line
 
-from agent.plots.charts import Exact, add
-from agent.plots.figure import Figure
-from agent.plots.theme import INK, MUTED, SERIES
+from agent.pages.plots import INK, MUTED, SERIES, Exact, Figure, add
 from tests.bench.policies.wandering import days
 from tests.bench.policies.wandering.frozen import HELD_OUT
 from tests.bench.policies.wandering.table import COMMAND

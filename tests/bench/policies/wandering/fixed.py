@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from connectors.model import F64, Bools
+from connectors.model.observation import F64, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
 from tests.bench.policies.wandering.stage import HEAD_ROOM, Moment
 from tests.bench.policies.wandering.world import HOUR, World, wait_on_slow

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, UnitKind
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64
 from tests.bench.policies.wandering import frozen
 from tests.bench.policies.wandering.frozen import DAY, HOURS, SPOT_READS, USUAL_SHARE
 from tests.bench.policies.wandering.shapes import Canvas, Draw, Shape, world_of

@@ -14,11 +14,11 @@ from typing import cast
 
 import numpy as np
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.planning.planner import make_planning
 from agent.sampling.sampler import Sampler
-from connectors.base import Connector
-from connectors.model import I64, NO_PARENT, Catalog, Sample, Signal, Space, UnitTable
+from connectors.kit.contract import Connector
+from connectors.model.observation import I64, NO_PARENT, Catalog, Sample, Signal, Space, UnitTable
 from tests.bench.policies.columns import Columns
 from tests.bench.policies.memory import Memory
 from tests.bench.policies.product import configuration

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from connectors.model import F64, Signal
+from connectors.model.observation import F64, Signal
 from tests.bench.policies.baselines import filled, swaps
 from tests.bench.policies.cache import PAGE, cached_shares
 from tests.bench.policies.stage import Hop, Past

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from connectors.model import F64, I64, NO_PARENT, SIGNALS, Bools, UnitKind
+from connectors.model.moves import UnitKind
+from connectors.model.observation import F64, I64, NO_PARENT, SIGNALS, Bools
 from tests.bench.policies.wandering import frozen
 from tests.bench.policies.wandering.frozen import DAY, HOURS, SPOT_READS, USUAL_SHARE, WEEK
 from tests.bench.policies.wandering.world import World

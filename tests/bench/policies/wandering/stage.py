@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from connectors.model import F64, I64, Bools
+from connectors.model.observation import F64, I64, Bools
 from tests.bench.policies.stage import COMPUTING, COPY_BYTES_PER_SECOND, SLOWED_BY_COPY, Hop, Past
 from tests.bench.policies.wandering.frozen import DAY
 from tests.bench.policies.wandering.world import HOUR, World, saving, wait_on_slow

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from connectors.model import F64, I64, SIGNALS, Bools, Signal
+from connectors.model.observation import F64, I64, SIGNALS, Bools, Signal
 from tests.bench.policies.wandering.frozen import FAST_SHARE
 from tests.workloads.catalogue import Catalogue
 

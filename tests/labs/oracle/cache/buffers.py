@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model.observation import I64
 
 NUMBER_BITS = 28  # of a key: the lower ones number the block within its segment, those above are the data object's
 VERSION_BITS = 3  # of a key, at its top: 0 is the current version of the block

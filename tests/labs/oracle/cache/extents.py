@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.labs.oracle.model import BLOCK, Segment, Tablespace
 
 FIRST_BLOCK = 128  # of a file, behind its header and its own map

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from connectors.model import I64
+from connectors.model.observation import I64
 from tests.labs.oracle.cached_work import UNDO_OBJECT
 from tests.labs.oracle.model import BLOCK, Segment
 from tests.labs.oracle.views.performance import container_id

@@ -6,7 +6,7 @@ from tests.labs.sqlserver.instance import Database
 from tests.labs.sqlserver.storage import PAGE, Volume
 from tests.labs.tds.backend import ServerError
 
-# Inferred, not documented: what connectors/sqlserver/routes budgets for a fully logged build, so that a route that
+# Inferred, not documented: what connectors/sqlserver budgets for a fully logged build, so that a route that
 # budgets less runs into 9002 here.
 LOG_FACTOR = 1.2
 IDLE_PAGES = 128  # that an idle log uses

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent.block_heat.choice import MOST_UNITS, units_worth_looks
-from policies.modes.dispatch import plan_mode
+from agent.sampling.block_looks import MOST_UNITS, units_worth_looks
+from policies.placement.dispatch import plan_mode
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
 SITE = Site(room={"fast": 100 * MIB, "slow": 10**15})

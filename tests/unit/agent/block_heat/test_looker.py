@@ -10,13 +10,19 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from agent.block_heat.choice import LookedAt
-from agent.block_heat.looker import ASK_AGAIN_SECONDS, LONGEST_SECONDS, REST_SECONDS, SHORTEST_SECONDS, BlockLooker
-from agent.block_heat.stored import load_block_heat
-from agent.ledger import Ledger
-from connectors.base import Connector, ConnectorError, PrivilegeMissing
-from connectors.blocks import BlockLook, BlockReader, ResidentBlocks
-from connectors.model import I64
+from agent.ledger.ledger import Ledger
+from agent.sampling.block_heat import load_block_heat
+from agent.sampling.block_looks import (
+    ASK_AGAIN_SECONDS,
+    LONGEST_SECONDS,
+    REST_SECONDS,
+    SHORTEST_SECONDS,
+    BlockLooker,
+    LookedAt,
+)
+from connectors.kit.contract import Connector, ConnectorError, PrivilegeMissing
+from connectors.model.blocks import BlockLook, BlockReader, ResidentBlocks
+from connectors.model.observation import I64
 from tests.unit.policies.block_heat.pool import Pool
 from tests.virtual_clock import VirtualClock
 

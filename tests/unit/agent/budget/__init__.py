@@ -1,1 +1,1 @@
-"""Tests of ``agent.budget``."""
+"""Tests of ``agent.sampling``."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta
 
-from agent.budget.allowance import Budget, Limits, budget_of, expiry_of, longest_seconds
-from policies.calendar import Calendar, parse_excluded, parse_window
+from agent.planning.allowance import Budget, Limits, budget_of, expiry_of, longest_seconds
+from policies.model.calendar import Calendar, parse_excluded, parse_window
 
 MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 HOUR, DAY = 3600.0, timedelta(days=1)

@@ -7,23 +7,17 @@ from datetime import timedelta
 
 import pytest
 
-from agent.budget.copy_history import (
-    Used,
-    copies_of,
-    learn,
-    turnover_ratio_of,
-    used_within,
-    with_bytes_written,
-)
-from agent.budget.stalls import stalled_seconds
-from agent.ledger import SentRow, StepRow, StepState
+from agent.ledger.rows import SentRow, StepRow, StepState
 from agent.model.proposals import ProposedMove
 from agent.model.states import MoveState
-from connectors.model import Space
-from connectors.move_effects import Locked
-from policies.benefit.copy_time import MOST_FACTOR, PRIOR_MOVES
-from policies.calendar import Opening
-from policies.model.plan import MoveReason, RouteCost, Tier, TierLimits
+from agent.sampling.experience import Used, copies_of, learn, turnover_ratio_of, used_within, with_bytes_written
+from agent.sampling.prediction_errors import stalled_seconds
+from connectors.model.moves import Locked
+from connectors.model.observation import Space
+from policies.evidence.costs import MOST_FACTOR, PRIOR_MOVES
+from policies.model.calendar import Opening
+from policies.model.moves import MoveReason, RouteCost
+from policies.model.settings import Tier, TierLimits
 from tests.unit.policies.situations import HDD, SSD
 from tests.unit.samples import MADE_AT, a_move
 

@@ -1,1 +1,1 @@
-"""Tests of ``agent.execution``."""
+"""Tests of ``agent.moving``."""

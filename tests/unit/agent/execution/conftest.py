@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import approved
 

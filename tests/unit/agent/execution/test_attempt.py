@@ -11,12 +11,13 @@ from typing import Any, cast
 
 import pytest
 
-from agent.execution.attempt import Attempt, Start
-from agent.execution.transition import Continuation
-from agent.ledger import Ledger, StepState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import StepState
 from agent.model.states import MoveState
-from connectors.base import Connector
-from connectors.model import Step
+from agent.moving.attempt import Attempt, Start
+from agent.moving.transition_rules import Continuation
+from connectors.kit.contract import Connector
+from connectors.model.moves import Step
 from tests.unit.samples import a_move, a_proposal, a_route
 from tests.virtual_clock import VirtualClock
 

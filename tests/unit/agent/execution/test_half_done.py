@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from agent.execution.half_done import LONGEST_PAUSE_SECONDS, HalfDone, half_done_of
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.states import MoveState
-from connectors.model import Home, Inspection, Step
+from agent.moving.reconciler import LONGEST_PAUSE_SECONDS, HalfDone, half_done_of
+from connectors.model.moves import Step
+from connectors.model.observation import Home, Inspection
 from tests.ledger.clock import StillClock
 
 NOTHING = Inspection(home=Home.SOURCE, sentence="at home", size_bytes=1, on_disk=None)

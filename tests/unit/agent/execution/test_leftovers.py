@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from agent.execution.leftovers import Leftovers, leftovers_of
-from agent.ledger import Ledger
-from connectors.model import Home, Inspection, Remnant, Step
+from agent.ledger.ledger import Ledger
+from agent.moving.leftovers import Leftovers, leftovers_of
+from connectors.model.moves import Step
+from connectors.model.observation import Home, Inspection, Remnant
 from tests.ledger.clock import StillClock
 
 DROP, OTHER = Step(sql="DROP IT", purpose="drop what is left"), Step(sql="DROP THAT", purpose="drop that too")

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from agent.execution.patience import LONGEST_PAUSE_SECONDS, Next, Pauses, next_after
-from connectors.base import ConnectorError, LockNotObtained, TimedOut
+from agent.moving.leftovers import LONGEST_PAUSE_SECONDS, Next, Pauses, next_after
+from connectors.kit.contract import ConnectorError, LockNotObtained, TimedOut
 from tests.virtual_clock import VirtualClock
 
 MOST = 5

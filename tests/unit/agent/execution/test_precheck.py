@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from agent.execution.precheck import Allowed, Facts, PrecheckRefusal, precheck_group
-from agent.ledger import MoveRow
-from agent.model.conditions import Conditions
+from agent.ledger.rows import MoveRow
+from agent.model.approvals import Conditions
 from agent.model.states import MoveState
-from connectors.model import Home, Inspection, Space
+from agent.moving.precheck import Allowed, PrecheckFacts, PrecheckRefusal, precheck_group
+from connectors.model.observation import Home, Inspection, Space
 from tests.unit.samples import MADE_AT, MIB, a_move, a_proposal
 
 INSPECTION = Inspection(home=Home.SOURCE, sentence="it is in slow", size_bytes=64 * MIB, on_disk=True)
 TARGET = Space(name="fast", path="", used_bytes=0, free_bytes=200 * MIB, capacity_bytes=200 * MIB)
-FACTS = Facts(
+FACTS = PrecheckFacts(
     now=MADE_AT + timedelta(hours=1),
     fingerprint=a_proposal().fingerprint,
     inspection=INSPECTION,
@@ -36,7 +36,7 @@ def a_row(**changes: Any) -> MoveRow:
     return replace(row, **changes)
 
 
-def alone(row: MoveRow, facts: Facts) -> Allowed | PrecheckRefusal:
+def alone(row: MoveRow, facts: PrecheckFacts) -> Allowed | PrecheckRefusal:
     """The precheck of a group of one move."""
     return precheck_group([row], [facts])
 

@@ -7,17 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from agent.execution.progress import (
-    FORGET_AFTER_SECONDS,
-    progress_document,
-    progress_from_document,
-    update_running_move,
-)
-from agent.ledger import MoveRow
+from agent.ledger.rows import MoveRow
 from agent.model.states import MoveState
-from connectors.model import Progress
-from connectors.postgresql.routes.available import done_ratios
-from policies.model.plan import RouteCost
+from agent.moving.progress import FORGET_AFTER_SECONDS, progress_document, progress_from_document, update_running_move
+from connectors.model.observation import Progress
+from connectors.postgresql.routes import done_ratios
+from policies.model.moves import RouteCost
 from tests.unit.samples import MADE_AT, a_move
 
 COST = RouteCost(log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0, copying=(8.0, 2.0, 2.0, 8.0))

@@ -12,13 +12,14 @@ from typing import Any, cast
 
 import pytest
 
-from agent.execution.half_done import HalfDone, half_done_of
-from agent.execution.leftovers import Leftovers
-from agent.execution.reconciler import Reconciler
-from agent.ledger import Ledger, MoveRow, StepState
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow, StepState
 from agent.model.states import MoveState
-from connectors.base import Connector
-from connectors.model import Blocker, Home, Inspection, Route, Step
+from agent.moving.leftovers import Leftovers
+from agent.moving.reconciler import HalfDone, Reconciler, half_done_of
+from connectors.kit.contract import Connector
+from connectors.model.moves import Route, Step
+from connectors.model.observation import Blocker, Home, Inspection
 from tests.ledger.clock import StillClock
 from tests.unit.samples import a_move, a_proposal, a_route
 

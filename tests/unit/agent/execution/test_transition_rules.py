@@ -7,32 +7,30 @@ from itertools import product
 
 import pytest
 
-from agent.execution.patience import Next
-from agent.execution.transition import (
+from agent.ledger.rows import RequestKind
+from agent.model.states import ACTIONABLE, TO_BEGIN, TRANSITIONS, UNFINISHED, MoveState
+from agent.moving.leftovers import Next
+from agent.moving.transition_rules import (
+    LONG_REST_SECONDS,
+    MOST_STARTS,
     Continuation,
     Findings,
-    FollowUp,
+    NextTry,
     Orders,
     Transition,
     TryEnd,
     TryResult,
-    classify_end,
-)
-from agent.execution.transition_rules import (
-    LONG_REST_SECONDS,
-    MOST_STARTS,
     after_giving_up,
     after_interruption,
+    classify_end,
     drop_unbegun,
     leave_unknown,
     next_step,
     put_off,
     resume_held,
 )
-from agent.ledger import RequestKind
-from agent.model.states import ACTIONABLE, TO_BEGIN, TRANSITIONS, UNFINISHED, MoveState
-from connectors.base import ConnectorError, LockNotObtained, OutcomeUnknown, Paused, StatementFailed
-from connectors.model import Home, Inspection
+from connectors.kit.contract import ConnectorError, LockNotObtained, OutcomeUnknown, Paused, StatementFailed
+from connectors.model.observation import Home, Inspection
 
 BOTH = (False, True)
 SOMETHING_ARRIVED = {Home.TARGET, Home.SPLIT, Home.ELSEWHERE}
@@ -148,7 +146,7 @@ def test_the_end_of_a_window_fails_only_what_would_fail_again() -> None:
 def test_an_agent_that_stops_sends_nothing_more() -> None:
     """No other try and no rollback follows once the agent stops."""
     follow_ups = {step.follow_up for _, orders, _, step in STEPS if orders.stopping}
-    assert follow_ups == {FollowUp.NONE, FollowUp.RECONCILE}
+    assert follow_ups == {NextTry.NONE, NextTry.RECONCILE}
 
 
 def test_a_cancel_is_answered_or_stays_in_force() -> None:
@@ -158,7 +156,7 @@ def test_a_cancel_is_answered_or_stays_in_force() -> None:
         assert step.reply or step.state in {MoveState.PAUSED, MoveState.UNKNOWN}
         assert not step.held_by, "a pause in its place would replace the cancel"
         if step.state is MoveState.PAUSED:
-            assert (step.follow_up is FollowUp.GIVE_UP_HELD) == (not orders.stopping)
+            assert (step.follow_up is NextTry.GIVE_UP_HELD) == (not orders.stopping)
 
 
 def test_whatever_ends_a_move_answers_what_was_asked_of_it() -> None:
@@ -168,7 +166,7 @@ def test_whatever_ends_a_move_answers_what_was_asked_of_it() -> None:
 
 def test_another_try_follows_only_what_may_be_tried_again() -> None:
     """A retry needs an error that may pass, an open window, no order against it, and patience."""
-    retried = [(r, o, f) for r, o, f, step in STEPS if step.follow_up is FollowUp.RETRY]
+    retried = [(r, o, f) for r, o, f, step in STEPS if step.follow_up is NextTry.RETRY]
     assert retried
     for result, orders, findings in retried:
         assert result.end is TryEnd.RETRYABLE
@@ -205,7 +203,7 @@ def test_a_cancel_that_meets_a_hold_is_obeyed() -> None:
     """The engine held the statement as the cancel arrived: the cancel counts, and what is held is rolled back."""
     orders = Orders(request=RequestKind.CANCEL, request_reason="cancelled by ann", window_open=True, stopping=False)
     step = next_step(TryResult(end=TryEnd.HELD, error="held"), orders, None)
-    assert (step.state, step.follow_up, step.held_by) == (MoveState.PAUSED, FollowUp.GIVE_UP_HELD, "")
+    assert (step.state, step.follow_up, step.held_by) == (MoveState.PAUSED, NextTry.GIVE_UP_HELD, "")
 
 
 @pytest.mark.parametrize("state", sorted(UNFINISHED))
@@ -266,7 +264,7 @@ def test_what_was_given_up_is_cancelled_only_where_it_was_rolled_back() -> None:
         rolled_back = inspection.home is Home.SOURCE and not inspection.paused and not inspection.running
         assert (step.state is MoveState.CANCELLED) == rolled_back
         busy = inspection.paused or inspection.running
-        assert (step.follow_up is FollowUp.RECONCILE) == (not rolled_back and not busy)
+        assert (step.follow_up is NextTry.RECONCILE) == (not rolled_back and not busy)
 
 
 def test_what_is_held_is_resumed_or_given_up() -> None:
@@ -274,7 +272,7 @@ def test_what_is_held_is_resumed_or_given_up() -> None:
     for orders in all_orders():
         step = resume_held(orders)
         if orders.request is RequestKind.CANCEL:
-            assert (step.state, step.follow_up) == (MoveState.PAUSED, FollowUp.GIVE_UP_HELD)
+            assert (step.state, step.follow_up) == (MoveState.PAUSED, NextTry.GIVE_UP_HELD)
         else:
             assert (step.state, step.reply) == (MoveState.RUNNING, "it goes on")
 

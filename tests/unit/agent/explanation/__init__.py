@@ -1,1 +1,1 @@
-"""Tests of ``agent.explanation``."""
+"""Tests of ``agent.planning``."""

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.explanation.conflicts import Conflict, conflicts_of, find_conflicts
-from agent.ledger import Ledger
+from agent.ledger.ledger import Ledger
 from agent.model.proposals import Proposal
 from agent.model.states import MoveState
+from agent.planning.conflicts import Conflict, conflicts_of, find_conflicts
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MIB, a_move, a_proposal, a_route
 

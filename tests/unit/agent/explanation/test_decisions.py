@@ -7,13 +7,12 @@ from dataclasses import asdict, replace
 import numpy as np
 from hypothesis import given, settings
 
-from agent.explanation.decisions import decision_arrays, decision_from_arrays
 from agent.ledger.measured.codec import decode_arrays, encode_arrays
-from connectors.storage_io import Role, RoleFigures
-from policies.explanation.figures import figures_of
-from policies.explanation.verdicts import explain
-from policies.model.plan import TierLimits
-from policies.modes.dispatch import plan_mode
+from agent.planning.decisions import decision_arrays, decision_from_arrays
+from connectors.model.observation import Role, RoleFigures
+from policies.model.settings import TierLimits
+from policies.placement.dispatch import plan_mode
+from policies.placement.verdicts import explain_verdict, figures_of
 from tests.examples import examples
 from tests.property.strategies import Case, cases
 
@@ -36,6 +35,6 @@ def test_every_verdict_comes_out_again(case: Case) -> None:
     assert later.moves == plan.moves
     np.testing.assert_array_equal(later.verdict, plan.verdict)
     for row in range(count):
-        assert explain(again, later, row, same_settings) == explain(situation, plan, row, case.settings)
+        assert explain_verdict(again, later, row, same_settings) == explain_verdict(situation, plan, row, case.settings)
         before, after = figures_of(situation, plan, row, case.settings), figures_of(again, later, row, same_settings)
         np.testing.assert_equal(asdict(after), asdict(before))  # NaN is equal to NaN here

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agent.explanation.ranking import Ordered, Standing, ranking_of
 from agent.planning.planner import Planning
-from connectors.model import DatabaseDemand
-from policies.benefit.sessions import with_bounded_waits
+from agent.planning.ranking import Ordered, UnitStanding, ranking_of
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.prices import with_bounded_waits
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import BARE, NOON, Site, Unit
 
@@ -35,7 +35,7 @@ def test_benefits_of_units_share_what_sessions_can_wait() -> None:
 
 def test_top_and_others_come_to_what_sessions_can_wait() -> None:
     """What metrics show as the others is scaled as the top is: both come to 2 h an hour."""
-    standing = Standing.of(Ordered(planning(2.0)), 2)
+    standing = UnitStanding.of(Ordered(planning(2.0)), 2)
     top = standing.top.benefit_per_hour.sum()
     others = standing.others["benefit_per_hour"]
     slow = ranking_of(planning(2.0)).benefit_per_hour[4]

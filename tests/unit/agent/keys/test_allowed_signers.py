@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.keys import SignatureInvalid, Signers
-from agent.keys.allowed_signers import Principals, SignersMistaken, parse_allowed_signers, parse_principals
+from agent.model.signatures import (
+    Principals,
+    SignatureInvalid,
+    Signers,
+    SignersMistaken,
+    parse_allowed_signers,
+    parse_principals,
+)
 from tests.keys import Person
 from tests.over import over
 from tests.unit.agent.keys.test_signers import DOCUMENT

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from agent.keys.people import NameUnclear, canonical_name, count_people, names_of_asker
+from agent.model.signatures import NameUnclear, canonical_name, count_people, names_of_asker
 
 
 @dataclass(frozen=True)

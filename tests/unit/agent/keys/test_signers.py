@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.keys import ApprovalDocument, ApprovalList, ListedApproval, RuleDocument, SignatureInvalid, Signers
+from agent.model.signatures import SignatureInvalid, Signers
+from agent.model.signed_documents import ApprovalDocument, ApprovalList, ListedApproval, RuleDocument
 from tests.keys import Person
 
 DOCUMENT = ApprovalDocument(

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from agent.cli.daemon_state import DaemonState, daemon_status_of
-from agent.cli.live.picture import Picture
-from agent.cli.looking.under_way import UnderWay
-from agent.explanation.ranking import Ranking
-from agent.ledger import MoveRow, ProposalRow
+from agent.cli.live_picture import ScreenPicture
+from agent.cli.under_way import DaemonState, UnderWay, daemon_status_of
+from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.states import MoveState, ProposalState
-from connectors.model import F64
-from connectors.string_column import StringColumn
+from agent.planning.ranking import Ranking
+from connectors.model.observation import F64
+from connectors.model.string_column import StringColumn
 from policies.model.plan import Verdict
 from tests.unit.samples import MADE_AT, MIB, a_move, a_proposal
 
@@ -63,7 +62,7 @@ def a_picture(
     proposals: Sequence[ProposalRow] = (),
     moves: Sequence[MoveRow] = (),
     **changes: Any,
-) -> Picture:
+) -> ScreenPicture:
     """A database that a daemon watches."""
     status = daemon_status_of({"pid": 7, "spaces": ROOMS})
     given: dict[str, Any] = {
@@ -76,4 +75,4 @@ def a_picture(
         "waits": (math.nan, 0.5, 1.0, 1.9), "span": timedelta(hours=2),
         "heat": dict.fromkeys(keys, (math.nan, 1.0, 8.0)),
     }  # fmt: skip
-    return Picture(**(given | changes))
+    return ScreenPicture(**(given | changes))

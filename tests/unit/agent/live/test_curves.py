@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agent.cli.live.curves import CELLS, READ_PER_CELL, Curves, cell_of, spread
-from agent.ledger import Ledger
+from agent.cli.live_picture import CELLS, READ_PER_CELL, Curves, cell_of, spread
+from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistoryRow, IntervalId
-from connectors.model import DatabaseDemand
+from connectors.model.observation import DatabaseDemand
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT
 

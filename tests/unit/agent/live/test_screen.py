@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from agent.cli.live.screen import KEYS, Line, draw, share_rows
-from agent.cli.live.view import Act, Choice, Kind, Page, Question, Run, View, listing_of
+from agent.cli.live_screen import KEYS, Line, draw, share_rows
+from agent.cli.live_view import Act, Choice, Question, RowKind, Run, ScreenPage, View, listing_of
 from agent.model.states import MoveState
-from agent.terminal.fitting import wrap
+from agent.terminal.tables import wrap
 from tests.unit.agent.live.samples import DIGEST, a_picture, move_row, proposal_row
 
 EVIL = 'a\x1b[31m\x07\r\n"b\u202e"'
@@ -35,7 +35,7 @@ def test_it_fits_every_terminal(size: tuple[int, int]) -> None:
     """Exactly as many lines as there are, none wider than the terminal, names of two cells a character too."""
     width, height = size
     busy = a_picture(["表" * 40, *MANY], [proposal_row(n) for n in range(1, 9)], [move_row(n) for n in range(1, 30)])
-    pages = Page(title="t" * 90, lines=("long " * 40, "表" * 90), question=None)
+    pages = ScreenPage(title="t" * 90, lines=("long " * 40, "表" * 90), question=None)
     for view in (View(), View(message="m" * 300), View(page=pages), View(seeking=True, sought="x" * 90)):
         lines = screen(busy, view, width, height)
         assert len(lines) == height
@@ -62,7 +62,7 @@ def test_a_unit_that_was_looked_into_shows_its_blocks() -> None:
     """Below the list, of the one that is chosen; in signs where there are no blocks."""
     picture = a_picture(insides={"public.orders": (1.0, 1.0, 8.0)})
     assert "▁▁█ by blocks, first to last (enter). public.orders waits." in text(screen(picture))
-    chosen = View(chosen=Choice(Kind.UNIT, "public.customers"))
+    chosen = View(chosen=Choice(RowKind.UNIT, "public.customers"))
     assert "by blocks" not in text(screen(picture, chosen))
     plain = draw(picture, listing_of(picture, View()), View(), 80, 24, blocks=False)
     assert "..@ by blocks" in text(plain)
@@ -71,7 +71,7 @@ def test_a_unit_that_was_looked_into_shows_its_blocks() -> None:
 def test_a_sentence_is_said_once() -> None:
     """Fourteen moves that wait for the same thing are fourteen short rows; the reason is that of the chosen one."""
     picture = a_picture(moves=[move_row(number) for number in range(1, 15)])
-    said = text(screen(picture, View(chosen=Choice(Kind.MOVE, "3")), height=40))
+    said = text(screen(picture, View(chosen=Choice(RowKind.MOVE, "3")), height=40))
     assert said.count("waits for its window") == 1
     assert "move 3: public.orders to fast, approved: waits for its window" in said
     assert said.count("public.orders") >= 14
@@ -85,9 +85,9 @@ def test_hostile_names_are_escapes() -> None:
     status = replace(picture.daemon.status, error=EVIL)
     picture = replace(picture, daemon=replace(picture.daemon, status=status))
     views = (
-        View(), View(chosen=Choice(Kind.UNIT, EVIL)), View(chosen=Choice(Kind.MOVE, "4")), View(message=EVIL),
-        View(sought=EVIL), View(page=Page(title=EVIL, lines=(EVIL,), question=asked)),
-        View(page=Page(title=EVIL, lines=(), question=asked)),
+        View(), View(chosen=Choice(RowKind.UNIT, EVIL)), View(chosen=Choice(RowKind.MOVE, "4")), View(message=EVIL),
+        View(sought=EVIL), View(page=ScreenPage(title=EVIL, lines=(EVIL,), question=asked)),
+        View(page=ScreenPage(title=EVIL, lines=(), question=asked)),
     )  # fmt: skip
     for view in views:
         assert all(line.text.isprintable() for line in screen(picture, view))
@@ -97,11 +97,11 @@ def test_hostile_names_are_escapes() -> None:
 def test_the_chosen_row_is_always_there() -> None:
     """However far down it is, in each of the parts, and the heading says which rows these are."""
     picture = a_picture(MANY, [proposal_row(n) for n in range(1, 9)], [move_row(n) for n in range(1, 30)])
-    for chosen in (Choice(Kind.PROPOSAL, "8"), Choice(Kind.MOVE, "29"), Choice(Kind.UNIT, MANY[-1]), None):
+    for chosen in (Choice(RowKind.PROPOSAL, "8"), Choice(RowKind.MOVE, "29"), Choice(RowKind.UNIT, MANY[-1]), None):
         lines = screen(picture, View(chosen=chosen))
         (row,) = [line.text for line in lines if line.text.startswith("> ")]
         assert chosen is None or chosen.name in row.split()
-    assert re.search(r"\d+-100 of 100", text(screen(picture, View(chosen=Choice(Kind.UNIT, MANY[-1])), width=120)))
+    assert re.search(r"\d+-100 of 100", text(screen(picture, View(chosen=Choice(RowKind.UNIT, MANY[-1])), width=120)))
 
 
 def test_rooms_of_the_parts() -> None:
@@ -124,7 +124,7 @@ def test_what_is_not_known_is_not_drawn() -> None:
 
 def test_a_question_stays_below_its_page() -> None:
     """What is typed so far is shown, however long the page is, and how much of that is left."""
-    page = Page(
+    page = ScreenPage(
         title="hotplace approve 1", lines=tuple(f"line {n}" for n in range(99)), typed=DIGEST[:3],
         question=Question(prompt="digest: ", answer=DIGEST[:8], act=Act(run=Run.APPROVE)),
     )  # fmt: skip

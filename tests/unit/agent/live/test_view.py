@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from agent.cli.live.view import Act, Choice, Kind, Run, View, listing_of, press
-from agent.ledger import MoveRow
+from agent.cli.live_view import Act, Choice, RowKind, Run, View, listing_of, press
+from agent.ledger.rows import MoveRow
 from agent.model.states import MoveState, ProposalState
 from tests.unit.agent.live.samples import DIGEST, a_picture, move_row, proposal_row
 
@@ -27,13 +27,13 @@ def type_keys(keys: Sequence[str], view: View | None = None, picture: object = B
 @pytest.mark.parametrize(
     ("keys", "chosen"),
     [
-        ("j", Choice(Kind.MOVE, "4")),
-        ("jjk", Choice(Kind.MOVE, "4")),
-        (["down", "down"], Choice(Kind.UNIT, "public.orders")),
-        ("k", Choice(Kind.PROPOSAL, "1")),
-        ("G", Choice(Kind.UNIT, "public.events")),
-        (["page down", "up"], Choice(Kind.UNIT, "public.customers")),
-        (["end", "home"], Choice(Kind.PROPOSAL, "1")),
+        ("j", Choice(RowKind.MOVE, "4")),
+        ("jjk", Choice(RowKind.MOVE, "4")),
+        (["down", "down"], Choice(RowKind.UNIT, "public.orders")),
+        ("k", Choice(RowKind.PROPOSAL, "1")),
+        ("G", Choice(RowKind.UNIT, "public.events")),
+        (["page down", "up"], Choice(RowKind.UNIT, "public.customers")),
+        (["end", "home"], Choice(RowKind.PROPOSAL, "1")),
     ],
 )
 def test_rows_are_chosen(keys: Sequence[str], chosen: Choice) -> None:
@@ -110,10 +110,10 @@ def test_only_open_proposals_are_approved() -> None:
 
 def test_a_digest_is_typed_whole() -> None:
     """Only its first eight characters run the command; what is wrong or too short does nothing."""
-    from agent.cli.live.view import Page, Question
+    from agent.cli.live_view import Question, ScreenPage
 
     act = Act(run=Run.APPROVE, name="1", digest=DIGEST)
-    asked = View(page=Page(title="", lines=("x",), question=Question(prompt="", answer=DIGEST[:8], act=act)))
+    asked = View(page=ScreenPage(title="", lines=("x",), question=Question(prompt="", answer=DIGEST[:8], act=act)))
     assert type_keys(DIGEST[:8], asked)[1] == act
     assert type_keys(DIGEST[:8].upper(), asked)[1] == act
     assert type_keys([*DIGEST[:7], "x", "backspace"], asked)[1] is None
@@ -140,9 +140,9 @@ def test_units_are_filtered_and_sorted() -> None:
 
 def test_a_page_is_scrolled_and_left() -> None:
     """Never past its last line; esc, q and enter lead back to the rows."""
-    from agent.cli.live.view import Page
+    from agent.cli.live_view import ScreenPage
 
-    view = View(page=Page(title="", lines=tuple("abcdef")))
+    view = View(page=ScreenPage(title="", lines=tuple("abcdef")))
     rows = listing_of(BOTH, view)
     for key, top in (("j", 1), ("page down", 4), ("G", 4), ("k", 3), ("home", 0)):
         view, _ = press(view, key, rows, last_top=4)

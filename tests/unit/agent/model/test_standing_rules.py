@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.model.conditions import Conditions
-from agent.model.standing_rules import LockClass, StandingRule, find_refusal
-from connectors.move_effects import Locked
+from agent.model.approvals import Conditions, LockClass, StandingRule, find_refusal
+from connectors.model.moves import Locked
 from tests.over import over
 from tests.unit.samples import a_move, a_proposal
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict as Verdict
+from agent.model.outcomes import WaveAnswer, WentBefore, decide_wave
 from agent.model.states import MoveState as State
-from agent.model.waves import WaveAnswer, WentBefore, decide_wave
 
 
 def went(verdict: Verdict | None, *states: State) -> WentBefore:

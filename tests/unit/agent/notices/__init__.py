@@ -1,1 +1,1 @@
-"""Tests of ``agent.notices``."""
+"""Tests of ``agent.service``."""

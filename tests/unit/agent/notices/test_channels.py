@@ -19,10 +19,9 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 
-from agent.config.notices import NoticeConfig, NoticeEvent
-from agent.notices import channels
-from agent.notices.channels import NoticeFailed, send
-from agent.notices.notice import Notice
+from agent.config.models import NoticeConfig, NoticeEvent
+from agent.service import channels
+from agent.service.channels import Notice, NoticeFailed, send
 from tests.labs.tds.certificate import make_certificate
 
 NOTICE = Notice(

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.config.notices import NoticeConfig, NoticeEvent
-from agent.notices.notice import Notice
-from agent.notices.outbox import (
+from agent.config.models import NoticeConfig, NoticeEvent
+from agent.service.channels import Notice
+from agent.service.notifier import (
     FIRST_PAUSE,
     FRESH,
     LONGEST_PAUSE,

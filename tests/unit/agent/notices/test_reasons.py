@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from agent.config.notices import NoticeEvent
-from agent.notices.reasons import ClosedRule, Ended, Facts, Hurt, Room, Waiting, find_notices
+from agent.config.models import NoticeEvent
+from agent.service.notifier import ClosedRule, Ended, Hurt, NoticeFacts, SpaceRoom, Waiting, find_notices
 
 NOW = datetime(2026, 3, 1, 3, tzinfo=UTC)
 WAITING = Waiting(
     number=3, digest="1a2b3c4d5e6f", moves=2, size_bytes=10 * 2**30, saves_per_hour=7200.0,
     created_at=NOW - timedelta(hours=1), expires_at=NOW + timedelta(hours=23),
 )  # fmt: skip
-QUIET = Facts(database="shop", now=NOW)
+QUIET = NoticeFacts(database="shop", now=NOW)
 
 
-def events(facts: Facts) -> list[NoticeEvent]:
+def events(facts: NoticeFacts) -> list[NoticeEvent]:
     """What these facts are worth."""
     return [notice.event for notice in find_notices(facts)]
 
@@ -63,7 +63,7 @@ def test_what_went_wrong() -> None:
 
 def test_a_space_that_fills() -> None:
     """From 95 % on, with what is free."""
-    assert events(replace(QUIET, rooms=(Room(space="ssd", tier="fast", used_bytes=94, free_bytes=6),))) == []
-    (notice,) = find_notices(replace(QUIET, rooms=(Room(space="ssd", tier="fast", used_bytes=96, free_bytes=4),)))
+    assert events(replace(QUIET, rooms=(SpaceRoom(space="ssd", tier="fast", used_bytes=94, free_bytes=6),))) == []
+    (notice,) = find_notices(replace(QUIET, rooms=(SpaceRoom(space="ssd", tier="fast", used_bytes=96, free_bytes=4),)))
     assert notice.event is NoticeEvent.FILLING
     assert "96% full, 4 B are free" in notice.sentence

@@ -9,7 +9,7 @@ import pytest
 
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.planning.situation import elsewhere_alone, load_by_outcomes, past_forecasts
-from policies.demand.arrivals import CLOSED, OPEN, UNKNOWN
+from policies.evidence.workload import CLOSED, OPEN, UNKNOWN
 
 # 100 a second at 80 ms, 60 of them reads, were to become 300; they are 150 at 50 ms, of which reads are 5 ms only.
 SHORT = Outcome(

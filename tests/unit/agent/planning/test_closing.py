@@ -7,13 +7,11 @@ from typing import cast
 
 import pytest
 
-from agent.model.proposals import CLOSE
-from agent.planning.closing import close_part
-from agent.planning.splitting import Splitting
-from connectors.base import Connector
-from connectors.model import NoRoute, Route
-from connectors.move_effects import Transfer
-from policies.modes.dispatch import UnknownName
+from agent.model.proposals import CLOSE_PART
+from agent.planning.single_moves import Splitting, close_part
+from connectors.kit.contract import Connector
+from connectors.model.moves import NoRoute, Route, Transfer
+from policies.placement.dispatch import UnknownName
 from tests.unit.agent.planning.test_splitting import DATABASE, READ, Engine
 from tests.unit.samples import MADE_AT, a_route
 
@@ -48,7 +46,7 @@ def test_a_closing_is_proposed_as_one_move_that_copies_nothing() -> None:
     found = close(Closes())
     assert found.proposal is not None
     (move,) = found.proposal.moves
-    assert (found.to_space, move.key, move.reason, move.size_bytes) == ("fast", PART, CLOSE, 0)
+    assert (found.to_space, move.key, move.reason, move.size_bytes) == ("fast", PART, CLOSE_PART, 0)
     assert move.copy_seconds == pytest.approx(READ / DATABASE.policy_settings().copy_bytes_per_second)
     assert (found.proposal.purpose, found.proposal.asked_by) == ("close public.orders", "ann")
     assert move.sentence.startswith("public.orders_p1 ends at 2030-03-01: ")

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.config import DatabaseConfig
+from agent.config.models import DatabaseConfig
 from agent.model.proposals import CONTAINER
-from agent.planning.containers import TakingOut, take_out, without
-from connectors.base import Connector
-from connectors.containers import ByHand, Container, Room, find_container, others, room_in
-from connectors.model import Bundle, Catalog, NoRoute, Route, Space, UnitTable
-from policies.modes.dispatch import UnknownName
+from agent.planning.single_moves import TakingOut, take_out, without
+from connectors.kit.contract import Connector
+from connectors.model.moves import Bundle, ByHand, Container, NoRoute, Room, Route, find_container, others, room_in
+from connectors.model.observation import Catalog, Space, UnitTable
+from policies.placement.dispatch import UnknownName
 from tests.unit.samples import MADE_AT, a_route
 
 ONE = Container(name="one", path="/d/one", size_bytes=100, used_bytes=60, growth_bytes=50, device="d", holder="A")

@@ -8,12 +8,11 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from agent.model.proposals import Proposal
-from agent.model.purposes import in_words, purpose_of
-from agent.planning.obsolete_proposals import why_obsolete
-from connectors.containers import Container
-from connectors.model import NO_PARENT, Catalog, Space, UnitTable
-from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
+from agent.model.proposals import Proposal, in_words, purpose_of
+from agent.planning.situation import why_obsolete
+from connectors.model.moves import Container
+from connectors.model.observation import NO_PARENT, Catalog, Space, UnitTable
+from policies.placement.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, Usage
 from tests.unit.samples import MADE_AT, a_move, a_proposal, a_route
 
 SPACES = ("slow", "fast")

@@ -11,20 +11,20 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger, SentRow, StepState
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import SentRow, StepState
 from agent.ledger.state_names import GONE_UNITS
 from agent.model.states import MoveState
-from agent.planning.planner import Planning, _without_moves, make_planning, proposal_of
-from agent.planning.pool_curve import curve_document
+from agent.planning.planner import Planning, _without_moves, curve_document, make_planning, proposal_of
 from agent.planning.situation import situation_of
 from agent.sampling.picture import Picture
 from agent.sampling.sampler import Sampler
-from connectors.base import Connector
-from connectors.model import I64, Bundle, NoRoute, Route
+from connectors.kit.contract import Connector
+from connectors.model.moves import Bundle, NoRoute, Route
+from connectors.model.observation import I64
 from connectors.simulated.connector import SimulatedConnector
-from policies.demand.growth import Growth
-from policies.storage.capacity import room_bytes
+from policies.evidence.capacity import Growth, room_bytes
 from tests.simulated.worlds import make
 from tests.unit.samples import a_move, a_route
 from tests.virtual_clock import VirtualClock

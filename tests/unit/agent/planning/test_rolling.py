@@ -9,15 +9,15 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import RuleState
-from agent.ledger.rows import RuleRow
+from agent.config.models import DatabaseConfig
+from agent.ledger.rows import RuleRow, RuleState
 from agent.model.proposals import Proposal
-from agent.planning.rolling import rolling_proposals
 from agent.planning.routing import derives
-from connectors.base import Connector
-from connectors.model import Catalog, Route, Space, UnitTable
-from connectors.templates import StatementTemplate
+from agent.planning.template_proposals import rolling_proposals
+from connectors.kit.contract import Connector
+from connectors.kit.templates import StatementTemplate
+from connectors.model.moves import Route
+from connectors.model.observation import Catalog, Space, UnitTable
 from tests.ledger.clock import StillClock
 from tests.ledger.test_template_rules import TEMPLATE, a_rule
 from tests.unit.samples import MADE_AT, MIB, a_route

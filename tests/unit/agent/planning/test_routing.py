@@ -9,13 +9,11 @@ from typing import cast
 
 import pytest
 
-from agent.planning.combining import combine_moves
 from agent.planning.planner import _costs_to_weigh
-from agent.planning.routing import Routed, derives, find_routes
-from connectors.base import Connector
-from connectors.model import Bundle, NoRoute, Route, Step, UnitKind
-from policies.model.moves import RouteCost
-from policies.model.plan import MoveReason
+from agent.planning.routing import Routed, combine_moves, derives, find_routes
+from connectors.kit.contract import Connector
+from connectors.model.moves import Bundle, NoRoute, Route, Step, UnitKind
+from policies.model.moves import MoveReason, RouteCost
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 

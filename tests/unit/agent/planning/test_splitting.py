@@ -10,13 +10,12 @@ from typing import cast
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.planning.splitting import Splitting, split_table
-from connectors.base import Connector
-from connectors.model import Bundle, Catalog, NoRoute, Route, Space, UnitKind, UnitTable
-from connectors.move_effects import Locked, Transfer
-from connectors.splitting import Border
-from policies.modes.dispatch import UnknownName
+from agent.config.models import DatabaseConfig
+from agent.planning.single_moves import Splitting, split_table
+from connectors.kit.contract import Connector
+from connectors.model.moves import Border, Bundle, Locked, NoRoute, Route, Transfer, UnitKind
+from connectors.model.observation import Catalog, Space, UnitTable
+from policies.placement.dispatch import UnknownName
 from tests.unit.samples import MADE_AT, MIB, a_route
 
 DATABASE = DatabaseConfig.model_validate(

@@ -11,14 +11,15 @@ from typing import cast
 import numpy as np
 import pytest
 
-from agent.config import DatabaseConfig
-from agent.ledger import Ledger, MoveRow
-from agent.model.proposals import CONTAINER, ProposedMove
+from agent.config.models import DatabaseConfig
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import MoveRow
+from agent.model.proposals import CONTAINER, CannotUndo, ProposedMove
 from agent.model.states import MoveState
-from agent.planning.refusals import CannotUndo
 from agent.planning.undo import propose_undo
-from connectors.base import Connector
-from connectors.model import I64, Bundle, Catalog, Route, Space, UnitKind, UnitTable
+from connectors.kit.contract import Connector
+from connectors.model.moves import Bundle, Route, UnitKind
+from connectors.model.observation import I64, Catalog, Space, UnitTable
 from tests.ledger.clock import StillClock
 from tests.unit.samples import MADE_AT, MIB, a_move, a_proposal, a_route
 

@@ -14,9 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from leather import Chart
 
-from agent.plots.charts import (
+from agent.pages.plots import (
     MOST_TIME_TICKS,
+    Figure,
+    Intervals,
     Logarithmic,
+    Steps,
     add,
     byte_label,
     byte_unit,
@@ -25,8 +28,6 @@ from agent.plots.charts import (
     time_ticks,
     upward_from_zero,
 )
-from agent.plots.figure import Figure
-from agent.plots.shapes import Intervals, Steps
 from tests.examples import examples
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,8 +6,8 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from agent.ledger import Ledger
-from agent.sampling.tier_fill import BY_THE_HOUR, KEPT, Fill, fill_of, record_fill, recorded_fills
+from agent.ledger.ledger import Ledger
+from agent.sampling.learned_state import BY_THE_HOUR, KEPT, Fill, fill_of, record_fill, recorded_fills
 from tests.ledger.clock import StillClock
 from tests.unit.policies.situations import GIB, Site, Unit
 from tests.unit.samples import MADE_AT

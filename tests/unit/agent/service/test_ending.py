@@ -10,11 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from agent.ledger import HistorySettings, Ledger
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import HistorySettings
 from agent.model.clock import SystemClock
 from agent.sampling.sampler import Cycle
 from agent.service.jobs import Jobs
-from agent.service.last_resort import LastResort
+from agent.service.process import LastResort
 from agent.service.snapshot import SLOW_CYCLE_SECONDS, Snapshot
 from agent.service.watch import Watch
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from agent.service.memory import return_free_blocks, return_large_blocks, smaller_blocks_returned
+from agent.service.process import return_free_blocks, return_large_blocks, smaller_blocks_returned
 from tests.bench.cost.processes import rss_mib
 
 
@@ -40,7 +40,7 @@ def test_what_lies_free_between_blocks_is_given_back() -> None:
 
 _LEFT_BEHIND = """
 import os
-from agent.service.memory import SMALLER_BYTES, return_large_blocks, smaller_blocks_returned
+from agent.service.process import SMALLER_BYTES, return_large_blocks, smaller_blocks_returned
 from tests.bench.cost.processes import rss_mib
 
 def left_behind():

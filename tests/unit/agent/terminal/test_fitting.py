@@ -8,8 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from agent.terminal.columns import Column
-from agent.terminal.fitting import SHORTEST_NAME, fit_columns, shorten_name
-from agent.terminal.tables import build_table
+from agent.terminal.tables import SHORTEST_NAME, build_table, fit_columns, shorten_name
 from tests.examples import examples
 
 COLUMNS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agent.terminal.heat_map import LABEL, ROWS, SHADES, heat_map
+from agent.terminal.charts import HEAT_LABEL, ROWS, SHADES, heat_map
 
 
 def test_the_hottest_place_is_the_darkest_at_its_time() -> None:
@@ -12,7 +12,7 @@ def test_the_hottest_place_is_the_darkest_at_its_time() -> None:
     heat = np.zeros((4, ROWS))
     heat[1, 3], heat[2, 3] = 10.0, 5.0
     lines = heat_map(heat, ("then", "now"), ROWS * 2**20, columns=80)
-    assert lines[3] == f"{'3.0 MiB':>{LABEL - 1}} | {SHADES[-1]}{SHADES[5]} |"
+    assert lines[3] == f"{'3.0 MiB':>{HEAT_LABEL - 1}} | {SHADES[-1]}{SHADES[5]} |"
     assert lines[4].endswith("|    |")
     assert "then" in lines[-1]
     assert "now" in lines[-1]
@@ -23,8 +23,8 @@ def test_a_week_fits_a_narrow_terminal() -> None:
     heat = np.tile(np.arange(128.0), (168, 1))
     lines = heat_map(heat, ("2026-01-01 00:00 UTC", "2026-01-08 00:00 UTC"), 2**40, columns=60)
     assert max(map(len, lines)) <= 60
-    assert [line[LABEL + 1] for line in lines[:-1]] == sorted(
-        (line[LABEL + 1] for line in lines[:-1]), key=SHADES.index
+    assert [line[HEAT_LABEL + 1] for line in lines[:-1]] == sorted(
+        (line[HEAT_LABEL + 1] for line in lines[:-1]), key=SHADES.index
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agent.terminal.columns import Column
 from agent.terminal.keys import split_keys
-from agent.terminal.sparkline import sparkline
+from agent.terminal.text_plots import sparkline
 from agent.terminal.transcript import Transcript
 
 

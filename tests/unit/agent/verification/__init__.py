@@ -1,1 +1,1 @@
-"""Tests of ``agent.verification``."""
+"""Tests of ``agent.moving``."""

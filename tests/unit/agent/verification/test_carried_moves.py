@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.verification.carried_moves import carried_out
+from agent.moving.verifier import carried_out
 from tests.unit.samples import a_move, a_proposal
 
 HEAD = a_move(1, key="public.head", wait_saved_per_hour=600.0)

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.verification.effect import (
+from agent.moving.effect import (
     LEAST_AFTER,
     LEAST_BEFORE,
+    LOOKS,
     Effect,
     _block,
     _window_error,
     _with_feedback,
     estimate,
+    look_seconds,
 )
-from agent.verification.judgement import LOOKS, look_seconds
-from agent.verification.usual_wait import Evidence, UsualWait, queue_curve
-from connectors.model import F64
+from agent.moving.usual_wait import Evidence, UsualWait, queue_curve
+from connectors.model.observation import F64
 from tests.bench.verify import judged_moves
 
 MINUTE = 60.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from agent.verification.looks import _before
+from agent.moving.evidence import _before
 from tests.unit.samples import MADE_AT
 
 SETTLE = timedelta(minutes=15)

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from agent.model.statements import ComparedStatements, StatementInterval
-from agent.verification.statement_effects import FALSE_ALARMS, LEAST_EXECUTIONS, Load, _holm, compare_statements
-from agent.verification.usual_wait import queue_curve
-from connectors.model import F64
+from agent.model.outcomes import ComparedStatements, StatementInterval
+from agent.moving.statement_effects import FALSE_ALARMS, LEAST_EXECUTIONS, StatementLoad, _holm, compare_statements
+from agent.moving.usual_wait import queue_curve
+from connectors.model.observation import F64
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
 STEP = timedelta(seconds=150)
@@ -72,7 +72,7 @@ def compared(
     loads = np.concatenate([load_before, load_after])
     at = np.array([each.ended_at.timestamp() for each in (*was, *now)])
     asked = np.concatenate([load_before, load_after * relief]) * seconds
-    known = Load(at=at, seconds=np.full(len(at), seconds), asked=asked, placed=loads * seconds)
+    known = StatementLoad(at=at, seconds=np.full(len(at), seconds), asked=asked, placed=loads * seconds)
     return compare_statements(was, now, known, seed=1)
 
 
@@ -159,14 +159,14 @@ def test_too_little_is_no_comparison() -> None:
     assert compared(shop, {}).compared < 5
     assert compared(Shop(1), {}, before=5).compared == 0
     none = np.empty(0)
-    assert compare_statements([], [], Load(at=none, seconds=none, asked=none, placed=none), 1).compared == 0
+    assert compare_statements([], [], StatementLoad(at=none, seconds=none, asked=none, placed=none), 1).compared == 0
 
 
 def test_where_no_load_is_known_its_own_counts() -> None:
     """An engine that counts no reads by object: how often the statement ran stands for the load."""
     shop, none = Shop(1), np.empty(0)
     (was, _), (now, _) = shop.intervals(96, 0), shop.intervals(12, 106, changes={3: 2.0})
-    found = compare_statements(was, now, Load(at=none, seconds=none, asked=none, placed=none), 1)
+    found = compare_statements(was, now, StatementLoad(at=none, seconds=none, asked=none, placed=none), 1)
     assert ids(found.slower) == ["s3"]
 
 
@@ -189,7 +189,7 @@ def test_what_is_faster_is_seen_at_the_load_that_was_asked_for() -> None:
 
 def test_those_with_most_time_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handful of many: the one that takes most time is among them, that with least is not."""
-    monkeypatch.setattr("agent.verification.statement_effects.MOST_COMPARED", 5)
+    monkeypatch.setattr("agent.moving.statement_effects.MOST_COMPARED", 5)
     shop = Shop(1)
     took = shop._rate * (shop._cpu + shop._reads * 2 * IDLE)
     most, least = int(np.argmax(took)), int(np.argmin(took))
@@ -205,7 +205,7 @@ def test_an_interval_whose_load_is_unknown_is_left_out() -> None:
     loads = np.concatenate([load_before, load_after]) * seconds
     seen = np.ones(len(at), dtype=np.bool_)
     seen[[20, 100]] = False
-    known = Load(at=at[seen], seconds=np.full(int(seen.sum()), seconds), asked=loads[seen], placed=loads[seen])
+    known = StatementLoad(at=at[seen], seconds=np.full(int(seen.sum()), seconds), asked=loads[seen], placed=loads[seen])
     assert ids(compare_statements(was, now, known, seed=1).slower) == ["s3"]
 
 
@@ -224,5 +224,5 @@ def test_the_worst_is_worst_while_it_runs() -> None:
         )  # fmt: skip
 
     now[4:] = [without(each) for each in now[4:]]
-    known = Load(at=none, seconds=none, asked=none, placed=none)
+    known = StatementLoad(at=none, seconds=none, asked=none, placed=none)
     assert ids(compare_statements(was, now, known, 1).slower) == ["s1", "s0"]

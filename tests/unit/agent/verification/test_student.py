@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.special import stdtr, stdtrit
 
-from agent.verification.student import reach_of, share_beyond
+from agent.moving.effect import reach_of, share_beyond
 from tests.over import over
 
 

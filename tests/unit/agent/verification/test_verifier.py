@@ -7,11 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
+from agent.model.outcomes import (
+    ComparedStatements,
+    Outcome,
+    OutcomeVerdict,
+    StatementChange,
+    outcome_from_json,
+    outcome_json,
+)
 from agent.model.proposals import UNDO, WorkForecast
-from agent.model.statements import ComparedStatements, StatementChange
-from agent.verification.verifier import measure, with_statements
-from connectors.model import DatabaseDemand
+from agent.moving.verifier import measure, with_statements
+from connectors.model.observation import DatabaseDemand
 from tests.unit.samples import a_move, a_proposal, an_effect
 
 PROPOSAL = a_proposal(a_move())  # predicts 900 of 1200 seconds per hour

@@ -1,1 +1,1 @@
-"""Tests of ``policies.benefit``."""
+"""Tests of ``policies.evidence``."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import Bundle, DatabaseDemand, Route, Step, UnitKind
-from connectors.move_effects import CopyHabits, Locked, Transfer
-from policies.benefit.copy_time import (
+from connectors.model.moves import Bundle, CopyHabits, Locked, Route, Step, Transfer, UnitKind
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.costs import (
     STATEMENT_SECONDS,
     Device,
     around_seconds,
@@ -20,7 +20,8 @@ from policies.benefit.copy_time import (
     transfer_seconds,
     usual_seconds,
 )
-from policies.model.plan import CopyFactor, PolicySettings, Situation
+from policies.model.plan import Situation
+from policies.model.settings import CopyFactor, PolicySettings
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 
 SETTINGS = PolicySettings(copy_bytes_per_second=100 * MIB)  # 10 ms of the server's own for each MiB

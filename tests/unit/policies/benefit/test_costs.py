@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from policies.benefit.costs import Copy, Disturbed, learnt, slow_down
-from policies.benefit.move_cost import move_cost_seconds
-from policies.model.plan import PolicySettings
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.costs import Copy, Disturbed, learnt, slow_down
+from policies.evidence.prices import move_cost_seconds
+from policies.model.settings import PolicySettings
 from tests.unit.policies.situations import NOON
 
 SETTINGS = PolicySettings()

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from connectors.storage_io import SpaceFigures
-from policies.benefit.device import (
+from connectors.model.observation import DatabaseDemand, SpaceFigures
+from policies.evidence.device import (
     PRIOR_ERROR,
     DeviceState,
     calibrate,
@@ -22,7 +21,7 @@ from policies.benefit.device import (
     observe_spaces,
     reads_by_tier,
 )
-from policies.model.plan import PolicySettings
+from policies.model.settings import PolicySettings
 from tests.unit.policies.situations import HDD, SSD, demand
 
 SETTINGS = PolicySettings()

@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import SIGNALS, DatabaseDemand, Signal
-from policies.benefit.move_cost import ceiling_ratio, cool_down_left, copy_seconds, move_cost_seconds, payback_seconds
-from policies.benefit.prices import wait_per_hour
-from policies.model.plan import PolicySettings, TierSpeed
+from connectors.model.observation import SIGNALS, DatabaseDemand, Signal
+from policies.evidence.prices import (
+    ceiling_ratio,
+    cool_down_left,
+    copy_seconds,
+    move_cost_seconds,
+    payback_seconds,
+    wait_per_hour,
+)
+from policies.model.settings import PolicySettings, TierSpeed
 from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import HDD, SSD
 

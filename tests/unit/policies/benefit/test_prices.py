@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agent.assess.assessing import assess
-from connectors.assessment import Observation
-from connectors.model import Catalog, DatabaseDemand, Demand, UnitKind
-from policies.benefit import prices
-from policies.benefit.prices import HOUR, Prices
-from policies.benefit.sessions import present_waits
-from policies.explanation.advice import cached_wait
-from policies.explanation.figures import figures_of
-from policies.model.plan import PolicySettings, Situation
+from agent.studies.assessment import assess
+from connectors.kit.assessment import Observation
+from connectors.model.moves import UnitKind
+from connectors.model.observation import Catalog, DatabaseDemand, Demand
+from policies.evidence import prices
+from policies.evidence.prices import HOUR, Prices, present_waits
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings
+from policies.placement.advice import cached_wait
 from policies.placement.balancer import make_plan
-from policies.sizing.curve import sizing
+from policies.placement.sizing import sizing
+from policies.placement.verdicts import figures_of
 from tests.unit.policies.situations import BARE, GIB, HDD, NOON, SSD, Site, Unit
 
 UNITS = (

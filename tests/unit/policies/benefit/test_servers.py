@@ -9,10 +9,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import F64, DatabaseDemand
-from policies.benefit.device import calibrate, device_arrays, devices_from_arrays, empty_devices, observe
-from policies.benefit.servers import add_points, fit_servers, no_points
-from policies.model.plan import PolicySettings, Servers
+from connectors.model.observation import F64, DatabaseDemand
+from policies.evidence.device import (
+    add_points,
+    calibrate,
+    device_arrays,
+    devices_from_arrays,
+    empty_devices,
+    fit_servers,
+    no_points,
+    observe,
+)
+from policies.model.settings import PolicySettings, Servers
 from tests.over import over
 from tests.unit.policies.situations import HDD, SSD, demand
 from tests.workloads.exact_network import ExactStation, solve

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from policies.benefit.sessions import most_waiting, session_share, with_bounded_waits
-from policies.demand.workload import RecentWork, WorkInterval, recall_work
-from policies.model.plan import PolicySettings, Situation
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.prices import most_waiting, session_share, with_bounded_waits
+from policies.evidence.workload import RecentWork, WorkInterval, recall_work
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
-from policies.sizing.curve import sizing
+from policies.placement.sizing import sizing
 from tests.unit.policies.situations import BARE, HDD, SSD, Site, Unit
 
 HOUR = 3600.0

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.benefit.splitting import Inside, SplitAnswer, splits_of
-from policies.block_heat.concentration import concentrate
-from policies.block_heat.splits import Split, ValueBorder
-from policies.model.plan import Pin, Plan, PolicySettings, Situation
+from policies.evidence.borders import Split, ValueBorder
+from policies.evidence.capacity import room_bytes
+from policies.evidence.range_heat import concentrate
+from policies.evidence.splitting import Inside, SplitAnswer, splits_of
+from policies.model.plan import Plan, Situation
+from policies.model.settings import Pin, PolicySettings
 from policies.placement.balancer import make_plan
-from policies.storage.capacity import room_bytes
 from tests.examples import examples
 from tests.property.strategies import Case, cases
 from tests.unit.policies.block_heat.test_concentration import RANGES, heat, hot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from connectors.model import F64, I64
+from connectors.model.observation import F64, I64
 
 MOST_USES = 5  # that a buffer remembers, as in PostgreSQL
 

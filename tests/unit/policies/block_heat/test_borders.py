@@ -9,18 +9,21 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from connectors.blocks import BlockValues, CandidateColumn, Value, evenly_first
-from connectors.model import F64
-from policies.block_heat.border_history import (
+from connectors.model.blocks import BlockValues, CandidateColumn, Value, evenly_first
+from connectors.model.observation import F64
+from policies.evidence.borders import (
     KEPT_LOOKS,
     BorderLook,
+    best_border,
+    borders_to_look_at,
+    columns_to_read,
+    find_border,
     history_document,
     history_from_document,
     wandering,
     with_look,
 )
-from policies.block_heat.borders import best_border, borders_to_look_at, columns_to_read, find_border
-from policies.block_heat.range_heat import RangeHeat
+from policies.evidence.range_heat import RangeHeat
 from tests.unit.policies.block_heat.test_concentration import RANGES, WIDTH, heat, hot
 
 ROWS_A_BLOCK = 50

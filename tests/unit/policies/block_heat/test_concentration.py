@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import F64, I64
-from policies.block_heat.concentration import LEAST_SEEN, Shape, concentrate
-from policies.block_heat.range_heat import HALVES, RangeHeat
+from connectors.model.observation import F64, I64
+from policies.evidence.range_heat import HALVES, LEAST_SEEN, HeatShape, RangeHeat, concentrate
 
 RANGES, WIDTH = 100, 64
 
@@ -36,7 +35,7 @@ def hot(first: int, end: int, times: float) -> F64:
 def test_the_newest_tenth_is_found_with_its_share(seed: int) -> None:
     """Seven tenths of the reads at the end of the file."""
     found = concentrate(heat(hot(90, 100, 21.0), 4_000, seed))
-    assert found.shape is Shape.NEWEST
+    assert found.shape is HeatShape.NEWEST
     assert found.part is not None
     assert found.part.first_block == pytest.approx(90 * WIDTH, abs=2 * WIDTH)
     assert found.part.share.low < 0.7 < found.part.share.high + 0.02
@@ -46,7 +45,7 @@ def test_the_newest_tenth_is_found_with_its_share(seed: int) -> None:
 def test_a_hot_part_in_the_middle_is_a_range() -> None:
     """With its place."""
     found = concentrate(heat(hot(40, 55, 30.0), 5_000))
-    assert found.shape is Shape.RANGE
+    assert found.shape is HeatShape.RANGE
     assert found.part is not None
     assert found.part.first_block == pytest.approx(40 * WIDTH, abs=WIDTH)
     assert found.part.blocks == pytest.approx(15 * WIDTH, abs=2 * WIDTH)
@@ -57,7 +56,7 @@ def test_hot_ranges_all_over_are_scattered() -> None:
     weight = np.ones(RANGES)
     weight[5::10] = 40.0
     found = concentrate(heat(weight, 5_000))
-    assert found.shape is Shape.SCATTERED
+    assert found.shape is HeatShape.SCATTERED
     assert found.part is None
     assert found.hottest[1].of_reads == pytest.approx(0.816, abs=0.03)
 
@@ -66,14 +65,14 @@ def test_hot_ranges_all_over_are_scattered() -> None:
 def test_chance_is_not_taken_for_heat(seen: int) -> None:
     """Reads that go to all ranges alike: the hottest quarter takes a quarter, however few were seen."""
     shapes = [concentrate(heat(np.ones(RANGES), seen, seed)) for seed in range(20)]
-    assert {found.shape for found in shapes} == {Shape.EVEN}
+    assert {found.shape for found in shapes} == {HeatShape.EVEN}
     assert np.mean([found.hottest[-1].of_reads for found in shapes]) == pytest.approx(0.25, abs=0.02)
 
 
 def test_of_too_few_blocks_nothing_is_said() -> None:
     """Below the least number there are no figures at all."""
     found = concentrate(heat(hot(90, 100, 21.0), int(LEAST_SEEN) - 1))
-    assert (found.shape, found.hottest, found.part) == (Shape.UNKNOWN, (), None)
+    assert (found.shape, found.hottest, found.part) == (HeatShape.UNKNOWN, (), None)
 
 
 def test_intervals_hold_what_they_say() -> None:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policies.block_heat.range_heat import HALF_LIFE_HOURS, KEPT_HOURS, RangeHeat, heat_arrays, heat_from_arrays
-from policies.block_heat.range_heat import with_turnover as more
-from policies.block_heat.turnover import Turnover, compare_looks
+from policies.evidence.range_heat import (
+    HALF_LIFE_HOURS,
+    KEPT_HOURS,
+    RangeHeat,
+    Turnover,
+    compare_looks,
+    heat_arrays,
+    heat_from_arrays,
+)
+from policies.evidence.range_heat import with_turnover as more
 
 BLOCK = 8192
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from policies.block_heat.turnover import MOST_RANGES, blocks_per_range, compare_looks
+from policies.evidence.range_heat import MOST_RANGES, blocks_per_range, compare_looks
 from tests.unit.policies.block_heat.pool import Pool
 
 BLOCKS, BUFFERS, BLOCK = 12_800, 1_000, 8192

@@ -1,1 +1,1 @@
-"""Tests of ``policies.demand``."""
+"""Tests of ``policies.evidence``."""

@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from connectors.model import DatabaseDemand
-from policies.demand.arrivals import CLOSED, LEAST_HOURS, OPEN, UNKNOWN, load_by_hours
-from policies.demand.workload import DatedWork
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.workload import CLOSED, LEAST_HOURS, OPEN, UNKNOWN, DatedWork, load_by_hours
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOURS = 72

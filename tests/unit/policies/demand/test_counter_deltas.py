@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import Interval
-from connectors.storage_io import SpaceFigures
-from policies.demand.counter_deltas import CLOCK_STOOD_STILL, CLOCKS_DISAGREE, OTHER_EPOCH, TOO_LATE, Gap, difference
+from connectors.model.observation import Interval, SpaceFigures
+from policies.evidence.counter_deltas import CLOCK_STOOD_STILL, CLOCKS_DISAGREE, OTHER_EPOCH, TOO_LATE, Gap, difference
 from tests.unit.policies.situations import sample
 
 

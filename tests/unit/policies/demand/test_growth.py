@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import I64, UnitTable
-from policies.demand.growth import (
+from connectors.model.observation import I64, UnitTable
+from policies.evidence.capacity import (
     LARGER,
     STOPPED_SECONDS,
     TRUSTED,
@@ -18,13 +18,15 @@ from policies.demand.growth import (
     growth_from_arrays,
     growth_of,
     learn_sizes,
+    room_bytes,
+    seconds_until_outgrown,
     with_growth,
     with_partitions_before,
     with_renamed,
 )
-from policies.model.plan import MoveReason, PlannedMove, Situation, Verdict
+from policies.model.moves import MoveReason
+from policies.model.plan import PlanMove, Situation, Verdict
 from policies.placement.balancer import make_plan
-from policies.storage.capacity import room_bytes, seconds_until_outgrown
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
 HOUR, DAY = 3600.0, 86400.0
@@ -163,7 +165,7 @@ FILLING = [
 ]
 
 
-def leaving(free: float, growth: float, head_room: float = 0.1, units: list[Unit] = FILLING) -> tuple[PlannedMove, ...]:
+def leaving(free: float, growth: float, head_room: float = 0.1, units: list[Unit] = FILLING) -> tuple[PlanMove, ...]:
     """The moves of a plan where the hot table of 90 MiB in use grows, and nothing asks for the fast tier."""
     site = Site(room={"fast": int(free * MIB), "slow": 10**15})
     situation = growing(site, units, 0, 0, growth)

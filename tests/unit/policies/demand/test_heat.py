@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import I64, Signal
-from policies.demand.heat import (
+from connectors.model.observation import I64, Signal
+from policies.evidence.heat import (
     HeatState,
     decision_heat,
     empty_heat,
@@ -16,7 +16,7 @@ from policies.demand.heat import (
     view,
     with_slots,
 )
-from policies.model.plan import PolicySettings
+from policies.model.settings import PolicySettings
 from tests.unit.policies.situations import demand
 
 HOUR = PolicySettings(half_life_seconds=3600.0)

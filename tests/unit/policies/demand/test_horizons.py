@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from connectors.model import F64, SIGNALS, Signal
-from policies.demand import seasons
-from policies.demand.horizons import (
+from connectors.model.observation import F64, SIGNALS, Signal
+from policies.evidence import seasons
+from policies.evidence.heat import index_of
+from policies.evidence.horizons import (
     FORECASTS,
     HALF_LIVES,
     LASTING,
@@ -26,8 +27,7 @@ from policies.demand.horizons import (
     watch_interval,
     with_expected_demand,
 )
-from policies.demand.seasons import SeasonState
-from policies.demand.variance import index_of
+from policies.evidence.seasons import SeasonState
 from policies.model.plan import HeatView
 
 UNITS, DAYS, HOUR = 40, 12, 3600.0

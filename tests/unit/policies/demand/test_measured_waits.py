@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.counters.demand_rates import build_demand
-from connectors.model import SIGNALS, Catalog, Demand, Signal
-from connectors.storage_io import SpaceFigures
-from policies.demand.measured_waits import in_measured_waits
+from connectors.kit.counters import build_demand
+from connectors.model.observation import SIGNALS, Catalog, Demand, Signal, SpaceFigures
+from policies.evidence.counter_deltas import in_measured_waits
 from tests.sqlserver.made import catalog, interval
 
 SYNC = Signal.SYNC_READ

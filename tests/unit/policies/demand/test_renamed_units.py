@@ -7,10 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import I64, NO_PARENT, Bools, Signal, UnitKind, UnitTable
-from policies.demand.heat import empty_heat, handed_on, update, view
-from policies.demand.renamed_units import LENT, find_renames, known_arrays, known_from_arrays, known_units, successors
-from policies.model.plan import PolicySettings
+from connectors.model.moves import UnitKind
+from connectors.model.observation import I64, NO_PARENT, Bools, Signal, UnitTable
+from policies.evidence.heat import (
+    LENT,
+    empty_heat,
+    find_renames,
+    handed_on,
+    known_arrays,
+    known_from_arrays,
+    known_units,
+    successors,
+    update,
+    view,
+)
+from policies.model.settings import PolicySettings
 from tests.unit.policies.situations import MIB, demand
 
 

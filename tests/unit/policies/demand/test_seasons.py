@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.demand.seasons import (
+from policies.evidence.seasons import (
     CELLS,
     DAYS,
     END,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import F64, SIGNALS, Signal
-from policies.demand.variance import UNKNOWN_ERROR, empty_spread, error_ratio, index_of, seen_once_more
+from connectors.model.observation import F64, SIGNALS, Signal
+from policies.evidence.heat import UNKNOWN_ERROR, empty_spread, error_ratio, index_of, seen_once_more
 
 SEEN = np.array([True, True])
 BOTH = np.array([0, 1], dtype=np.int64)

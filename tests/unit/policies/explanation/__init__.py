@@ -1,1 +1,1 @@
-"""Tests of ``policies.explanation``."""
+"""Tests of ``policies.placement``."""

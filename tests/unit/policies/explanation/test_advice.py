@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.model import DatabaseDemand, UnitKind
-from connectors.storage_io import Role, RoleFigures
-from policies.demand.counter_deltas import Gap, difference
-from policies.demand.workload import RecentWork, WorkInterval
-from policies.explanation.advice import advice_of, cached_wait
-from policies.model.plan import Advice, AdviceCode, PolicySettings, Situation, TierLimits
+from connectors.model.moves import UnitKind
+from connectors.model.observation import DatabaseDemand, Role, RoleFigures
+from policies.evidence.counter_deltas import Gap, difference
+from policies.evidence.workload import RecentWork, WorkInterval
+from policies.model.plan import Advice, AdviceCode, Situation
+from policies.model.settings import PolicySettings, TierLimits
+from policies.placement.advice import advice_of, cached_wait
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import GIB, MIB, Site, Unit, sample
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from policies.explanation.verdicts import explain, percent_text, verdict_sentence
-from policies.model.plan import Pin, PolicySettings, Verdict
+from policies.model.plan import Verdict
+from policies.model.settings import Pin, PolicySettings
 from policies.placement.balancer import make_plan
+from policies.placement.verdicts import explain_verdict, percent_text, verdict_sentence
 from tests.over import over
 from tests.unit.policies.situations import GIB, MIB, Site, Unit
 
@@ -14,7 +15,7 @@ SETTINGS = PolicySettings()
 def sentence(unit: Unit, site: Site | None = None, *others: Unit, settings: PolicySettings = SETTINGS) -> str:
     """What is said about the first unit."""
     situation = (site or Site()).situation([unit, *others])
-    return explain(situation, make_plan(situation, settings), 0, settings)
+    return explain_verdict(situation, make_plan(situation, settings), 0, settings)
 
 
 @over(

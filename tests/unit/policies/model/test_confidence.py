@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from policies.model.confidence import MODEL_ERROR, Placed, Shift, certain_share, plan_interval, ratio_interval, spread
-from policies.model.plan import PolicySettings, Situation, Verdict
+from policies.model.plan import Situation, Verdict
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 

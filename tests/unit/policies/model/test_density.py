@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.model.density import KeysOf, canonical_order, compute_density, densest_first
+from policies.model.columns import KeysOf, canonical_order, compute_density, densest_first
 
 
 def test_an_empty_unit_counts_as_one_byte() -> None:

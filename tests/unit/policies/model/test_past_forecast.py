@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.model.confidence import MODEL_ERROR
-from policies.model.past_forecast import LARGEST, Foretold, Reach, reach_of
+from policies.model.confidence import LARGEST, MODEL_ERROR, Foretold, Reach, reach_of
 
 RATES = st.floats(1e-3, 1e6)
 MISS = Foretold(before=100.0, said=400.0, came=150.0)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from policies.model.confidence import MODEL_ERROR, Placed, ratio_interval
-from policies.model.prediction_error import ALL, PRIOR_OUTCOMES, Kind, Residual, learn_errors, taught_variance
-from policies.modes.dispatch import plan_mode
+from policies.model.moves import ALL, PRIOR_OUTCOMES, Kind, Residual, learn_errors, taught_variance
+from policies.placement.dispatch import plan_mode
 from tests.unit.policies.model.test_confidence import watched
 from tests.unit.policies.situations import MIB
 

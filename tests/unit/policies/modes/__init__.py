@@ -1,1 +1,1 @@
-"""Tests of ``policies.modes``."""
+"""Tests of ``policies.placement``."""

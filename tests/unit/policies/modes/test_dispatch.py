@@ -7,11 +7,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import UnitKind
-from policies.explanation.verdicts import explain
-from policies.model.plan import MoveReason, Pin, Plan, PolicySettings, Verdict
-from policies.modes.dispatch import Capacity, Drain, Hsm, HsmSubtype, Mode, Preference, UnknownName, Usage, plan_mode
-from policies.modes.preference import PinState, pin_view
+from connectors.model.moves import UnitKind
+from policies.model.moves import MoveReason
+from policies.model.plan import Plan, Verdict
+from policies.model.settings import Pin, PolicySettings
+from policies.placement.dispatch import (
+    Capacity,
+    Drain,
+    Hsm,
+    HsmSubtype,
+    Mode,
+    Preference,
+    UnknownName,
+    Usage,
+    plan_mode,
+)
+from policies.placement.modes import PinState, pin_view
+from policies.placement.verdicts import explain_verdict
 from tests.unit.policies.referee import after, carried_out
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 
@@ -25,7 +37,7 @@ def planned(units: list[Unit], site: Site, mode: Mode, **more: float) -> Plan:
     plan = plan_mode(situation, SETTINGS, mode, **more)
     assert len(list(carried_out(situation, plan, SETTINGS))) == len(plan.moves)
     for row in range(len(units)):
-        assert explain(situation, plan, row, SETTINGS).endswith(".")
+        assert explain_verdict(situation, plan, row, SETTINGS).endswith(".")
     return plan
 
 
@@ -282,7 +294,7 @@ def test_the_time_limit_never_parts_what_gives_way_from_what_comes() -> None:
     plan = planned(units, site, Hsm(), time_limit_seconds=1.5)
     assert plan.moves == ()
     assert Verdict(int(plan.verdict[1])) is Verdict.WAITING
-    assert "time limit" in explain(site.situation(units), plan, 1, SETTINGS)
+    assert "time limit" in explain_verdict(site.situation(units), plan, 1, SETTINGS)
 
 
 @pytest.mark.parametrize("mode", [Usage(tier="tape"), Capacity(tier="tape"), Drain(space="tape")])

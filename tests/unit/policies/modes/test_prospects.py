@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.benefit.move_cost import copy_seconds, move_cost_seconds
-from policies.model.plan import PolicySettings, Situation
-from policies.modes.dispatch import plan_mode
-from policies.modes.prospects import FINE_RATIO, FINE_SECONDS, later, moves_after
+from policies.evidence.prices import copy_seconds, move_cost_seconds
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings
+from policies.placement.dispatch import FINE_RATIO, FINE_SECONDS, later, moves_after, plan_mode
 from tests.unit.policies.situations import MIB, Site, Unit
 
 SETTINGS = PolicySettings(minimum_history_seconds=60.0, regret_ratio=0.0)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from policies.model.plan import PolicySettings, Situation, TierSpeed
-from policies.modes.dispatch import Capacity, Drain, Usage, plan_mode
-from policies.modes.spaces_after import spaces_after
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings, TierSpeed
+from policies.placement.dispatch import Capacity, Drain, Usage, plan_mode, spaces_after
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 
 SETTINGS = PolicySettings(head_room_ratio=0.0)

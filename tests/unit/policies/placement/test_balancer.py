@@ -7,8 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from connectors.model import DatabaseDemand, UnitKind
-from policies.model.plan import MoveReason, Pin, Plan, PolicySettings, TierLimits, Verdict
+from connectors.model.moves import UnitKind
+from connectors.model.observation import DatabaseDemand
+from policies.model.moves import MoveReason
+from policies.model.plan import Plan, Verdict
+from policies.model.settings import Pin, PolicySettings, TierLimits
 from policies.placement.balancer import make_plan
 from tests.over import over
 from tests.unit.policies.referee import after, carried_out, present, wait_of

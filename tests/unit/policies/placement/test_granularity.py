@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from policies.explanation.figures import figures_of
-from policies.explanation.verdicts import explain
-from policies.model.plan import Pin, Plan
-from policies.modes.dispatch import Drain, Preference, plan_mode
-from policies.modes.preference import PinState, pin_view
+from policies.model.plan import Plan
+from policies.model.settings import Pin
 from policies.placement.balancer import make_plan
+from policies.placement.dispatch import Drain, Preference, plan_mode
+from policies.placement.modes import PinState, pin_view
+from policies.placement.verdicts import explain_verdict, figures_of
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
 TS = "table space TS"
@@ -40,7 +40,9 @@ def test_a_table_space_of_hot_tables_goes_as_a_whole_where_moves_are_few() -> No
     plan = make_plan(situation, replace(BARE, maximum_moves=1))
     assert moves(plan) == [(TS, "fast", 8)]
     assert plan.gap_ratio == pytest.approx(0.0, abs=1e-9)
-    assert explain(situation, plan, 3, BARE).startswith(f"t3 moves with {TS}. {TS} with t0 and 7 more (80.0 MiB)")
+    assert explain_verdict(situation, plan, 3, BARE).startswith(
+        f"t3 moves with {TS}. {TS} with t0 and 7 more (80.0 MiB)"
+    )
     assert figures_of(situation, plan, 3, BARE).bundle_bytes == 80 * MIB
 
 
@@ -50,7 +52,7 @@ def test_one_hot_table_of_a_large_table_space_goes_alone() -> None:
     situation = Site().situation(units)
     plan = make_plan(situation, BARE)
     assert sorted(moves(plan)) == [("other", "fast", 1), ("t0", "fast", 1)]
-    said = explain(situation, plan, 0, BARE)
+    said = explain_verdict(situation, plan, 0, BARE)
     assert f"It does not move with {TS}: that would take 90.0 MiB" in said
 
 
@@ -96,7 +98,7 @@ def test_what_cannot_go_as_a_whole_goes_alone() -> None:
     situation = Site(no_wide={TS: "pureScale does not rebalance"}).situation(units)
     plan = make_plan(situation, replace(BARE, maximum_moves=1))
     assert moves(plan) in ([("t0", "fast", 1)], [("t1", "fast", 1)])
-    assert "cannot move with table space TS: pureScale does not rebalance." in explain(situation, plan, 0, BARE)
+    assert "cannot move with table space TS: pureScale does not rebalance." in explain_verdict(situation, plan, 0, BARE)
 
 
 def test_what_cannot_go_alone_goes_with_the_whole() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from connectors.model import UnitKind
-from policies.model.plan import PolicySettings
+from connectors.model.moves import UnitKind
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
 from tests.unit.policies.referee import carried_out
 from tests.unit.policies.situations import MIB, Site, Unit

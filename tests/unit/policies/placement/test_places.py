@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from policies.model.plan import MoveReason, Pin, Plan, PolicySettings
+from policies.model.moves import MoveReason
+from policies.model.plan import Plan
+from policies.model.settings import Pin, PolicySettings
 from policies.placement.balancer import make_plan
-from policies.placement.places import MOST_OF_A_TIER, Place, place_of_spaces, places_of
+from policies.placement.placement_state import MOST_OF_A_TIER, Place, place_of_spaces, places_of
 from tests.unit.policies.referee import carried_out
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit
 

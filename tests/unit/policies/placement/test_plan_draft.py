@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from policies.benefit.bundles import bundles_of
-from policies.model.plan import MoveReason, PolicySettings
-from policies.model.relocation import Relocation
+from policies.evidence.bundles import bundles_of
+from policies.model.moves import MoveReason, Relocation
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import new_draft
 from policies.placement.plan_draft import Balance, PlanDraft
 from tests.property.strategies import FOUR_SPACES

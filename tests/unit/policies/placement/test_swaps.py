@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import I64
+from connectors.model.observation import I64
 from policies.model.plan import Plan, Situation
 from policies.placement.balancer import make_plan
 from tests.bench.policy_instances import TAILS, instance

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from policies.model.plan import PolicySettings
+from policies.evidence.capacity import WEEK, turned_over
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
-from policies.storage.limits import WEEK, turned_over
 from tests.unit.policies.situations import MIB, Site, Unit
 
 PER_WEEK = 0.33

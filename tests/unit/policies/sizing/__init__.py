@@ -1,1 +1,1 @@
-"""Tests of ``policies.sizing``."""
+"""Tests of ``policies.placement``."""

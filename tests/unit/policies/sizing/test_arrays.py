@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.model import DatabaseDemand
-from policies.model.plan import PolicySettings, Servers, TierLimits
-from policies.sizing.curve import sizing
-from policies.sizing.forecast import forecast
+from connectors.model.observation import DatabaseDemand
+from policies.model.settings import PolicySettings, Servers, TierLimits
+from policies.placement.forecast import forecast
+from policies.placement.sizing import sizing
 from tests.unit.policies.situations import HDD, SSD, Site, Unit
 from tests.workloads.arrays import ArrayCase, cases
 from tests.workloads.exact_network import ExactStation, solve

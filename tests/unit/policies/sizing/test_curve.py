@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.model import DatabaseDemand
-from policies.benefit.prices import HOUR
-from policies.model.plan import Pin
-from policies.sizing.curve import Sizing, sizing
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.prices import HOUR
+from policies.model.settings import Pin
+from policies.placement.sizing import Sizing, sizing
 from tests.unit.policies.situations import BARE, GIB, HDD, MIB, NVME, SSD, Site, Unit
 
 PER_READ = (HDD.random_read_seconds - SSD.random_read_seconds) * HOUR  # saved per hour by a read per second

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from connectors.storage_io import Role, RoleFigures
-from policies.model.past_forecast import Foretold, PastForecast
-from policies.model.plan import PolicySettings, Situation, TierLimits, TierSpeed
+from connectors.model.observation import DatabaseDemand, Role, RoleFigures
+from policies.model.confidence import Foretold, PastForecast
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings, TierLimits, TierSpeed
 from policies.placement.balancer import make_plan
-from policies.sizing.forecast import Forecast, forecast, forecast_plan, tiers_after
+from policies.placement.forecast import Forecast, forecast, forecast_plan, tiers_after
 from tests.unit.policies.situations import BARE, HDD, Site, Unit
 from tests.workloads.exact_network import ExactStation, Solved, solve
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.sizing.knapsack import Knapsack, select
+from policies.placement.sizing import Knapsack, select
 
 
 def chosen(items: list[tuple[float, float]], capacity: float) -> list[int]:

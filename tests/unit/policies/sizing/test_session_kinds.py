@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from policies.model.plan import PolicySettings, Situation, TierLimits, TierSpeed
-from policies.sizing.forecast import Forecast, forecast
-from policies.sizing.session_kinds import mixture_of
+from connectors.model.observation import DatabaseDemand
+from policies.model.plan import Situation
+from policies.model.settings import PolicySettings, TierLimits, TierSpeed
+from policies.placement.forecast import Forecast, forecast, mixture_of
 from tests.unit.policies.situations import HDD, Site, Unit
 from tests.workloads.kinds_of_sessions import Did, Kind, Server, run
 

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.model import DatabaseDemand
-from policies.benefit.splitting import Inside, splits_of
-from policies.block_heat.splits import Split
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.borders import Split
+from policies.evidence.splitting import Inside, splits_of
 from policies.model.plan import HeatView
 from policies.placement.balancer import make_plan
-from policies.sizing.curve import sizing
-from policies.sizing.forecast import forecast
-from policies.sizing.splits import forecast_with_splits, size_with_splits, with_splits
+from policies.placement.forecast import forecast
+from policies.placement.sizing import forecast_with_splits, size_with_splits, sizing, with_splits
 from tests.examples import examples
 from tests.property.strategies import Case, bare_cases
 from tests.unit.policies.benefit.test_splitting import INSIDE

@@ -1,1 +1,1 @@
-"""Tests of ``policies.storage``."""
+"""Tests of ``policies.evidence``."""

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policies.evidence.queueing import Network, Processors, Stations, stations_of
 from policies.model.settings import Tier, TierSpeed
-from policies.storage.closed_network import Network, Processors
-from policies.storage.stations import Stations, stations_of
 from tests.workloads.exact_network import ExactStation, solve
 
 # Sessions, seconds between two transactions, (seconds, servers) of each station, and throughput of the exact Markov

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from connectors.model import SIGNALS, Signal
-from policies.model.plan import TierLimits
-from policies.storage.limits import RUN_BLOCKS, drive_io, written_per_day
-from policies.storage.purchase import physical_io
+from connectors.model.observation import SIGNALS, Signal
+from policies.evidence.capacity import RUN_BLOCKS, drive_io, written_per_day
+from policies.model.settings import TierLimits, physical_io
 
 
 def rates(sync: float = 0.0, prefetched: float = 0.0, asynchronous: float = 0.0, log: float = 0.0) -> np.ndarray:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from policies.storage.purchase import (
+from policies.model.settings import (
     GIB,
     TierPrice,
     cost_per_year,

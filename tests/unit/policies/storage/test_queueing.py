@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.model.plan import PolicySettings
+from policies.evidence.queueing import MOST_BUSY, change_ratio, queue_of, relief, utilisation
+from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
-from policies.storage.queueing import MOST_BUSY, change_ratio, relief, utilisation
-from policies.storage.stations import queue_of
 from tests.over import over
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 

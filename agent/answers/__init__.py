@@ -1,1 +1,0 @@
-"""What commands answer, as frozen types: one for each document that ``--json`` prints and ``/api/v1`` serves."""

@@ -1,1 +1,0 @@
-"""Commands about proposals: show, approve, reject, strike, undo, report."""

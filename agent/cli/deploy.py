@@ -1,0 +1,156 @@
+"""What else does it need? ``deploy``: scripts, unit, rules, dashboard and manifests, printed or written to a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli.app import app, command
+from agent.cli.commands import HelpGroup
+from agent.cli.session import Session
+from agent.model.answers.setup import FileShown, FilesShown, FilesWritten, FileWritten
+from agent.service.shipped_files import FileKind, engines, files, files_of_engine
+from agent.terminal.errors import exists_already, not_written
+
+deploy = typer.Typer(
+    no_args_is_help=True, epilog="Example: hotplace deploy privileges --engine postgresql --output privileges"
+)
+app.add_typer(
+    deploy,
+    name="deploy",
+    help="Print or write what belongs around hotplace: logins, service, alerts, dashboard, manifests.",
+    rich_help_panel=HelpGroup.SET_UP,
+)
+
+RUNBOOK = re.compile(r"(runbook_url: )docs/pages/([\w/-]+)\.md#")
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FOLDER",
+        help="Write the files into this folder; else they are printed.",
+        show_default=False,
+    ),
+]
+EngineOption = Annotated[str, typer.Option(help=f"Kind of database: {', '.join(engines())}.", metavar="ENGINE")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+
+
+@command(HelpGroup.SET_UP, "hotplace deploy privileges --engine postgresql", of=deploy)
+def privileges(
+    session: Session,
+    engine: EngineOption = "postgresql",
+    output: OutputOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Scripts that make the login that watches, and the one that moves."""
+    _deliver(session, _of_engine(FileKind.PRIVILEGES, engine), output, force=force)
+
+
+@command(HelpGroup.SET_UP, "hotplace deploy systemd --output systemd", of=deploy)
+def systemd(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
+    """The service of systemd, with what to do once at its head, and its user."""
+    _deliver(session, files(FileKind.SYSTEMD), output, force=force)
+
+
+@command(HelpGroup.SET_UP, "hotplace deploy prometheus > hotplace.rules.yml", of=deploy)
+def prometheus(
+    session: Session,
+    output: OutputOption = None,
+    force: ForceOption = False,
+    docs: Annotated[
+        str, typer.Option(metavar="URL", help="Where you serve the built documentation: links of alerts lead there.")
+    ] = "",
+) -> None:
+    """Alert rules for Prometheus; each links to its runbook."""
+    _deliver(session, files(FileKind.PROMETHEUS), output, force=force, change=lambda text: link_runbooks(text, docs))
+
+
+def link_runbooks(rules: str, site: str) -> str:
+    """Alert rules whose runbook_url leads to a site instead of the sources.
+
+    >>> link_runbooks("runbook_url: docs/pages/reference/alerts.md#x", "https://wiki.example/hotplace/")
+    'runbook_url: https://wiki.example/hotplace/reference/alerts.html#x'
+    """
+    if not site:
+        return rules
+    return RUNBOOK.sub(lambda found: f"{found[1]}{site.rstrip('/')}/{found[2]}.html#", rules)
+
+
+@command(HelpGroup.SET_UP, "hotplace deploy grafana --output boards", of=deploy)
+def grafana(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
+    """Boards for Grafana: overview, database, moves."""
+    _deliver(session, files(FileKind.GRAFANA), output, force=force)
+
+
+@command(HelpGroup.SET_UP, "hotplace deploy kubernetes --output kubernetes", of=deploy)
+def kubernetes(session: Session, output: OutputOption = None, force: ForceOption = False) -> None:
+    """Manifests for Kubernetes; `kubectl apply -k` takes the folder that they are written to."""
+    _deliver(session, files(FileKind.KUBERNETES), output, force=force)
+
+
+@command(HelpGroup.SET_UP, "hotplace deploy live --engine oracle --output live", of=deploy)
+def live(
+    session: Session,
+    engine: EngineOption = "postgresql",
+    output: OutputOption = None,
+    force: ForceOption = False,
+) -> None:
+    """A scratch database in the vendor's own container, to try hotplace on: compose file, set-up, configuration."""
+    _deliver(session, _of_engine(FileKind.LIVE, engine), output, force=force)
+
+
+def _of_engine(kind: FileKind, engine: str) -> tuple[Path, ...]:
+    if engine not in engines():
+        known = ", ".join(engines())
+        raise typer.BadParameter(f"no files for {engine!r}; there are for {known}", param_hint="--engine")
+    return files_of_engine(kind, engine)
+
+
+def _deliver(
+    session: Session,
+    chosen: Sequence[Path],
+    output: Path | None,
+    *,
+    force: bool,
+    change: Callable[[str], str] = str,
+) -> None:
+    """Print the files, or write them and say where."""
+    texts = {path.name: change(path.read_text(encoding="utf-8")) for path in chosen}
+    if output is None:
+        session.out.text("".join(_with_name(name, text, alone=len(texts) == 1) for name, text in texts.items()))
+        shown = (FileShown(name=name, text=text) for name, text in texts.items())
+        session.out.document(FilesShown(files=tuple(shown)))
+        return
+    written = _write(output, texts, force=force)
+    for path in written:
+        session.out.line(f"{path} written; what it needs stands at its head")
+    files = (FileWritten(name=path.name, path=str(path.absolute())) for path in written)
+    session.out.document(FilesWritten(files=tuple(files)))
+
+
+def _with_name(name: str, text: str, *, alone: bool) -> str:
+    """The text below its name as a comment of its own language; a file that comes alone is printed as it is."""
+    if alone:
+        return text
+    sign = {".sql": "-- ", ".yaml": "---\n# "}.get(Path(name).suffix, "# ")
+    return f"{sign}{name}\n{text}"
+
+
+def _write(folder: Path, texts: dict[str, str], *, force: bool) -> list[Path]:
+    """All of them or, where one exists already and may not be overwritten, none."""
+    paths = [folder / name for name in texts]
+    existing = [path for path in paths if path.exists()]
+    if existing and not force:
+        raise exists_already(existing)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, texts.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise not_written(folder, error, "Name a folder that you may write to with --output.") from error
+    return paths

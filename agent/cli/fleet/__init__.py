@@ -1,1 +1,0 @@
-"""What commands print of all databases of one ledger, with ``--all``."""

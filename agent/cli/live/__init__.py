@@ -1,1 +1,0 @@
-"""The live screen: what it shows, how keys change it, and the commands that keys run."""

@@ -1,1 +1,0 @@
-"""Commands that show what is known: units, explain, top, history."""

@@ -1,1 +1,0 @@
-"""Commands about the daemon and its running moves: run, status, pause, resume, cancel."""

@@ -1,0 +1,458 @@
+"""What would be moved now, or split, and how exactly? ``plan`` and ``split``.
+
+Looking for a while before a command answers, next to a daemon or without one; what to do where nothing was seen.
+
+Can one table be split, and by which statements? ``split``.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from agent.cli.app import command
+from agent.cli.commands import HelpGroup
+from agent.cli.modes import (
+    ModeName,
+    mode_of,
+    print_left_behind,
+    print_mode_plan,
+    print_pinned,
+    take_out,
+    units_left_behind,
+)
+from agent.cli.options import parse_option, refuse
+from agent.cli.pins import pinned_units
+from agent.cli.plan_answer import (
+    plan_found,
+    print_advice,
+    print_by_hand,
+    print_next,
+    print_prospect,
+    print_spaces,
+    proposal_stored,
+    prospect_shown,
+    space_changes,
+    work_by_hand,
+)
+from agent.cli.session import Session
+from agent.ledger.rows import ProposalRow
+from agent.model.answers.kind import extend
+from agent.model.answers.plans import Planned, SplitByHand, SplitPlanned, TableSplit
+from agent.model.proposals import BALANCE, Proposal, in_words
+from agent.model.units_of_measure import parse_seconds
+from agent.planning.advice import PinReport, advice_on, advice_shown, pin_reports
+from agent.planning.planner import Planning
+from agent.planning.ranking import Prospect, Ranking, ranking_of
+from agent.planning.read_times import read_times_text, tiers_shown
+from agent.planning.single_moves import Splitting
+from agent.planning.splits import SeenBorder, SplitsOnPlan, border_seen, seen_border, split_worth, splits_on
+from agent.service.watch import Watch
+from agent.terminal.columns import Column
+from agent.terminal.errors import CommandError, ExitCode
+from agent.terminal.output import Output
+from agent.terminal.wording import (
+    count_of_moves,
+    forecast_facts,
+    forecast_shown,
+    plan_shown,
+    print_moves,
+    print_statements,
+    print_value,
+)
+from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
+from connectors.model.moves import Border, ByHand, NoRoute
+from policies.model.plan import Advice, Verdict
+from policies.placement.dispatch import Hsm, HsmSubtype, UnknownName, spaces_after
+
+LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
+PARTS = 6  # of a look: how much demand varies shows between samples ...
+SHORTEST_PART_SECONDS = 5.0  # ... unless they follow too closely
+BESIDE_A_DAEMON = (
+    "a daemon watches this database: what it has learnt is used and, for this answer alone, what is seen meanwhile"
+)
+
+
+def look(session: Session, watch: Watch, observe: float | None) -> None:
+    """Sample, and go on sampling if asked to watch. Only the reading connector of the watch is ever used.
+
+    Next to a daemon nothing of it is kept, and nothing counts twice: what the daemon knows was read before the first of
+    these samples.
+    """
+    if observe and session.daemon().alive:
+        session.out.note(BESIDE_A_DAEMON)
+    watch.sample()
+    if not observe:
+        return
+    parts = max(1, min(PARTS, int(observe / SHORTEST_PART_SECONDS)))
+    columns = (TextColumn("watching"), BarColumn(), TimeRemainingColumn())
+    console = session.out.progress_console
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("watching", total=observe)
+        for _ in range(parts):
+            left = observe / parts
+            while left > 0:
+                nap = min(left, LONGEST_NAP_SECONDS)
+                session.clock.sleep(nap)
+                left -= nap
+                progress.advance(task, nap)
+            watch.sample()
+
+
+def sentence_without_demand(session: Session) -> str:
+    """What to do where no demand is known yet."""
+    if not session.daemon().alive:
+        return "next: nothing was watched yet; look for a minute with hotplace plan --observe 60, or start hotplace run"
+    every = format_seconds(session.database.sample_seconds)
+    return f"next: the daemon has only begun; it knows something with its second sample, {every} after the first"
+
+
+HEAD = 10  # units of the ranking that are shown
+WORTH = ("tiers", "ranking", "not_chosen", "advice", "splits", "forecast_with_splits", "prospect")
+MOVED = frozenset({Verdict.PROMOTE, Verdict.DEMOTE})
+RANKING_COLUMNS = (
+    Column("unit", name=True), Column("tier"), Column("size", number=True), Column("benefit", number=True),
+    Column("verdict"),
+)  # fmt: skip
+
+ProposeOption = Annotated[
+    bool, typer.Option("--propose/--dry-run", help="Store the plan as a proposal, or only print it.")
+]
+ObserveOption = Annotated[
+    float | None,
+    typer.Option(min=0.05, metavar="SECONDS", help="Watch this long first; else only the stored heat is used."),
+]
+
+TimeLimit = Annotated[
+    str | None, typer.Option("--time-limit", metavar="DURATION", help="The copies take no longer: 30min, 2h.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Worth:
+    """What a plan of mode hsm says beyond its moves: what else is worth doing, and what is not."""
+
+    ranking: Ranking
+    prospect: Prospect | None
+    advice: Sequence[Advice]
+    splits: SplitsOnPlan
+
+
+@command(HelpGroup.LOOK, "hotplace plan --observe 60")
+def plan(
+    session: Session,
+    mode: Annotated[ModeName, typer.Option("--mode", help="What the plan is to do.")] = ModeName.HSM,
+    subtype: Annotated[
+        HsmSubtype | None, typer.Option(help="hsm: all, only clear cold from the fastest tier, only fill it.")
+    ] = None,
+    tier: Annotated[str | None, typer.Option(help="usage, capacity: only this tier.")] = None,
+    space: Annotated[str | None, typer.Option(help="drain: the space to be emptied.")] = None,
+    container: Annotated[
+        str | None,
+        typer.Option(help="drain: only this file, device or folder of it, as `hotplace status --containers` lists it."),
+    ] = None,
+    free_share: Annotated[
+        str | None, typer.Option(metavar="RATIO", help="hsm ssd: share to be free; default 20%.")
+    ] = None,
+    time_limit: TimeLimit = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Rank by what `hotplace trace` collected, alone.")] = False,
+    propose: ProposeOption = False,
+    observe: ObserveOption = None,
+) -> None:
+    """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
+    wanted = mode_of(
+        mode,
+        {
+            "--subtype": subtype, "--tier": tier, "--space": space, "--container": container,
+            "--free-share": free_share,
+        },
+    )  # fmt: skip
+    limit = math.inf if time_limit is None else parse_option(parse_seconds, time_limit, "--time-limit")
+    if container is not None:  # it goes as a whole and whatever its heat
+        refuse({"--time-limit": time_limit is not None, "--trace": trace}, "--container does not take it")
+    watch = session.watch()
+    try:
+        if container is not None and take_out(session, watch, str(space), container, propose=propose):
+            return
+        look(session, watch, observe)
+        usual = wanted == Hsm() and time_limit is None and not trace  # the plan that the daemon makes: it is kept
+        planning = watch.plan(None if usual else wanted, limit, traced=trace)
+        assert planning is not None, "there is a sample"
+        proposal = watch.proposal(planning)
+        worth = _worth_of(session, watch, planning, usual=usual) if mode is ModeName.HSM else None
+        number = watch.propose(planning) if propose else None
+        stored = None if number is None else session.ledger.proposals.row(number)
+    except UnknownName as error:
+        listing = "hotplace status --containers" if container else "hotplace status"
+        raise CommandError(str(error), code=ExitCode.NOT_FOUND, advice=f"`{listing}` lists what there is.") from error
+    finally:
+        watch.close(save=observe is not None)
+    reports = pin_reports(planning) if mode is ModeName.PREFERENCE else ()
+    _print(session, planning, proposal, worth, reports)
+    print_next(session.out, proposal, stored, propose=propose)
+    if worth is not None and not worth.ranking.observed_seconds.any():
+        session.out.line(sentence_without_demand(session))
+    session.out.document(
+        extend(
+            Planned,
+            plan_found(planning, proposal),
+            database=session.database.name,
+            mode=mode.value,
+            dry_run=not propose,
+            proposal=proposal_stored(stored),
+            spaces=space_changes(spaces_after(planning.situation, planning.plan)),
+            left_behind=units_left_behind(planning),
+            pins=tuple(pinned_units(report) for report in reports),
+            **_worth_shown(session, planning, worth),
+        )
+    )
+
+
+def _worth_of(session: Session, watch: Watch, planning: Planning, *, usual: bool) -> _Worth:
+    """What else there is to say of a plan of mode hsm; what is not proposed yet only where the daemon would plan so."""
+    splits = splits_on(planning, session.ledger, session.database.name)
+    return _Worth(
+        ranking=ranking_of(planning), prospect=watch.prospect(planning) if usual else None,
+        advice=advice_on(planning, splits.answer, with_values=True), splits=splits,
+    )  # fmt: skip
+
+
+def _print(
+    session: Session,
+    planning: Planning,
+    proposal: Proposal | None,
+    worth: _Worth | None,
+    reports: tuple[PinReport, ...],
+) -> None:
+    out = session.out
+    if worth is None:
+        print_mode_plan(out, planning, proposal)
+    else:
+        _print_worth(session, planning, proposal, worth)
+    print_spaces(out, spaces_after(planning.situation, planning.plan))
+    print_pinned(out, reports)
+    print_left_behind(out, planning)
+    shown = proposal or (worth.prospect.proposal if worth is not None and worth.prospect is not None else None)
+    if shown is not None:
+        print_statements(out, shown.moves)
+
+
+def _print_worth(session: Session, planning: Planning, proposal: Proposal | None, worth: _Worth) -> None:
+    """A plan of mode hsm: the answer, the ranking, the moves, why not the others, and advice."""
+    out, ranking, prospect = session.out, worth.ranking, worth.prospect
+    out.line(_answer(planning, ranking, proposal, prospect), style="bold")
+    first = min(HEAD, len(ranking))
+    out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
+    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
+    if proposal is not None:
+        usual = planning.purpose == BALANCE
+        out.heading("the plan" if usual else f"the plan: {in_words(planning.purpose)}")
+        print_value(out, proposal)
+        print_moves(out, proposal.moves)
+    elif prospect is not None:
+        print_prospect(session, prospect)
+    else:
+        out.facts(forecast_facts(planning.forecast()))
+    out.sentence(f"read times: {read_times_text(planning.situation.tiers)}")
+    not_chosen = _not_chosen(ranking)
+    if not_chosen:
+        out.heading("why not the others at the top")
+    for row in not_chosen:
+        out.sentence(f"{ranking.verdict_code(row)}: {_why(ranking, row)}")
+    print_advice(out, worth.advice)
+    if worth.splits.forecast is not None:
+        out.heading("with these splits")
+        out.facts(forecast_facts(worth.splits.forecast))
+
+
+def _worth_shown(session: Session, planning: Planning, worth: _Worth | None) -> dict[str, object]:
+    """What only a plan of mode hsm says; None each where it is of another mode."""
+    if worth is None:
+        return dict.fromkeys(WORTH)
+    ranking, splits = worth.ranking, worth.splits
+    said = (
+        tiers_shown(planning.situation.tiers),
+        ranking.units(HEAD),
+        tuple(ranking.unit(row) for row in _not_chosen(ranking)),
+        advice_shown(worth.advice),
+        tuple(split_worth(each) for each in splits.answer.splits),
+        forecast_shown(splits.forecast),
+        prospect_shown(session, worth.prospect),
+    )
+    return dict(zip(WORTH, said, strict=True))
+
+
+def _answer(planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None) -> str:
+    """What is worth doing, in one line."""
+    wait = format_wait(planning.plan.wait_per_hour)
+    if proposal is not None:
+        return f"worth moving: {_what_it_saves(proposal)} {wait}"
+    if prospect is not None:
+        return f"not proposed yet; as it looks now: {_what_it_saves(prospect.proposal)} {wait}"
+    if spaces := _forgotten_spaces(ranking):
+        return (
+            f"nothing can be moved of what sessions wait for most: it is in {', '.join(spaces)}, for which no tier is "
+            "configured (tiers: spaces)"
+        )
+    return f"nothing is worth moving; read wait by the model: {wait}"
+
+
+def _forgotten_spaces(ranking: Ranking) -> list[str]:
+    """Spaces of no tier, where most reads that sessions wait for go to them."""
+    outside, waited_for = ranking.tier < 0, ranking.sync_reads
+    if waited_for[outside].sum() <= waited_for[~outside].sum():
+        return []
+    return sorted({ranking.space_names[space] for space in ranking.space[outside & (waited_for > 0)].tolist()})
+
+
+def _what_it_saves(proposal: Proposal) -> str:
+    saved = proposal.wait_saved_per_hour
+    brings = f"saves {format_sessions(saved)} of" if saved >= 0 else f"adds {format_sessions(-saved)} to"
+    return f"{count_of_moves(proposal.moves)}, {format_bytes(proposal.bytes_moved)}; {brings}"
+
+
+def _not_chosen(ranking: Ranking) -> list[int]:
+    """Rows of the busiest and most valuable units that stay where they are."""
+    count = len(ranking)
+    busiest = (-ranking.logical_reads).argsort(kind="stable")[:HEAD].tolist()
+    rows = dict.fromkeys([*range(min(HEAD, count)), *busiest])
+    return [row for row in rows if Verdict(int(ranking.verdict[row])) not in MOVED]
+
+
+def _why(ranking: Ranking, row: int) -> str:
+    return ranking.sentence[row] if row < len(ranking.sentence) else ranking.key[row]
+
+
+def _ranking_cells(ranking: Ranking, row: int) -> tuple[str, ...]:
+    tier = int(ranking.tier[row])
+    return (
+        ranking.key[row],
+        ranking.tier_names[tier] if tier >= 0 else "not managed",
+        format_bytes(int(ranking.size_bytes[row])),
+        format_sessions(float(ranking.benefit_per_hour[row])),
+        ranking.verdict_code(row),
+    )
+
+
+@command(HelpGroup.LOOK, "hotplace split public.orders --column made_at --border '2030-02-01'")
+def split(
+    session: Session,
+    unit: Annotated[str, typer.Argument(metavar="UNIT", help="Key of a table, as `hotplace units` has it.")],
+    column: Annotated[
+        str | None, typer.Option(help="By the values of this column; default: as looks found it.")
+    ] = None,
+    border: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VALUE", help="Rows from this value on belong to the new part; default: as looks found it."
+        ),
+    ] = None,
+    to_space: Annotated[
+        str | None, typer.Option("--to", metavar="SPACE", help="Where they are born; default: on the fastest tier.")
+    ] = None,
+    close: Annotated[
+        bool, typer.Option("--close", help="Of a split table: end its open part at --border, make the next behind it.")
+    ] = False,
+    propose: ProposeOption = False,
+) -> None:
+    """Split a table into a cold part that stays and one where new rows are born, with the exact statements."""
+    seen = None if close or (column and border) else _find_seen(session, unit, column, border)
+    asked = Border(column=str(column), value=str(border)) if seen is None else seen.border
+    if close:
+        _check_closing(column, border)
+    watch = session.watch(asks_mover=True)
+    try:
+        found = watch.close_part(unit, asked.value, to_space) if close else watch.split(unit, asked, to_space)
+        if isinstance(found.answer, NoRoute):
+            what = f"cannot be closed at {asked.value}" if close else f"cannot be split along {asked.column}"
+            raise CommandError(
+                f"{unit} {what}: {found.answer.sentence}",
+                code=ExitCode.REFUSED,
+                advice=_advice(unit, seen),
+            )
+        number = watch.offers.store(found.proposal) if propose else None
+    finally:
+        watch.close(save=False)
+    stored = None if number is None else session.ledger.proposals.row(number)
+    for sentence in () if seen is None else seen.sentences:
+        session.out.line(sentence)
+    _print_split(session.out, found, stored, propose=propose)
+    session.out.document(_split_answer(session, found, seen, stored, propose=propose))
+
+
+def _check_closing(column: str | None, border: str | None) -> None:
+    """Whether it is said where the open part ends, and no more.
+
+    Raises:
+        CommandError: it is not.
+    """
+    if border is None or column is not None:
+        advice = "Give --close with a --border ahead of the newest row; the column is that of the split."
+        raise CommandError("a part is closed at a --border, by no --column", code=ExitCode.USAGE, advice=advice)
+
+
+def _find_seen(session: Session, unit: str, column: str | None, border: str | None) -> SeenBorder:
+    """The border that looks found, where none was given.
+
+    Raises:
+        CommandError: there is none, half of one was given, or it is one of another column.
+    """
+    if border is not None:
+        raise CommandError("--border is a value of a column", code=ExitCode.USAGE, advice="Give --column as well.")
+    seen = seen_border(session.ledger, session.database, unit)
+    if isinstance(seen, str):
+        advice = "hotplace split UNIT --column NAME --border VALUE splits it where you say."
+        raise CommandError(f"no border of {unit} is known: {seen}", code=ExitCode.REFUSED, advice=advice)
+    if column not in (None, seen.border.column):
+        raise CommandError(
+            f"looks found a border of {seen.border.column}, not of {column}",
+            code=ExitCode.REFUSED,
+            advice=f"Give the --border of {column}, or no --column.",
+        )
+    return seen
+
+
+def _advice(unit: str, seen: SeenBorder | None) -> str:
+    if seen is None:
+        return f"hotplace explain {unit} says where its reads go."
+    command = f"hotplace split {shlex.quote(unit)} --column {shlex.quote(seen.border.column)} --border VALUE"
+    return (
+        f"looks found {seen.border.column} >= {seen.border.value} as its hot part. Hot rows age into a part that "
+        f"begins later: `{command}` with a value ahead of the newest row ({seen.newest} when it was looked at)."
+    )
+
+
+def _print_split(out: Output, found: Splitting, stored: ProposalRow | None, *, propose: bool) -> None:
+    if found.proposal is not None:
+        (move,) = found.proposal.moves
+        out.heading(f"the plan ({move.reason})")
+        out.line(move.sentence)
+        out.facts([("moving rows takes" if move.size_bytes else "reading it takes", format_seconds(move.copy_seconds))])
+        print_moves(out, found.proposal.moves)
+        print_statements(out, found.proposal.moves)
+        print_next(out, found.proposal, stored, propose=propose)
+    elif isinstance(found.answer, ByHand):
+        print_by_hand(out, f"{found.key} is split by hand", found.answer)
+
+
+def _split_answer(
+    session: Session, found: Splitting, seen: SeenBorder | None, stored: ProposalRow | None, *, propose: bool
+) -> SplitPlanned | SplitByHand:
+    split = TableSplit(
+        database=session.database.name,
+        dry_run=not propose,
+        unit=found.key,
+        column=found.border.column,
+        border=found.border.value,
+        seen=None if seen is None else border_seen(seen.found, seen.wander),
+        space=found.to_space,
+    )
+    if found.proposal is None:
+        return extend(SplitByHand, split, by_hand=work_by_hand(found.answer))
+    return extend(SplitPlanned, split, plan_shown(found.proposal), proposal=proposal_stored(stored))

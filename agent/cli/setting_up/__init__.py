@@ -1,1 +1,0 @@
-"""Commands for the first day: init, doctor, demo."""

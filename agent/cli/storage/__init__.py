@@ -1,1 +1,0 @@
-"""Commands about spaces and their containers."""

@@ -1,1 +1,0 @@
-"""Carrying out what was approved: admission, attempts, reconciliation with the catalog, progress."""

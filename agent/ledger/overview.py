@@ -1,0 +1,143 @@
+"""What a ledger holds of all its databases, read at once: a few queries however many databases there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Select, func, select
+
+from agent.ledger.errors import readable
+from agent.ledger.moves import OUTCOMES, outcome_row
+from agent.ledger.rows import OutcomeRow, ProposalRow
+from agent.ledger.state import parse_document
+from agent.ledger.state_names import LEFT_WORSE, STATUS
+from agent.ledger.store.database import Database
+from agent.ledger.store.schema import (
+    QUERIES_HELD,
+    among,
+    documents,
+    given,
+    like_file_name,
+    moves,
+    outcomes,
+    proposals,
+    value_for,
+)
+from agent.ledger.stored import PROPOSALS, WITH_PROPOSAL, load_proposals
+from agent.model.states import UNDER_WAY, MoveState, ProposalState
+
+_matching = like_file_name(proposals.c.database)
+_DOCUMENTS = select(documents.c.database, documents.c.at, documents.c.body).where(
+    given(documents.c.name), like_file_name(documents.c.database)
+)
+_NUMBER_OF_MOVES = (
+    select(proposals.c.database, moves.c.state, func.count().label("number"))
+    .join_from(moves, proposals, WITH_PROPOSAL)
+    .where(_matching)
+    .group_by(proposals.c.database, moves.c.state)
+)
+_NUMBER_UNDER_WAY = _NUMBER_OF_MOVES.where(among(moves.c.state, UNDER_WAY))
+_NUMBER_CHANGED = _NUMBER_OF_MOVES.where(moves.c.updated_at >= value_for(moves.c.updated_at, "since"))
+_DATABASES = select(proposals.c.database).where(_matching).distinct()
+_OUTCOMES = OUTCOMES.where(_matching).order_by(outcomes.c.id.desc())
+_LATE_OUTCOMES = _OUTCOMES.where(outcomes.c.at >= value_for(outcomes.c.at, "since"))
+EVERY = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRow:
+    """What the agent of one database last wrote of itself."""
+
+    database: str
+    heard_at: datetime | None  # None: no agent ever wrote
+    status: Mapping[str, Any]  # agent.service.snapshot.status_document; empty where there is none
+    left_worse: tuple[str, ...]  # sentences about groups that ended halfway
+
+
+class Overview:
+    """All databases of the ledger, whether this machine's configuration names them or not.
+
+    ``pattern`` is a database's name with ``*``, ``?`` and ``[...]`` as in file names, case-sensitive.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def agents(self, pattern: str = EVERY) -> list[AgentRow]:
+        """Every database of which an agent or a proposal speaks, by name."""
+        with self._database.read() as reading:
+            told = {row.database: row for row in reading.rows(_DOCUMENTS, name=STATUS, pattern=pattern)}
+            worse = {
+                row.database: tuple(parse_document(reading, row.body, row.database, LEFT_WORSE).values())
+                for row in reading.rows(_DOCUMENTS, name=LEFT_WORSE, pattern=pattern)
+            }
+            names = {row.database for row in reading.rows(_DATABASES, pattern=pattern)} | told.keys()
+            said = {name: parse_document(reading, row.body, name, STATUS) for name, row in told.items()}
+        return [
+            AgentRow(
+                database=name,
+                heard_at=told[name].at if name in told else None,
+                status=said.get(name, {}),
+                left_worse=worse.get(name, ()),
+            )
+            for name in sorted(names)
+        ]
+
+    def documents(self, name: str, pattern: str = EVERY) -> dict[str, Any]:
+        """The documents of one name by database."""
+        with self._database.read() as reading:
+            found = sorted(reading.rows(_DOCUMENTS, name=name, pattern=pattern), key=lambda row: str(row.database))
+            return {row.database: parse_document(reading, row.body, row.database, name) for row in found}
+
+    def proposals(
+        self, pattern: str = EVERY, states: Collection[ProposalState] | None = None, since: datetime | None = None
+    ) -> Iterator[ProposalRow]:
+        """Proposals, the newest first, read as they are asked for.
+
+        Raises:
+            ProposalTampered: one of them is not what was stored.
+        """
+        query = _proposals(None if states is None else frozenset(states), late=since is not None)
+        with self._database.read() as reading:
+            yield from load_proposals(reading, query, pattern=pattern, since=since)
+
+    def moves_under_way(self, pattern: str = EVERY) -> dict[str, Counter[MoveState]]:
+        """How many moves of each database are in which state, of those whose end is open."""
+        return self._count_moves(_NUMBER_UNDER_WAY, pattern=pattern)
+
+    def moves_changed(self, since: datetime, pattern: str = EVERY) -> dict[str, Counter[MoveState]]:
+        """The same of all moves whose state changed since an instant."""
+        return self._count_moves(_NUMBER_CHANGED, pattern=pattern, since=since)
+
+    def _count_moves(self, query: Select[Any], **values: object) -> dict[str, Counter[MoveState]]:
+        found: dict[str, Counter[MoveState]] = {}
+        with self._database.read() as reading:
+            for row in reading.rows(query, **values):
+                with readable(reading.database, "moves", "states of moves"):
+                    found.setdefault(row.database, Counter())[MoveState(row.state)] = row.number
+        return found
+
+    def outcomes(self, pattern: str = EVERY, since: datetime | None = None) -> list[OutcomeRow]:
+        """The newest outcome of each proposal, the newest first."""
+        newest: dict[int, OutcomeRow] = {}
+        with self._database.read() as reading:
+            for row in reading.each(_OUTCOMES if since is None else _LATE_OUTCOMES, pattern=pattern, since=since):
+                if row.proposal_id not in newest:
+                    newest[row.proposal_id] = outcome_row(reading, row)
+        return list(newest.values())
+
+
+@lru_cache(maxsize=QUERIES_HELD)
+def _proposals(states: frozenset[ProposalState] | None, *, late: bool) -> Select[Any]:
+    """Proposals of some states, perhaps only late ones, the newest first."""
+    query = PROPOSALS.where(_matching)
+    if late:
+        query = query.where(proposals.c.created_at >= value_for(proposals.c.created_at, "since"))
+    if states is not None:
+        query = query.where(among(proposals.c.state, states))
+    return query.order_by(proposals.c.id.desc())

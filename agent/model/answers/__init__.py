@@ -1,0 +1,1 @@
+"""What commands answer: a type for each document, of which text, JSON and schemas are made."""

@@ -1,0 +1,238 @@
+"""What moves did to the wait per operation, with an interval, and the verdict on it.
+
+Student's t without a library of statistics, which would be larger than hotplace.
+
+What moves did to the wait per operation, corrected for how the work changed, with an interval. Pure arithmetic.
+
+An operation is a read, priced by what it takes on the tier where its unit was before the moves: more reads per
+transaction, another mix, or more transactions change the price of an interval and not the wait per operation. What is
+left is how the wait per operation depends on load, mix and hour; that is fitted to the time before the moves
+(``usual_wait``) and continued into the time after them. Read times of units that stayed are used for neither: they
+share the device that a good move relieves, so they fall with it.
+
+How sure it is comes from a block bootstrap over time (Kuensch 1989): runs of intervals are drawn from before the moves,
+so that noise which lasts for minutes counts as long as it lasts.
+
+The verdict on an effect, and when to look: after the settle time, and each time as much again has been measured.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from agent.model.outcomes import OutcomeVerdict
+from agent.moving.usual_wait import DrawnWaits, Evidence, UsualWait, runs
+from connectors.model.observation import F64, Bools
+
+POINTS = 4097
+FARTHEST = (
+    12.0  # the density beyond it is nothing where freedom is large; where it is small the grid reaches to infinity
+)
+
+
+def reach_of(share: float, freedom: float) -> float:
+    """How far from zero on both sides that share of Student's t lies.
+
+    With ``t = sqrt(freedom) tan(angle)`` its density is a power of a cosine over a bounded angle, which a fixed grid
+    integrates, so that no case of few degrees of freedom needs a formula of its own.
+
+    Args:
+        share: between 0 and 1, for example 0.9.
+        freedom: degrees of it, at least 1.
+    """
+    angles, within = _shares(freedom)
+    return math.sqrt(freedom) * math.tan(float(np.interp(share * within[-1], within, angles)))
+
+
+def share_beyond(reach: float, freedom: float) -> float:
+    """How much of Student's t lies farther from zero than that, on both sides together: the inverse of ``reach_of``."""
+    angles, within = _shares(freedom)
+    inside = float(np.interp(math.atan(reach / math.sqrt(freedom)), angles, within))
+    return max(0.0, 1.0 - inside / float(within[-1]))
+
+
+def _shares(freedom: float) -> tuple[F64, F64]:
+    """Angles, and how much lies within each, not brought to 1."""
+    angles = np.linspace(0.0, min(math.pi / 2, FARTHEST / math.sqrt(freedom)), POINTS)
+    middles = (angles[1:] + angles[:-1]) / 2
+    return angles, np.concatenate(([0.0], np.cumsum(np.cos(middles) ** (freedom - 1.0))))
+
+
+DRAWS = 200
+LEAST_BEFORE, LEAST_AFTER = 6, 3  # intervals
+MOST_INTERVALS, LEAST_MERGED = 360, 5  # neighbours are merged where there are more before, if as many remain after
+LEAST_BLOCK = 4  # intervals
+BLOCKS = 24  # that the time before is cut into at least, where blocks as long as the time after are too few
+LEAST_ERROR = 0.005  # of the logarithm: no two times are alike
+CERTAINTY = 0.90  # share of effects that the interval is to hold
+KNOWN_LOAD = 0.1  # more than was ever seen before is no new load
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """Change of the logarithm of the wait per operation, and how sure it is."""
+
+    log_change: float
+    further: float  # by which it may be more, because of loads that were not seen before; 0: by nothing
+    error: float  # standard error
+    freedom: float  # degrees of freedom of the error, for Student's t
+    before: int  # intervals that it rests on
+    after: int
+    outside: float  # share of the work after that was done at loads not seen before
+    hours_known: bool  # whether the same hours of the day were seen before
+
+    @property
+    def change(self) -> float:
+        """Wait per operation over what it would have been without the moves, less 1."""
+        return math.expm1(self.log_change)
+
+    def ends(self, certainty: float = CERTAINTY) -> tuple[float, float]:
+        """The least and the most that ``change`` may be, by an interval that holds that share of effects."""
+        reach = reach_of(certainty, self.freedom) * self.error
+        low, high = self.log_change + min(self.further, 0.0), self.log_change + max(self.further, 0.0)
+        return math.expm1(low - reach), math.expm1(high + reach)
+
+    def part(self, share: float) -> Effect:
+        """What of it goes to some of the moves."""
+        return replace(self, log_change=self.log_change * share, further=self.further * share, error=self.error * share)
+
+
+def estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
+    """The effect of moves between two times; None where either has too few intervals with reads.
+
+    Args:
+        before: the intervals before the first move.
+        after: those after settling.
+        seed: of the draws; the same gives the same interval.
+    """
+    before, after = before.with_reads(), after.with_reads()
+    if len(before) < LEAST_BEFORE or len(after) < LEAST_AFTER:
+        return None
+    seen = len(before), len(after)
+    merged = max(1, min(len(before) // MOST_INTERVALS, len(after) // LEAST_MERGED))
+    before, after = before.merge(merged), after.merge(merged)
+    block = _block(len(before), len(after))
+    usual = UsualWait(before, block)
+    waits = usual.draw(seed, DRAWS)
+    effect = _effect_over(waits, before, after, block)
+    beyond = _beyond(before, after)
+    known = after.rows(~beyond)
+    if beyond.any() and len(known) >= LEAST_AFTER:
+        effect = _at_known_loads(effect, _effect_over(waits, before, known, block))
+    outside = float(after.expected[beyond].sum() / after.expected.sum())
+    return replace(effect, before=seen[0], after=seen[1], outside=outside)
+
+
+def _effect_over(waits: DrawnWaits, before: Evidence, after: Evidence, block: int) -> Effect:
+    """The effect by some of the intervals after the moves."""
+    usual = waits.usual
+    drawn = waits.changes(after, after.load)
+    near = waits.changes(after, usual.seen_load(after))
+    centre, further = _with_feedback(float(drawn.mean()), float(near.mean()))
+    drawn = near if further else drawn
+    noise = max(_window_error(usual, before, len(after), block), _own_error(usual, after, block))
+    return Effect(
+        log_change=centre,
+        further=further,
+        error=math.hypot(float(drawn.std()), noise, LEAST_ERROR),
+        freedom=max(1.0, len(before) / block - 1),
+        before=len(before),
+        after=len(after),
+        outside=0.0,
+        hours_known=usual.knows_hours,
+    )
+
+
+def _at_known_loads(whole: Effect, known: Effect) -> Effect:
+    """Of the effect over all intervals and that over those at loads that were seen before, the one that is surer.
+
+    What a queue makes of a load that was never seen can only be guessed, and a guess about half of the time would hide
+    what the other half shows. What the whole adds to it in the same direction stays possible.
+    """
+    if known.error >= whole.error:
+        return whole
+    change, of_whole = known.log_change, whole.log_change
+    more = of_whole - change if change * of_whole > 0 and abs(of_whole) > abs(change) else 0.0
+    return replace(known, further=max(known.further, more, key=abs))
+
+
+def _with_feedback(change: float, near: float) -> tuple[float, float]:
+    """The change and how much further it may reach, where loads were not seen before.
+
+    Sessions that wait less ask for more: a load above all that was seen may be the moves' own doing, and the wait that
+    it would have cost without them is no loss they have spared. So help counts as at the nearest load that was seen,
+    and harm likewise; what the whole of the load would make of it is only possible.
+
+    Args:
+        change: of the logarithm at the loads as they are.
+        near: at the nearest loads that were seen.
+    """
+    same_way = near * change > 0 and abs(change) > abs(near)
+    return (near, change - near) if same_way else (change, 0.0)
+
+
+def _window_error(usual: UsualWait, before: Evidence, length: int, block: int) -> float:
+    """Standard error of the mean over that many intervals, by how runs of them scattered before."""
+    ratio = np.log(runs(before.waited, block) / runs(usual.expect(before), block))
+    scatter = float(np.std(ratio)) * math.sqrt(len(before) / max(1, len(before) - block))
+    return scatter * math.sqrt(min(1.0, block / length))
+
+
+def _own_error(usual: UsualWait, after: Evidence, block: int) -> float:
+    """Standard error of the mean after the moves by its own scatter, for what has become noisier."""
+    short = max(1, min(block, len(after) // 3))
+    ratio = np.log(runs(after.waited, short) / runs(usual.expect(after), short))
+    return float(np.std(ratio)) * math.sqrt(short / len(after))
+
+
+def _beyond(before: Evidence, after: Evidence) -> Bools:
+    """Which intervals after had a load that was not seen before. Shape ``(n,)``."""
+    return np.asarray(
+        (after.load > (1 + KNOWN_LOAD) * before.load.max()) | (after.load < (1 - KNOWN_LOAD) * before.load.min())
+    )
+
+
+def _block(before: int, after: int) -> int:
+    """Intervals of a block: as many as are measured after, unless the time before holds too few of such."""
+    return max(1, min(after, max(LEAST_BLOCK, before // BLOCKS), before // 3))
+
+
+LEAST_CHANGE = 0.05  # of the wait per operation, to count as helped or hurt
+# Of the interval that must lie on one side of no change: a wrong "hurt" takes back a good move. Each look may be
+# wrong, and 1 % over all of them is promised: 0.1 % on a side at each, and 1 % at the last, which few moves reach: most
+# have been called by then.
+SURE, LAST_SURE = 0.998, 0.98
+NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.99  # what an interval of this certainty must lie within to count as neutral
+LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, which hold busy and quiet times
+
+
+def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
+    """Helped, neutral, hurt, or that what was measured allows either; ``last``: no more will be measured."""
+    low, high = effect.ends(LAST_SURE if last else SURE)
+    if high < 0 and effect.change <= -LEAST_CHANGE:
+        return OutcomeVerdict.HELPED
+    if low > 0 and effect.change >= LEAST_CHANGE:
+        return OutcomeVerdict.HURT
+    low, high = effect.ends(NEUTRAL_SURE)
+    within = low > -NEUTRAL_CHANGE and high < NEUTRAL_CHANGE
+    return OutcomeVerdict.NEUTRAL if within else OutcomeVerdict.CANNOT_TELL
+
+
+def look_seconds(first_seconds: float, seen_seconds: float) -> tuple[float, bool]:
+    """How much of what has been measured is looked at, and whether that is the last look.
+
+    Looking at every sample would find something sooner or later, whatever there is; so each look is twice as long.
+
+    Args:
+        first_seconds: of the first look.
+        seen_seconds: that have passed since settling; at least ``first_seconds``.
+    """
+    length = first_seconds
+    for _ in range(LOOKS - 1):
+        if length * 2 > seen_seconds:
+            return length, False
+        length *= 2
+    return length, True

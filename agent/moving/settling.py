@@ -1,0 +1,183 @@
+"""From placed to kept: settled moves are measured against their prediction; for moves that hurt, an undo is proposed.
+
+The agent may die between any two lines: an outcome is written down once for each move, and a move leaves SETTLING
+last, so that the next agent goes on where this one ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from agent.config.models import DatabaseConfig, Level
+from agent.ledger.ledger import Ledger
+from agent.ledger.measured.samples import rates_text
+from agent.ledger.rows import MoveRow
+from agent.ledger.state_names import work_before_proposal
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
+from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
+from agent.moving.effect import LEAST_BEFORE, estimate
+from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
+from agent.moving.statement_effects import StatementLoad, compare_statements
+from agent.moving.verifier import carried_out, forecast_of_moves, measure, with_statements
+from agent.planning.undo import propose_undo
+from agent.sampling.picture import UnitHomes
+from agent.sampling.statement_texts import keep_texts
+from connectors.kit.contract import Clock, Connector
+from connectors.model.observation import DatabaseDemand
+from policies.evidence.workload import average
+from policies.model.moves import MoveReason
+
+ASKED_FOR = frozenset(
+    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE_PART, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
+)  # undone only on request
+
+
+class Settling:
+    """The moves of one database that have arrived and are not judged yet."""
+
+    def __init__(self, database: DatabaseConfig, ledger: Ledger, clock: Clock, level: Level, *, asked_by: str) -> None:
+        """Wire it up.
+
+        Args:
+            database: its configuration.
+            ledger: the durable record.
+            clock: time.
+            level: how far the agent goes unattended; one that only observes proposes no undo.
+            asked_by: who gave the command that this is part of; "": no command.
+        """
+        self._database = database
+        self._ledger = ledger
+        self._clock = clock
+        self._level = level
+        self._asked_by = asked_by
+        self._looked: dict[int, float] = {}  # seconds of the last look at each proposal that could not tell
+
+    def store_work_before(self, proposal_id: int) -> None:
+        """Keep how much sessions waited before the first move, once per proposal: the agent may restart in between."""
+        if self._ledger.state.load_document(self._database.name, work_before_proposal(proposal_id)) is None:
+            seen = self._ledger.work.since(self._database.name, self._compared_since())
+            plain = json.loads(rates_text(average(seen)))
+            self._ledger.state.save_document(self._database.name, work_before_proposal(proposal_id), plain)
+
+    def _compared_since(self) -> datetime:
+        """From when on demand counts as before a proposal's moves: the half-life, but not what came before others'."""
+        since = self._clock.now() - timedelta(seconds=self._database.policy_settings().half_life_seconds)
+        # What was seen before another proposal's moves already differs by their gain, which would be credited to this
+        # one.
+        return max([since, *self._ledger.moves.last_moved(self._database.name).values()])
+
+    def begin(self) -> None:
+        """Let what is placed settle."""
+        for row in self._ledger.moves.rows(database=self._database.name, states={MoveState.PLACED}):
+            self._ledger.moves.transition(row.id, MoveState.SETTLING, "caches warm up before anything is measured")
+
+    def judge(self, connector: Connector, homes: Callable[[], UnitHomes | None]) -> tuple[Outcome, ...]:
+        """Measure the proposals whose moves are all through and settled.
+
+        Args:
+            connector: asked for a way back of what hurt.
+            homes: where units are now.
+
+        Raises:
+            ConnectorError: the engine was asked for a way back and did not answer.
+        """
+        settling = self._ledger.moves.rows(database=self._database.name, states={MoveState.SETTLING})
+        outcomes = []
+        for number in dict.fromkeys(row.proposal_id for row in settling):
+            rows = [row for row in settling if row.proposal_id == number]
+            outcome = self._outcome(number, rows, homes)
+            if outcome is not None:
+                keep_texts(self._ledger, self._database, connector, outcome)
+                self._conclude(rows, outcome, connector)
+                outcomes.append(outcome)
+        return tuple(outcomes)
+
+    def _outcome(
+        self, proposal_id: int, rows: Sequence[MoveRow], homes: Callable[[], UnitHomes | None]
+    ) -> Outcome | None:
+        """What was measured, written down for every move; None while it is too early or nothing can be said yet."""
+        measured = self._ledger.moves.outcomes_of([row.id for row in rows])
+        known = {number: each.outcome for number, each in measured.items()}  # by an agent that died behind it
+        # Nothing is judged while a move of the proposal may still begin: before and after would be compared across a
+        # half-made change.
+        if self._ledger.moves.rows(proposal_id=proposal_id, states=ACTIONABLE):
+            return None
+        look = next_look(self._ledger, self._database, rows, self._clock.now(), self._looked.get(proposal_id, 0.0))
+        if look is None:
+            return None
+        outcome, own, evidence = self._measure(proposal_id, look, homes())
+        hopeless = len(evidence.before.with_reads()) < LEAST_BEFORE  # more time can tell no more
+        if outcome.verdict is OutcomeVerdict.CANNOT_TELL and not (look.last or known or hopeless):
+            self._looked[proposal_id] = look.seconds
+            return None
+        # The outcome of an agent that died half-way stands for the rest too: measured again it would differ a little.
+        outcome = next(iter(known.values()), None) or self._with_statements(proposal_id, look, outcome, evidence)
+        for row in rows:
+            if row.id not in known:
+                self._ledger.moves.record_outcome(row.id, with_own(outcome, own.get(row.id)))
+        self._looked.pop(proposal_id, None)
+        return outcome
+
+    def _measure(
+        self, proposal_id: int, look: OutcomeLook, homes: UnitHomes | None
+    ) -> tuple[Outcome, dict[int, OwnFigures | None], Evidences]:
+        """The outcome of a proposal, the figures of each of its moves, and what it rests on."""
+        name, work = self._database.name, self._ledger.work
+        joint = look.joint
+        evidence = EvidenceReader(self._ledger, name, homes, joint).read(look.before, look.after)
+        shares = evidence.moved_after.shares()
+        mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
+        effect = estimate(evidence.before, evidence.after, seed=proposal_id)
+        stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
+        before = DatabaseDemand(**(stored[1] if stored else {}))
+        after = work.between(name, *look.after)
+        outcome = measure(
+            self._carried_out(proposal_id, self._ledger.proposals.row(proposal_id).proposal), before, average(after),
+            sum(interval.seconds for interval in after), effect=effect,
+            joint_share=1.0 if len(mine) == len(joint) else float(shares[mine].sum()),
+            proposed=len(self._ledger.proposals.row(proposal_id).proposal.moves), last=look.last,
+            by_hour=evidence.by_hour,
+        )  # fmt: skip
+        own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
+        return outcome, own, evidence
+
+    def _with_statements(self, proposal_id: int, look: OutcomeLook, outcome: Outcome, evidence: Evidences) -> Outcome:
+        """The outcome with what became of single statements, where the engine tells them apart."""
+        before, after = (
+            self._ledger.statements.between(self._database.name, *side) for side in (look.before, look.after)
+        )
+        if not (before and after):
+            return outcome
+        compared = compare_statements(before, after, StatementLoad.of(evidence), seed=proposal_id)
+        return with_statements(outcome, compared)
+
+    def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:
+        """What was predicted for the moves that are in place now: others were struck, cancelled, skipped or failed."""
+        there = [row.move for row in self._ledger.moves.rows(proposal_id=proposal_id, states=IN_PLACE)]
+        found = forecast_of_moves(self._ledger, proposal_id, proposal, there)
+        return replace(carried_out(proposal, {move.ordinal for move in there}), forecast=found)
+
+    def _conclude(self, rows: Sequence[MoveRow], outcome: Outcome, connector: Connector) -> None:
+        """Propose to take back what hurt, then keep the rest."""
+        # The undo before KEPT: an agent that dies between the two proposes it again, and the same work is stored once.
+        # The other way round the move would stay for good.
+        if outcome.verdict is OutcomeVerdict.HURT and self._level is not Level.OBSERVE:
+            self._propose_undo([row for row in rows if row.move.reason not in ASKED_FOR], connector)
+        # Read again: storing the undo has brought the moves that it takes back to UNDO_PROPOSED.
+        for row in rows:
+            if self._ledger.moves.row(row.id).state is MoveState.SETTLING:
+                self._ledger.moves.transition(row.id, MoveState.KEPT, outcome.sentence)
+
+    def _propose_undo(self, rows: Sequence[MoveRow], connector: Connector) -> None:
+        """For a person to approve."""
+        if not rows:
+            return
+        now = self._clock.now()
+        try:
+            propose_undo(rows, self._database, connector, self._ledger, now, asked_by=self._asked_by)
+        except CannotUndo as error:
+            self._ledger.audit.record("undo.impossible", f"proposal {rows[0].proposal_id}", why=str(error))

@@ -1,0 +1,237 @@
+"""Which statements became slower or faster with moves, at the same load. Pure arithmetic.
+
+A statement's evidence is its waits for reads per execution, interval by interval; what moves do not touch (processor,
+locks) stays out of it. Where an engine does not time reads, the whole time of an execution counts. Statements share the
+devices, so the load that counts is that of the whole database; the rest is the arithmetic of ``effect``.
+
+Good moves let sessions ask for more. A statement is faster than before at that load, had units stayed where they were;
+it is slower only beyond what the load on the devices as they are used now explains, and only if its time has grown.
+
+With many statements some would look slower by chance. Holm's method (1979) bounds the chance that any is called so
+where none is, whatever the statements have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent.model.outcomes import ComparedStatements, StatementChange, StatementInterval
+from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate, share_beyond
+from agent.moving.evidence import Evidences
+from agent.moving.usual_wait import Evidence
+from connectors.model.observation import F64
+
+FALSE_ALARMS = 0.01  # chance that any statement is called slower, or any faster, where none is
+LEAST_CHANGE = 0.10  # of its time, to be called slower or faster
+LEAST_EXECUTIONS = 20  # before as well as after
+MOST_COMPARED = 50  # those with most time
+SHOWN = 5  # of either kind
+_Sides = tuple[Sequence[StatementInterval], Sequence[StatementInterval]]  # before and after
+FLOOR = 0.01  # of its time before: waits below it are no matter, and an interval without any has a logarithm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementLoad:
+    """What the reads of the whole database ask of the devices, by time, ascending; columns of one length."""
+
+    at: F64  # end of each interval, seconds
+    seconds: F64
+    asked: F64  # seconds of reads where units were before the moves
+    placed: F64  # the same where units were at the time
+
+    @classmethod
+    def of(cls, found: Evidences) -> Self:
+        """By the evidence of the moves."""
+        was, now = found.before, found.after
+        return cls(
+            at=np.concatenate([was.at, now.at]), seconds=np.concatenate([was.seconds, now.seconds]),
+            asked=np.concatenate([was.expected, now.expected]),
+            placed=np.concatenate([found.placed_before, found.placed_after]),
+        )  # fmt: skip
+
+    def within(self, intervals: Sequence[StatementInterval], name: str) -> F64 | None:
+        """One of the columns, per second of each interval, NaN where it is not known; None where nothing is."""
+        return np.array([self._within(each, getattr(self, name)) for each in intervals]) if len(self.at) else None
+
+    def _within(self, interval: StatementInterval, column: F64) -> float:
+        since, until = interval.started_at.timestamp(), interval.ended_at.timestamp()
+        rows = slice(*np.searchsorted(self.at, [since, until], side="right"))
+        seconds, busy = float(self.seconds[rows].sum()), float(column[rows].sum())
+        return busy / seconds if seconds > 0 and busy > 0 else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Runs:
+    """One statement on one side of the moves, by interval."""
+
+    evidence: Evidence
+    executions: float  # sums
+    seconds: float
+    read_wait: float
+    reads: float
+    lasted: float  # seconds of all its intervals
+
+    def per_execution(self, name: str) -> float:
+        """Mean of one of the sums."""
+        return float(getattr(self, name)) / self.executions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """One statement before and after."""
+
+    was: _Runs
+    now: _Runs
+
+    @property
+    def plain(self) -> float:
+        """Change of its waits as a share of its time before, whatever the load did."""
+        waited = [float(each.evidence.waited.sum()) / each.executions for each in (self.was, self.now)]
+        return (waited[1] - waited[0]) / self.was.per_execution("seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """A statement that took longer or shorter, and how easily chance would do the same."""
+
+    change: StatementChange
+    chance: float
+    added: float  # seconds per second; less than 0: spared
+
+
+def compare_statements(
+    before: Sequence[StatementInterval], after: Sequence[StatementInterval], load: StatementLoad, seed: int
+) -> ComparedStatements:
+    """How the statements fared between two times.
+
+    Args:
+        before: intervals before the first move.
+        after: those after settling.
+        load: of the database at both times; empty where it is not known: then each statement's own counts.
+        seed: of the draws; the same gives the same intervals.
+    """
+    loads = {name: [load.within(side, name) for side in (before, after)] for name in ("placed", "asked")}
+    compared, slower, faster = 0, [], []
+    for id_ in _with_most_time(before, after):
+        pairs = {name: _pair(id_, (before, after), sides) for name, sides in loads.items()}
+        if (pair := pairs["placed"]) is None:
+            continue
+        compared += 1
+        if pair.plain >= LEAST_CHANGE:
+            slower.append(_judge(id_, pair, seed))
+        elif pair.plain <= -LEAST_CHANGE:
+            faster.append(_judge(id_, pairs["asked"] or pair, seed))
+    worse = [each for each in _sure(slower, compared) if each.change.change >= LEAST_CHANGE]
+    better = [each for each in _sure(faster, compared) if each.change.change <= -LEAST_CHANGE]
+    return ComparedStatements(
+        compared=compared,
+        slower_count=len(worse),
+        faster_count=len(better),
+        slower=tuple(each.change for each in sorted(worse, key=lambda each: -each.added)[:SHOWN]),
+        faster=tuple(each.change for each in sorted(better, key=lambda each: each.added)[:SHOWN]),
+    )
+
+
+def _sure(judged: Sequence[_Judged | None], compared: int) -> list[_Judged]:
+    """Those of so many compared that chance does not explain."""
+    known = [each for each in judged if each is not None]
+    surely = _holm(np.array([each.chance for each in known]), compared)
+    return [each for each, is_sure in zip(known, surely, strict=True) if is_sure]
+
+
+def _with_most_time(before: Sequence[StatementInterval], after: Sequence[StatementInterval]) -> list[str]:
+    """Ids of the statements that ran on both sides, those with most time first."""
+    sides = []
+    for side in (before, after):
+        sums: dict[str, float] = {}
+        for interval in side:
+            for id_, seconds in zip(interval.ids, interval.seconds.tolist(), strict=True):
+                sums[id_] = sums.get(id_, 0.0) + seconds
+        lasted = sum(each.length for each in side) or 1.0
+        sides.append({id_: seconds / lasted for id_, seconds in sums.items()})
+    was, now = sides
+    both = was.keys() & now.keys()
+    return sorted(both, key=lambda id_: (-max(was[id_], now[id_]), id_))[:MOST_COMPARED]
+
+
+def _pair(id_: str, sides: _Sides, loads: Sequence[F64 | None]) -> _Pair | None:
+    """One statement before and after; None where it did not run often enough."""
+    first = _runs_of(id_, sides[0], loads[0], unit=0.0)
+    if first is None or len(first.evidence) < LEAST_BEFORE:
+        return None
+    floor = FLOOR * first.per_execution("seconds")
+    was, now = (_runs_of(id_, *each, unit=floor) for each in zip(sides, loads, strict=True))
+    if was is None or now is None or len(now.evidence) < LEAST_AFTER:
+        return None
+    return _Pair(was=was, now=now)
+
+
+def _runs_of(id_: str, intervals: Sequence[StatementInterval], loads: F64 | None, *, unit: float) -> _Runs | None:
+    """One statement on one side, ``unit`` seconds added to the waits of each execution; None: too few executions."""
+    rows = []
+    for at, interval in enumerate(intervals):
+        if id_ in interval.ids and not (loads is not None and np.isnan(loads[at])):
+            row = interval.ids.index(id_)
+            others = np.nan if loads is None else loads[at]
+            counts = (each[row] for each in (interval.executions, interval.seconds, interval.read_wait, interval.reads))
+            rows.append((interval.ended_at.timestamp(), interval.length, others, *counts))
+    ended, lasted, others, executions, seconds, read_wait, reads = np.array(rows).reshape(len(rows), 7).T
+    if executions.sum() < LEAST_EXECUTIONS:
+        return None
+    timed = bool(np.isfinite(read_wait).all())
+    none = np.zeros(len(rows))
+    evidence = Evidence(
+        at=ended, seconds=lasted, waited=read_wait + unit * executions if timed else seconds, expected=executions,
+        moved=none, elsewhere=none, others=None if loads is None else others,
+    )  # fmt: skip
+    sums = (float(each.sum()) for each in (executions, seconds, read_wait, reads, lasted))
+    names = ("executions", "seconds", "read_wait", "reads", "lasted")
+    return _Runs(evidence=evidence, **dict(zip(names, sums, strict=True)))
+
+
+def _judge(id_: str, pair: _Pair, seed: int) -> _Judged | None:
+    """What the effect on its waits means for its time; None where it was waited for in too few intervals."""
+    was, now = pair.was, pair.now
+    effect = estimate(was.evidence, now.evidence, seed)
+    if effect is None:
+        return None
+    took = was.per_execution("seconds")
+    waits = float(was.evidence.waited.sum()) / was.executions / took  # what may change, as a share of its time
+    low, high = effect.ends()
+    change = StatementChange(
+        id=id_,
+        executions_before=was.executions, executions_after=now.executions,
+        seconds_before=took, seconds_after=now.per_execution("seconds"),
+        read_wait_before=was.per_execution("read_wait"), read_wait_after=now.per_execution("read_wait"),
+        reads_before=was.per_execution("reads"), reads_after=now.per_execution("reads"),
+        change=waits * effect.change, change_low=waits * low, change_high=waits * high,
+    )  # fmt: skip
+    added = change.change * took * now.executions / now.lasted
+    return _Judged(change=change, chance=_chance(effect), added=added)
+
+
+def _chance(effect: Effect) -> float:
+    """How often noise alone would be as far from no change."""
+    least, most = sorted((effect.log_change, effect.log_change + effect.further))
+    distance = max(least, -most, 0.0)
+    return share_beyond(distance / effect.error, effect.freedom)
+
+
+def _holm(chances: F64, compared: int) -> NDArray[np.bool_]:
+    """Which are sure, so that any of all that were compared is by chance at most as often as ``FALSE_ALARMS``.
+
+    Args:
+        chances: of those that might be.
+        compared: how many there are with those that plainly are not.
+    """
+    order = np.argsort(chances, kind="stable")
+    limits = FALSE_ALARMS / (compared - np.arange(len(chances)))
+    passed = np.cumprod(chances[order] <= limits).astype(np.bool_)  # after the first that fails none passes
+    surely = np.zeros(len(chances), dtype=np.bool_)
+    surely[order] = passed
+    return surely

@@ -1,0 +1,1 @@
+"""Pages for people: the report, the live page over HTTP, and plots."""

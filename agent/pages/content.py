@@ -1,0 +1,321 @@
+"""What a report says, read from the ledger alone; no database is asked."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from agent.ledger.chain.events import numbered_subject
+from agent.ledger.errors import NotFound
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import AuditReport, AuditRow, ClosedSpaceRow, MoveRow, OutcomeRow, PinRow, ProposalRow, StepState
+from agent.ledger.rows import StepRow as Step
+from agent.model.answers.report import ReportTotals
+from agent.model.answers.units import AdviceShown
+from agent.model.outcomes import Outcome, OutcomeVerdict
+from agent.model.states import CARRIED_OUT
+from agent.planning.advice import stored_advice
+from agent.sampling.statement_texts import statement_lines
+from agent.terminal.wording import forecast_facts, state_text
+from connectors.model.formatting import format_bytes, format_seconds, format_wait
+
+_Word = TypeVar("_Word", bound=str)
+DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
+READ_AT_ONCE = 50  # proposals
+NOT_KNOWN = "not known"
+OPEN_ENDED = frozenset({StepState.INTENDED, StepState.UNKNOWN})
+
+
+def _duration(seconds: float, *, complete: bool) -> str:
+    if complete:
+        return format_seconds(seconds)
+    return f"at least {format_seconds(seconds)}" if seconds > 0 else NOT_KNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveRecord:
+    """One move with what was sent for it."""
+
+    row: MoveRow
+    steps: tuple[Step, ...]
+    outcome: OutcomeRow | None
+
+    @property
+    def state(self) -> str:
+        """Where it is in its life, for people."""
+        return state_text(self.row.state)
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When its first statement was about to be sent."""
+        return self.steps[0].intended_at if self.steps else None
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When the last that is known of ended."""
+        return max((step.ended_at for step in self.steps if step.ended_at is not None), default=None)
+
+    @property
+    def copy_seconds(self) -> float:
+        """How long its statements ran, as far as their ends are known."""
+        return sum((step.ended_at - step.intended_at).total_seconds() for step in self.steps if step.ended_at)
+
+    @property
+    def copy_complete(self) -> bool:
+        """Whether the end of every statement is known; an interrupted one may have run on."""
+        return not any(step.state in OPEN_ENDED for step in self.steps)
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What became of it and why, and what it did as measured."""
+        if self.why:
+            yield f"{self.state}: {self.why}"
+        if self.outcome is not None:
+            yield self.outcome.outcome.sentence
+
+    @property
+    def verdict(self) -> str:
+        """Its outcome in a word; "" where there is none yet."""
+        return "" if self.outcome is None else self.outcome.outcome.judged
+
+    @property
+    def took(self) -> str:
+        """How long it took, for people; "" where nothing was sent."""
+        return _duration(self.copy_seconds, complete=self.copy_complete) if self.steps else ""
+
+    @property
+    def not_needed(self) -> tuple[str, ...]:
+        """Statements for the case that an attempt is interrupted, in the approved text and never sent."""
+        sent = {step.sql for step in self.steps}
+        return tuple(sql for step in self.row.move.route.tidy_steps for sql in step.statements if sql not in sent)
+
+    @property
+    def why(self) -> str:
+        """The reason of its state; "" where that is its outcome, which is shown as such."""
+        repeated = self.outcome is not None and self.row.reason == self.outcome.outcome.sentence
+        return "" if repeated else self.row.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalRecord:
+    """One proposal with who decided what about it."""
+
+    row: ProposalRow
+    decisions: tuple[AuditRow, ...]  # by persons, the oldest first
+    moves: tuple[MoveRecord, ...]
+
+    @property
+    def predicted(self) -> str:
+        """What it was to bring, for people: what makes sessions wait more costs."""
+        saved = self.row.proposal.wait_saved_per_hour
+        return f"to {'save' if saved >= 0 else 'cost'} {format_wait(abs(saved))}"
+
+    @property
+    def forecast(self) -> Sequence[tuple[str, str]]:
+        """Throughput and latency as they were and as forecast, by title."""
+        return forecast_facts(self.row.proposal.forecast)
+
+    @property
+    def measured(self) -> str:
+        """Throughput and latency before and after the moves, next to the forecast; "" where nothing was measured."""
+        found = (move.outcome.outcome.throughput_sentence for move in self.moves if move.outcome is not None)
+        return next(found, "")
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What was forecast and measured of all its moves together."""
+        yield from (f"{title}: {figures}" for title, figures in self.forecast)
+        if self.measured:
+            yield f"measured: {self.measured}"
+        yield from self.statements
+
+    @property
+    def statements(self) -> Sequence[str]:
+        """What became of single statements, by their ids; () where none were compared."""
+        found = next((move.outcome.outcome for move in self.moves if move.outcome is not None), None)
+        return () if found is None else tuple(statement_lines(found, {}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything on the page, of one database in one period."""
+
+    database: str
+    since: datetime
+    until: datetime
+    proposals: tuple[ProposalRecord, ...]  # made in the period or decided in it, the oldest first
+    pins: tuple[PinRow, ...]
+    closed: tuple[ClosedSpaceRow, ...]
+    audit: AuditReport
+    advice: tuple[AdviceShown, ...] = ()  # other than moves, of the last plan
+
+    @property
+    def moves(self) -> list[MoveRecord]:
+        """Moves of all proposals."""
+        return [move for proposal in self.proposals for move in proposal.moves]
+
+    @property
+    def remarks(self) -> list[tuple[str, str]]:
+        """What is to be said of proposals and moves, each sentence once, with the numbers of those it is about."""
+        of_proposals = ((each.row.id, text) for each in self.proposals for text in each.remarks)
+        of_moves = ((each.row.id, text) for each in self.moves for text in each.remarks)
+        return [*_said_once("proposal", of_proposals), *_said_once("move", of_moves)]
+
+    @property
+    def decisions(self) -> list[AuditRow]:
+        """By persons, the oldest first."""
+        return sorted((each for proposal in self.proposals for each in proposal.decisions), key=lambda each: each.id)
+
+    @property
+    def totals(self) -> ReportTotals:
+        """Sums over the period; seconds and bytes."""
+        arrived = [move for move in self.moves if move.row.state in CARRIED_OUT]
+        # By proposal and not by move: an outcome is measured over all moves of a proposal, and each of them carries it.
+        measured = {m.row.proposal_id: m.outcome.outcome for m in self.moves if m.outcome is not None}
+        return ReportTotals(
+            proposals=len(self.proposals),
+            proposals_by_state=dict(Counter(proposal.row.state for proposal in self.proposals)),
+            moves=len(self.moves),
+            moves_by_state=dict(Counter(move.row.state for move in self.moves)),
+            bytes_moved=sum(move.row.move.size_bytes for move in arrived),
+            copy_seconds=sum(move.copy_seconds for move in arrived),
+            copy_complete=all(move.copy_complete for move in arrived),
+            outcomes_by_verdict=_by_verdict(o for o in measured.values() if not o.undo),
+            undo_outcomes_by_verdict=_by_verdict(o for o in measured.values() if o.undo),
+        )
+
+    @property
+    def states(self) -> Mapping[str, int]:
+        """How many moves are in each state, named for people."""
+        return Counter(move.state for move in self.moves)
+
+    @property
+    def outcomes(self) -> str:
+        """What moves brought and what taking them back did, counted for people."""
+        brought, undone = self.totals.outcomes_by_verdict, self.totals.undo_outcomes_by_verdict
+        return "; ".join([counted(brought), *([f"undo: {counted(undone)}"] if undone else [])])
+
+    @property
+    def moved(self) -> str:
+        """What was moved in which time, for people."""
+        totals = self.totals
+        took = _duration(totals.copy_seconds, complete=totals.copy_complete)
+        size = format_bytes(totals.bytes_moved)
+        if not totals.bytes_moved:
+            return "nothing"
+        return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
+
+
+def _said_once(what: str, said: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
+    """Sentences in their order with the proposals or moves that they are about: ``("moves 1 and 2", "...")``."""
+    about: dict[str, list[int]] = {}
+    for number, text in said:
+        about.setdefault(text, []).append(number)
+    return [(join_numbers(what, numbers), text) for text, numbers in about.items()]
+
+
+def join_numbers(what: str, numbers: Sequence[int]) -> str:
+    """Numbers of something for people, in rising order: ``move 3``, ``moves 3, 4 and 7``, ``moves 1 to 8``."""
+    if len(numbers) == 1:
+        return f"{what} {numbers[0]}"
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{what}s {numbers[0]} to {numbers[-1]}"
+    return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def _by_verdict(outcomes: Iterable[Outcome]) -> dict[OutcomeVerdict, int]:
+    return dict(Counter(outcome.verdict for outcome in outcomes))
+
+
+def counted(counts: Mapping[_Word, int]) -> str:
+    """How many there are of each, for people: ``2 helped, 1 hurt``."""
+    return ", ".join(f"{count} {word}" for word, count in counts.items()) or "none"
+
+
+def report_of(ledger: Ledger, database: str, since: datetime, until: datetime) -> Report:
+    """Read the ledger.
+
+    Args:
+        ledger: where it all is.
+        database: its name in the configuration.
+        since: proposals that were made and decided before are left out.
+        until: those made later too.
+
+    Raises:
+        ProposalTampered: a stored proposal is not what was stored.
+        LedgerCorrupt: the file is damaged.
+    """
+    decisions = ledger.audit.since(since, DECISIONS)
+    chosen = _chosen(ledger, database, since, until, decisions)
+    earliest = min([since, *(row.proposal.created_at for row in chosen)])
+    if earliest < since:
+        decisions = ledger.audit.since(earliest, DECISIONS)
+    return Report(
+        database=database,
+        since=since,
+        until=until,
+        proposals=tuple(_records(ledger, chosen, decisions)),
+        pins=tuple(ledger.pins.rows(database, until)),
+        closed=tuple(ledger.arrivals.rows(database)),
+        audit=ledger.audit.verify(earliest),
+        advice=stored_advice(ledger, database),
+    )
+
+
+def _chosen(
+    ledger: Ledger, database: str, since: datetime, until: datetime, decisions: Sequence[AuditRow]
+) -> list[ProposalRow]:
+    """Proposals that were made in the period, or decided in it, the oldest first."""
+    made = {row.id: row for row in ledger.proposals.each(database=database, since=since, until=until)}
+    subjects = (numbered_subject(each.subject) for each in decisions)
+    decided = {number for kind, number in subjects if kind == "proposal"}
+    older = (_find(ledger, number) for number in sorted(decided - made.keys()))
+    decided_later = [
+        row for row in older if row and row.proposal.database == database and row.proposal.created_at < since
+    ]
+    return [*decided_later, *(made[number] for number in sorted(made))]
+
+
+def _find(ledger: Ledger, number: int) -> ProposalRow | None:
+    """A proposal; None where it is another team's, of which an agent reads decisions and nothing else."""
+    try:
+        return ledger.proposals.row(number)
+    except NotFound:
+        return None
+
+
+def _records(ledger: Ledger, rows: Sequence[ProposalRow], decisions: Sequence[AuditRow]) -> Iterator[ProposalRecord]:
+    """The proposals with all that belongs to them."""
+    about = _by_subject(decisions)
+    for start in range(0, len(rows), READ_AT_ONCE):
+        some = rows[start : start + READ_AT_ONCE]
+        by_proposal = ledger.moves.by_proposal(some)
+        moves_of = _move_records(ledger, by_proposal)
+        for row in some:
+            subjects = (f"proposal {row.id}", *(f"move {move.id}" for move in by_proposal[row.id]))
+            decided = (each for subject in subjects for each in about.get(subject, ()))
+            ordered = tuple(sorted(decided, key=lambda each: each.id))
+            yield ProposalRecord(row=row, decisions=ordered, moves=moves_of[row.id])
+
+
+def _by_subject(decisions: Sequence[AuditRow]) -> dict[str, list[AuditRow]]:
+    """Decisions by the proposal or move that they are on."""
+    about: dict[str, list[AuditRow]] = defaultdict(list)
+    for decision in decisions:
+        about[decision.subject].append(decision)
+    return about
+
+
+def _move_records(ledger: Ledger, by_proposal: Mapping[int, Sequence[MoveRow]]) -> dict[int, tuple[MoveRecord, ...]]:
+    """The moves of each proposal with their statements and outcomes, all read at once."""
+    numbers = [move.id for moves in by_proposal.values() for move in moves]
+    steps, outcomes = ledger.moves.steps_of(numbers), ledger.moves.outcomes_of(numbers)
+    return {
+        proposal: tuple(
+            MoveRecord(row=move, steps=tuple(steps[move.id]), outcome=outcomes.get(move.id)) for move in moves
+        )
+        for proposal, moves in by_proposal.items()
+    }

@@ -1,0 +1,470 @@
+"""The daemon's turn of notices: what is worth one, what waits for which channel, what is sent.
+
+What waits for which channel, and when it is sent: pure, kept in the ledger between turns.
+
+A notice is told once per channel; one that lasts is told again when it comes again after it was over. Notices that come
+together become one message, messages keep a distance, and a channel that fails is tried again with growing pauses. A
+notice that a crash interrupts between sending and noting so is sent again: better twice than never.
+
+What is worth a notice, from what the agent knows of a database: a pure function.
+
+The daemon's turn of notices: look, take in what is new, send what is due, remember it.
+
+Each channel has a thread of its own while a message is on its way over it: one that does not answer holds up no other,
+nor the turn.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from agent.config.models import NoticeConfig, NoticeEvent
+from agent.ledger.errors import LedgerCorrupt, LedgerUnreachable
+from agent.ledger.ledger import Ledger
+from agent.ledger.rows import RuleState
+from agent.ledger.state_names import ALL_DATABASES, NOTICES, notices_of
+from agent.model.logs import EventLog
+from agent.model.outcomes import OutcomeVerdict
+from agent.model.states import NOT_REACHED
+from agent.model.units_of_measure import format_when
+from agent.service.channels import Notice, read_notice, send
+from connectors.kit.contract import Clock, HotplaceError
+from connectors.model.formatting import format_bytes, format_ratio, format_wait
+
+REMEMBERED = timedelta(days=40)  # longer than any matter stays open
+FRESH = timedelta(days=1)  # what could not be sent for so long is no news
+MOST_WAITING = 200  # per channel
+FIRST_PAUSE = timedelta(seconds=30)  # after a failure; doubled with each
+LONGEST_PAUSE = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenReasons:
+    """A matter that was told of, or need not be."""
+
+    at: datetime  # when it was last the case
+    lasting_in: str = ""  # the database, for what is told again when it comes again; "": told once for all
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One channel's part of the outbox."""
+
+    waiting: tuple[Notice, ...] = ()
+    dropped: int = 0  # that waited and had to give way
+    failures: int = 0  # in a row
+    not_before: datetime | None = None  # of the next message
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """What was told, and what waits."""
+
+    known: Mapping[str, SeenReasons] = field(default_factory=dict)  # by the notice's key
+    lanes: Mapping[str, Lane] = field(default_factory=dict)  # by channel
+
+
+def take_in(
+    outbox: Outbox,
+    notices: Iterable[Notice],
+    channels: Collection[NoticeConfig],
+    databases: Collection[str],
+    now: datetime,
+) -> Outbox:
+    """The outbox with what is new.
+
+    Args:
+        outbox: before.
+        notices: all that is the case, new or not.
+        channels: as configured; one that is no longer is forgotten with what waits for it.
+        databases: that were looked at: what lasts and was not seen there again is over.
+        now: the time.
+    """
+    found = {notice.key: notice for notice in notices}
+    new = [notice for key, notice in found.items() if key not in outbox.known]
+    kept = {
+        key: seen
+        for key, seen in outbox.known.items()
+        if now - seen.at <= REMEMBERED and seen.lasting_in not in databases
+    }
+    seen_now = {key: SeenReasons(now, notice.database if notice.lasts else "") for key, notice in found.items()}
+    lanes = {each.name: _queue(outbox.lanes.get(each.name, Lane()), each, new, now) for each in channels}
+    return Outbox({**kept, **seen_now}, lanes)
+
+
+def due(outbox: Outbox, channel: str, now: datetime) -> tuple[Notice, ...]:
+    """What is to be sent over a channel now, as one message."""
+    lane = outbox.lanes.get(channel, Lane())
+    return () if lane.not_before is not None and now < lane.not_before else lane.waiting
+
+
+def note_sent(outbox: Outbox, channel: NoticeConfig, sent: Collection[Notice], now: datetime) -> Outbox:
+    """The outbox after a message has reached its channel."""
+    waiting = tuple(notice for notice in outbox.lanes[channel.name].waiting if notice not in sent)
+    return _with_lane(outbox, channel.name, Lane(waiting, not_before=now + timedelta(seconds=channel.every_seconds)))
+
+
+def note_failure(outbox: Outbox, channel: str, now: datetime) -> Outbox:
+    """The outbox after a message did not reach its channel: it waits, each time twice as long."""
+    lane = outbox.lanes[channel]
+    # The power has a limit of its own: after 42 failures, a day and a half, the product is more than a timedelta holds.
+    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(lane.failures, 10))
+    return _with_lane(outbox, channel, replace(lane, failures=lane.failures + 1, not_before=now + pause))
+
+
+def outbox_document(outbox: Outbox) -> dict[str, Any]:
+    """As JSON values, for the ledger."""
+    return {
+        "known": {key: [seen.at.isoformat(), seen.lasting_in] for key, seen in outbox.known.items()},
+        "lanes": {
+            name: {
+                "waiting": [notice.document() for notice in lane.waiting],
+                "dropped": lane.dropped,
+                "failures": lane.failures,
+                "not_before": None if lane.not_before is None else lane.not_before.isoformat(),
+            }
+            for name, lane in outbox.lanes.items()
+        },
+    }
+
+
+def read_outbox(document: dict[str, Any]) -> Outbox:
+    """The outbox of a document."""
+    known = {key: SeenReasons(datetime.fromisoformat(at), lasting) for key, (at, lasting) in document["known"].items()}
+    return Outbox(known, {name: _read_lane(lane) for name, lane in document["lanes"].items()})
+
+
+def _read_lane(document: dict[str, Any]) -> Lane:
+    at = document["not_before"]
+    return Lane(
+        tuple(read_notice(notice) for notice in document["waiting"]),
+        document["dropped"],
+        document["failures"],
+        None if at is None else datetime.fromisoformat(at),
+    )
+
+
+def _queue(lane: Lane, channel: NoticeConfig, new: Collection[Notice], now: datetime) -> Lane:
+    """The lane with what it is to carry, without what is stale or too much; the newest stay."""
+    waiting = [notice for notice in lane.waiting if now - notice.at <= FRESH]
+    waiting += [notice for notice in new if notice.event in channel.events]
+    dropped = lane.dropped + len(lane.waiting) + sum(notice.event in channel.events for notice in new)
+    kept = tuple(waiting[-MOST_WAITING:])
+    return replace(lane, waiting=kept, dropped=dropped - len(kept))
+
+
+def _with_lane(outbox: Outbox, channel: str, lane: Lane) -> Outbox:
+    return replace(outbox, lanes={**outbox.lanes, channel: lane})
+
+
+LAST_PART = 0.25  # of a proposal's time: then it is about to expire
+NEARLY_FULL = 0.95  # of a space, as the alert HotplaceSpaceNearlyFull has it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A proposal that waits for a decision."""
+
+    number: int
+    digest: str  # as much of it as `approve --digest` takes
+    moves: int
+    size_bytes: int
+    saves_per_hour: float  # seconds
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A move that did not reach its target."""
+
+    number: int
+    unit: str
+    state: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hurt:
+    """A proposal whose moves made it worse."""
+
+    proposal: int
+    sentence: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedRule:
+    """A standing rule under which nothing more is approved, until it is signed once more."""
+
+    number: int
+    reason: str  # "proposal 3 hurt", "closed by ann: month end"
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceRoom:
+    """A space of a tier."""
+
+    space: str
+    tier: str
+    used_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeFacts:
+    """What is known of one database now."""
+
+    database: str
+    now: datetime
+    waiting: tuple[Waiting, ...] = ()
+    ended: tuple[Ended, ...] = ()
+    hurt: tuple[Hurt, ...] = ()
+    closed_rules: tuple[ClosedRule, ...] = ()
+    rooms: tuple[SpaceRoom, ...] = ()
+    stalled: str = ""  # why it is not watched as it should be; "": it is
+
+
+def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
+    """Every notice that these facts are worth, whether or not it was sent before."""
+    for waiting in facts.waiting:
+        yield from _of_proposal(facts, waiting)
+    for ended in facts.ended:
+        sentence = f"{facts.database}: move {ended.number} of {ended.unit} is {ended.state}: {ended.reason}"
+        yield _notice(facts, NoticeEvent.FAILED, f"{ended.number}", sentence, "hotplace history", ended.at)
+    for hurt in facts.hurt:
+        sentence = f"{facts.database}: proposal {hurt.proposal}: {hurt.sentence}"
+        key = f"{hurt.proposal} {hurt.at.isoformat()}"
+        yield _notice(facts, NoticeEvent.HURT, key, sentence, f"hotplace undo --proposal {hurt.proposal}", hurt.at)
+    for rule in facts.closed_rules:
+        sentence = f"{facts.database}: standing rule {rule.number} is closed: {rule.reason}"
+        key = f"{rule.number} {rule.at.isoformat()}"
+        yield _notice(facts, NoticeEvent.RULE, key, sentence, f"hotplace rules show {rule.number}", rule.at)
+    if facts.stalled:
+        sentence = f"{facts.database}: {facts.stalled}"
+        yield _notice(facts, NoticeEvent.STALLED, "", sentence, "hotplace doctor", facts.now, lasts=True)
+    for room in facts.rooms:
+        if room.free_bytes < (1.0 - NEARLY_FULL) * (room.used_bytes + room.free_bytes):
+            yield _notice(
+                facts, NoticeEvent.FILLING, room.space, _filling(facts, room), "hotplace status", facts.now, lasts=True
+            )
+
+
+def _of_proposal(facts: NoticeFacts, waiting: Waiting) -> Iterator[Notice]:
+    what = (
+        f"{waiting.moves} move{'' if waiting.moves == 1 else 's'}, {format_bytes(waiting.size_bytes)}, to save "
+        f"{format_wait(waiting.saves_per_hour)}"
+    )
+    command = f"hotplace show {waiting.number} && hotplace approve {waiting.number} --digest {waiting.digest}"
+    number = str(waiting.number)
+    sentence = f"{facts.database}: proposal {number} waits for a decision: {what}; {_until(waiting)}"
+    yield _notice(facts, NoticeEvent.PROPOSAL, number, sentence, command, waiting.created_at)
+    left, whole = waiting.expires_at - facts.now, waiting.expires_at - waiting.created_at
+    if left <= LAST_PART * whole:
+        sentence = f"{facts.database}: proposal {number} is about to expire undecided: {what}; {_until(waiting)}"
+        yield _notice(facts, NoticeEvent.EXPIRING, number, sentence, command, facts.now)
+
+
+def _until(waiting: Waiting) -> str:
+    return f"it expires {format_when(waiting.expires_at)}"
+
+
+def _filling(facts: NoticeFacts, room: SpaceRoom) -> str:
+    share = format_ratio(room.used_bytes / (room.used_bytes + room.free_bytes))
+    return (
+        f"{facts.database}: {room.space} (tier {room.tier}) is {share} full, {format_bytes(room.free_bytes)} are free"
+    )
+
+
+def _notice(
+    facts: NoticeFacts,
+    event: NoticeEvent,
+    subject: str,
+    sentence: str,
+    command: str,
+    at: datetime,
+    *,
+    lasts: bool = False,
+) -> Notice:
+    key = f"{facts.database} {event} {subject}".strip()
+    database = f" --database {facts.database}"
+    command = " && ".join(f"{part}{database}" for part in command.split(" && "))
+    return Notice(key=key, event=event, database=facts.database, sentence=sentence, command=command, at=at, lasts=lasts)
+
+
+log = EventLog(__name__)
+LOOKS_BACK = timedelta(hours=1)  # longer than any agent is away for a restart, and the rest is no news
+OUTCOMES = 20  # that are looked at
+WORSE = frozenset({OutcomeVerdict.HURT, OutcomeVerdict.HURT_FOR_SOME})
+Sender = Callable[[NoticeConfig, Sequence[Notice], int], None]
+PATIENCE_SECONDS = 2.0  # of a turn with its channels; what takes longer is noted in a later one
+
+
+class _Sending:
+    """A message on its way."""
+
+    def __init__(self, channel: NoticeConfig, notices: Sequence[Notice], send: Callable[[], None]) -> None:
+        self.channel, self.notices = channel, notices
+        self.error: Exception | None = None
+        self._send = send
+        # A daemon: the process ends without waiting for a name server that does not answer.
+        self._thread = threading.Thread(target=self._run, name=f"notices {channel.name}", daemon=True)
+        self._thread.start()
+
+    def has_ended(self, within: float) -> bool:
+        """Whether it is taken or has failed, waiting for so many seconds at most."""
+        self._thread.join(within)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._send()
+        except Exception as error:  # noqa: BLE001  # of another thread: raised again where it is noted
+            self.error = error
+
+
+class Notifier:
+    """All channels of one configuration."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, channels: Collection[NoticeConfig], sender: Sender = send) -> None:
+        """Wire it up; what waited before a restart goes on.
+
+        Args:
+            ledger: keeps the outbox.
+            clock: time.
+            channels: as configured.
+            sender: sends one message.
+        """
+        self._ledger = ledger
+        self._clock = clock
+        self._channels = tuple(channels)
+        self._send = sender
+        self._agent = ledger.agent_name
+        self._outbox = self._load()
+        self._under_way: dict[str, _Sending] = {}  # by channel
+        self._lock = threading.Lock()  # the daemon's own thread waits for what is under way when it ends
+
+    def _load(self) -> Outbox:
+        """What the ledger keeps; from a ledger that was on a file it has come without an agent's name.
+
+        What cannot be read begins anew, so that some things are told twice: on a shared ledger every agent may write
+        it, and none may keep another one from starting.
+        """
+        state = self._ledger.state
+        try:
+            stored = state.load_document(ALL_DATABASES, notices_of(self._agent)) or state.load_document(
+                ALL_DATABASES, NOTICES
+            )
+            return Outbox() if stored is None else read_outbox(stored[1])
+        except (LedgerCorrupt, ValueError, TypeError, KeyError, AttributeError) as error:
+            log.warning("notices begin anew", error=str(error))
+            return Outbox()
+
+    def take_turn(self, facts: Iterable[NoticeFacts]) -> None:
+        """Tell people what is new in some databases, and try again what could not be sent.
+
+        Raises:
+            LedgerError: the outbox cannot be kept.
+        """
+        looked = tuple(facts)
+        with self._lock:
+            self._note_ended(0.0)
+            now = self._clock.now()
+            notices = [notice for each in looked for notice in find_notices(each)]
+            names = {each.database for each in looked}
+            before = self._outbox
+            self._keep(take_in(self._outbox, notices, self._channels, names, now), before)
+            for channel in self._channels:
+                self._begin(channel)
+            self._note_ended(PATIENCE_SECONDS)
+
+    def finish(self, seconds: float) -> None:
+        """Wait for messages that are on their way, and note what became of them.
+
+        Args:
+            seconds: at most; what has not ended then is sent again later.
+
+        Raises:
+            LedgerError: the outbox cannot be kept.
+        """
+        if not self._lock.acquire(timeout=seconds):
+            return  # a turn waits for the ledger
+        try:
+            self._note_ended(seconds)
+        finally:
+            self._lock.release()
+
+    def _begin(self, channel: NoticeConfig) -> None:
+        """Send what is due, unless the message before is still on its way."""
+        notices = due(self._outbox, channel.name, self._clock.now())
+        if notices and channel.name not in self._under_way:
+            dropped = self._outbox.lanes[channel.name].dropped
+            self._under_way[channel.name] = _Sending(channel, notices, partial(self._send, channel, notices, dropped))
+
+    def _note_ended(self, within: float) -> None:
+        """Note what was taken and what was not, of all that ends within so many seconds."""
+        until, faults = time.monotonic() + within, list[Exception]()
+        for name, sending in list(self._under_way.items()):
+            if not sending.has_ended(max(0.0, until - time.monotonic())):
+                continue
+            del self._under_way[name]
+            self._note(sending)
+            if not isinstance(sending.error, HotplaceError | None):
+                faults.append(sending.error)
+        if faults:
+            raise faults[0]  # of ours, and not of a channel
+
+    def _note(self, sending: _Sending) -> None:
+        now, before, channel = self._clock.now(), self._outbox, sending.channel
+        if sending.error is not None:
+            log.warning("notice not sent", channel=channel.name, notices=len(sending.notices), error=str(sending.error))
+            self._keep(note_failure(before, channel.name, now), before)
+            return
+        log.info("notices sent", channel=channel.name, notices=len(sending.notices))
+        self._keep(note_sent(before, channel, sending.notices, now), before)
+
+    def _keep(self, outbox: Outbox, before: Outbox) -> None:
+        """Store it where more has changed than when each matter was last seen."""
+        self._outbox = outbox
+        # What lasts is seen anew in every turn; kept for that alone, the ledger would be written to in each.
+        if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
+            try:
+                self._ledger.state.save_document(ALL_DATABASES, notices_of(self._agent), outbox_document(outbox))
+            except LedgerUnreachable as error:  # people are to know that it is away
+                log.warning("notices are kept in memory alone", error=str(error))
+
+
+def ended_moves(ledger: Ledger, database: str, now: datetime) -> tuple[Ended, ...]:
+    """Moves that lately did not reach their target."""
+    rows = ledger.moves.rows(database=database, states=NOT_REACHED, since=now - LOOKS_BACK)
+    return tuple(
+        Ended(number=row.id, unit=row.move.what, state=str(row.state), reason=row.reason, at=row.updated_at)
+        for row in rows
+    )
+
+
+def closed_rules(ledger: Ledger, database: str, now: datetime) -> tuple[ClosedRule, ...]:
+    """Standing rules that were lately closed, by a person or by what hurt under them, and are still closed."""
+    return tuple(
+        ClosedRule(number=row.number, reason=row.reason, at=row.closed_at)
+        for row in ledger.rules.rows(database)
+        if row.closed_at is not None and row.state is RuleState.CLOSED and now - row.closed_at <= LOOKS_BACK
+    )
+
+
+def hurt_proposals(ledger: Ledger, database: str, now: datetime) -> tuple[Hurt, ...]:
+    """Proposals that were lately measured to have made it worse, for all together or for some statements."""
+    rows = ledger.moves.outcomes(database=database, limit=OUTCOMES)
+    return tuple(
+        Hurt(proposal=row.proposal_id, sentence=row.outcome.sentence, at=row.at)
+        for row in rows
+        if row.outcome.verdict in WORSE and now - row.at <= LOOKS_BACK
+    )

@@ -1,0 +1,439 @@
+"""An observation from files judged by the product's own arithmetic, and as an answer.
+
+Two exports of one database as an observation.
+
+An observation judged by the product's own arithmetic: read times, waits, the sizing curve, a plan. No I/O, no clock.
+
+All data is taken to be on one tier, "present", whose speed is calibrated by what the files say
+(``policies.evidence.device``), and the question is asked of a faster one. Spaces differ in speed, and a tier has one
+figure. So a unit's rates are scaled until the tier's speed gives the wait that its own space's speed gives::
+
+    wait = wait by the tier * read time of its space / read time of the tier
+    rates * (wait - wait on fast storage) / (wait by the tier - wait on fast storage)
+
+which leaves what it would save as it is, to the second.
+
+An assessment as an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+from datetime import timedelta
+from math import inf
+
+import numpy as np
+
+from agent.model.answers import setup as answers
+from agent.planning.read_times import tiers_shown
+from connectors.kit.assessment import Export, FromFiles, Observation, UnusableFile
+from connectors.kit.registry import find_engine
+from connectors.model.observation import F64, Bools, Signal, Space
+from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
+from policies.evidence.device import calibrate, empty_devices, observe, observe_spaces
+from policies.evidence.prices import HOUR, Prices, ceiling_ratio, with_bounded_waits
+from policies.model.confidence import spread
+from policies.model.plan import HeatView, Plan, Situation
+from policies.model.settings import Pin, PolicySettings, Tier, TierSpeed
+from policies.placement.balancer import make_plan
+from policies.placement.sizing import Point, Sizing, sizing
+
+
+def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export, elapsed: float | None) -> Observation:
+    """What happened between two exports.
+
+    Args:
+        engine: whose they are.
+        hand: how it reads them.
+        before: the earlier one.
+        after: the later one.
+        elapsed: seconds between them; None: by their own times.
+
+    Raises:
+        UnusableFile: the second is not later than the first, or what they hold does not belong together.
+    """
+    if elapsed is not None:
+        after = replace(after, taken_at=before.taken_at + timedelta(seconds=elapsed))
+    if after.taken_at <= before.taken_at:
+        raise UnusableFile(
+            after.path,
+            f"is not later than {before.path}: {after.taken_at.isoformat()}",
+            advice="Name the export before, then the one after, or say --elapsed 1h.",
+        )
+    try:
+        with np.errstate(all="ignore"):  # figures that are too large are refused when all are there
+            found = hand.read(before, after)
+            interval = difference(found.before, found.after, longest_seconds=inf)
+            demand = None if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:  # not the query's cells
+        raise UnusableFile(
+            f"{before.path} and {after.path}",
+            f"hold results that are not those of the queries: {error}",
+            advice="Run the queries of hotplace assess --print-queries as they are, and export all of their columns.",
+        ) from error
+    if isinstance(interval, Gap):
+        raise UnusableFile(after.path, interval.sentence, advice="Export both without a restart in between.")
+    assert demand is not None, "only a gap has none"
+    units = found.catalog.units
+    return Observation(
+        engine=engine,
+        database=found.database,
+        source=f"two exports of {engine} {found.version}",
+        catalog=found.catalog,
+        demand=demand,
+        size_known=np.ones(len(units), dtype=np.bool_),
+        least=np.ones(len(units)),
+        most=np.ones(len(units)),
+        notes=found.notes,
+    )
+
+
+PRESENT = "present"
+FAST_SPACE = "fast storage"
+LEAST_SHARE = 0.01  # of its reads, below which a unit's lower bound counts as this: an interval by factors knows no 0
+LARGEST_RATE = 1e25  # of anything, a second: 64 bits within a microsecond are less
+LARGEST_BYTES = 2.0**62  # of all units together, and of a space
+LONG_WATCHED = 1e9  # seconds: the question is not whether to move now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceWaits:
+    """One space: how long its reads take and what they cost sessions in an hour."""
+
+    name: str
+    random_reads: float  # a second
+    read_seconds: float  # each of those, NaN where the files do not say
+    wait_per_hour: float
+    saves_per_hour: float  # were all of it on fast storage
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitWaits:
+    """One unit; low and high bound its wait where the files leave open how its reads were done."""
+
+    key: str
+    space: str
+    wait_per_hour: float
+    low_per_hour: float
+    high_per_hour: float
+    saves_per_hour: float
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What so many bytes of fast storage would bring, at today's latencies."""
+
+    size_bytes: int
+    plan: Plan
+
+    @property
+    def saves_per_hour(self) -> float:
+        """Seconds an hour."""
+        return self.plan.wait_saved_per_hour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessmentResult:
+    """All that the command shows."""
+
+    observation: Observation
+    tiers: tuple[Tier, Tier]  # fast, present
+    wait_per_hour: float  # by reads and read times
+    measured_wait_per_hour: float  # that sessions waited for reads, by the engine; NaN
+    ceiling_ratio: float  # of the sessions' time that reads are, NaN
+    spaces: tuple[SpaceWaits, ...]  # those that cost most first
+    units: tuple[UnitWaits, ...]
+    sizing: Sizing | None  # None: no size is known
+    sized_ratio: float  # of the wait, whose units have a known size
+    offer: Offer | None
+
+
+def assess(
+    observation: Observation, fast: TierSpeed, slow: TierSpeed, settings: PolicySettings, *, offered: int | None = None
+) -> AssessmentResult:
+    """Judge an observation.
+
+    Args:
+        observation: from files.
+        fast: speed of the storage that is asked about, by its data sheet.
+        slow: speed to start from where the files measure none.
+        settings: shares of waits, head-room and certainty.
+        offered: bytes of fast storage to fill; None: only the curve.
+
+    Raises:
+        UnusableFile: it holds figures that no server counts.
+    """
+    _insist_on_possible(observation)
+    tiers = _tiers(observation, fast, slow, settings)
+    observation, settings = _as_measured(observation, settings, tiers[1].speed)
+    situation = _situation(observation, tiers, settings, offered)
+    own = _own_speed(observation, tiers[1].speed)
+    by_tier = Prices.of(situation, settings).per_hour(situation.heat.rates)
+    wait = by_tier[1] * own
+    saves = np.maximum(0.0, wait - by_tier[0])
+    situation = replace(situation, heat=replace(situation.heat, rates=_scaled(situation.heat.rates, by_tier, saves)))
+    # After the scaling, since it changes the waits that are bounded.
+    situation = with_bounded_waits(situation, settings)
+    known = observation.size_known
+    sized = _only(situation, known) if known.any() else None
+    return AssessmentResult(
+        observation=observation,
+        tiers=tiers,
+        wait_per_hour=float(wait.sum()),
+        measured_wait_per_hour=observation.demand.database.read_wait * HOUR,
+        ceiling_ratio=ceiling_ratio(observation.demand.database),
+        spaces=_spaces(observation, wait, saves),
+        units=_units(observation, wait, saves),
+        sizing=None if sized is None else sizing(sized, settings),
+        sized_ratio=float(wait[known].sum() / wait.sum()) if wait.sum() > 0 else 0.0,
+        offer=None if sized is None or offered is None else Offer(size_bytes=offered, plan=make_plan(sized, settings)),
+    )
+
+
+def _insist_on_possible(observation: Observation) -> None:
+    """Whether anything can be computed of it: what follows may multiply any two of the figures."""
+    demand, sizes = observation.demand, observation.catalog.units.size_bytes
+    spaces = () if demand.spaces is None else astuple(demand.spaces)[1:]
+    waited = () if demand.waited is None else demand.waited
+    figures = np.concatenate([np.ravel(each) for each in (astuple(demand.database), waited, *spaces)])
+    known = [size for space in observation.catalog.spaces for size in (space.used_bytes, space.free_bytes or 0)]
+    possible = (
+        bool((demand.rates >= 0).all() and (demand.rates <= LARGEST_RATE).all())
+        and not (np.abs(figures) > LARGEST_RATE).any()  # NaN: not known
+        and not (sizes < 0).any()
+        and max(float(sizes.sum(dtype=np.float64)), *map(abs, known), 0.0) <= LARGEST_BYTES
+    )
+    if not possible:
+        raise UnusableFile(
+            observation.source,
+            "a figure is negative or larger than any server counts",
+            advice="Make the report or the exports again, and leave them as they are.",
+        )
+
+
+# -- the situation ---------------------------------------------------------------------------------------------------
+
+
+def _as_measured(
+    observation: Observation, settings: PolicySettings, present: TierSpeed
+) -> tuple[Observation, PolicySettings]:
+    """Demand and share of reads ahead as the daemon takes them: by measured waits, where the files hold them."""
+    demand = observation.demand
+    share = None if demand.waited is None else find_engine(observation.engine).prefetched_wait_share
+    if share is not None:
+        settings = replace(settings, prefetched_wait_share=share)
+    believed = np.full(len(observation.catalog.spaces), present.random_read_seconds)
+    return replace(observation, demand=in_measured_waits(demand, observation.catalog, believed)), settings
+
+
+def _tiers(observation: Observation, fast: TierSpeed, slow: TierSpeed, settings: PolicySettings) -> tuple[Tier, Tier]:
+    """Fast storage as configured, the present one as measured; fast storage is never slower than what there is."""
+    demand, prior = observation.demand, (fast, slow)
+    devices = empty_devices(2)
+    if demand.spaces is not None:
+        homes = {space.name: 1 for space in observation.catalog.spaces}
+        devices = observe_spaces(devices, prior, demand, homes, settings)
+    else:
+        devices = observe(devices, prior, demand, np.ones(len(demand.physical_id), dtype=np.int64), settings)
+    speeds = calibrate(prior, devices)
+    present = speeds[1]
+    fastest = replace(
+        speeds[0], sequential_read_seconds=min(speeds[0].sequential_read_seconds, present.sequential_read_seconds)
+    )
+    names = tuple(space.name for space in observation.catalog.spaces)
+    return Tier(name="fast", speed=fastest, spaces=(FAST_SPACE,)), Tier(name=PRESENT, speed=present, spaces=names)
+
+
+def _situation(
+    observation: Observation, tiers: tuple[Tier, Tier], settings: PolicySettings, offered: int | None
+) -> Situation:
+    catalog, demand = observation.catalog, observation.demand
+    units, count = catalog.units, len(catalog.units)
+    fast = Space(name=FAST_SPACE, path="", used_bytes=0, free_bytes=None, capacity_bytes=offered or 0)
+    return Situation(
+        units=units,
+        heat=HeatView(
+            rates=_by_row(observation),
+            observed_seconds=np.full(count, LONG_WATCHED),
+            confidence=np.ones(count),
+            error=_errors(observation, settings),
+        ),
+        spaces=(*catalog.spaces, fast),
+        tiers=tiers,
+        tier_of_space=np.array([1] * len(catalog.spaces) + [0], dtype=np.int32),
+        pin=np.full(count, Pin.NONE, dtype=np.int8),
+        cooling_seconds=np.zeros(count),
+        database=demand.database,
+        by_mean=True,
+        sessions=demand.database.active,
+    )
+
+
+def _by_row(observation: Observation) -> F64:
+    """Rates by row of the unit table."""
+    demand, units = observation.demand, observation.catalog.units
+    rates = np.zeros((len(demand.rates), len(units)))
+    row = units.rows_of(demand.physical_id)
+    rates[:, row[row >= 0]] = demand.rates[:, row >= 0]
+    return rates
+
+
+def _errors(observation: Observation, settings: PolicySettings) -> F64:
+    """Standard error of each unit's demand: half of its bounds, by factors, holds ``settings.certainty``."""
+    low = np.maximum(observation.least, LEAST_SHARE)
+    # The wider side for both: an error has one size, and the plan must not be surer than the worse of the two bounds.
+    reach: F64 = np.maximum(np.log(observation.most), -np.log(low)) / spread(settings.certainty)
+    return reach
+
+
+def _own_speed(observation: Observation, present: TierSpeed) -> F64:
+    """Read time of each unit's space over that of the tier; 1 where the space's is not known."""
+    times = _space_read_seconds(observation)[observation.catalog.units.space]
+    ratio = times / present.random_read_seconds if present.random_read_seconds > 0 else np.ones(len(times))
+    return np.where(np.isfinite(ratio) & (ratio > 0), ratio, 1.0)
+
+
+def _space_read_seconds(observation: Observation) -> F64:
+    """Of each space of the catalog, NaN where it is not known."""
+    found, figures = np.full(len(observation.catalog.spaces), np.nan), observation.demand.spaces
+    if figures is None:
+        return found
+    with np.errstate(invalid="ignore", divide="ignore"):
+        seconds = dict(zip(figures.name, (figures.read_seconds / figures.reads).tolist(), strict=True))
+    for row, space in enumerate(observation.catalog.spaces):
+        found[row] = seconds.get(space.name, np.nan)
+    return found
+
+
+def _scaled(rates: F64, by_tier: F64, saves: F64) -> F64:
+    difference = by_tier[1] - by_tier[0]
+    factor = np.divide(saves, difference, out=np.zeros(len(saves)), where=difference > 0)
+    scaled: F64 = rates * factor
+    return scaled
+
+
+def _only(situation: Situation, rows: Bools) -> Situation:
+    """The situation of some units."""
+    if rows.all():
+        return situation
+    return situation.only(np.flatnonzero(rows))
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def _spaces(observation: Observation, wait: F64, saves: F64) -> tuple[SpaceWaits, ...]:
+    units, times = observation.catalog.units, _space_read_seconds(observation)
+    count = len(observation.catalog.spaces)
+
+    def total(figures: F64 | Bools) -> list[float]:
+        """The sum of a figure of units, by space; once over all units, since there may be many of both."""
+        sums: list[float] = np.bincount(units.space, weights=figures, minlength=count).tolist()
+        return sums
+
+    sizes = np.zeros(count, dtype=np.int64)
+    np.add.at(sizes, units.space, units.size_bytes)
+    known = [whole > 0 and of_them == whole for whole, of_them in zip(
+        total(np.ones(len(units))), total(observation.size_known), strict=True)]  # fmt: skip
+    columns = total(_by_row(observation)[Signal.SYNC_READ]), times.tolist(), total(wait), total(saves)
+    found = (
+        SpaceWaits(
+            name=space.name, random_reads=reads, read_seconds=seconds, wait_per_hour=waited, saves_per_hour=saved,
+            size_bytes=size if all_known else None,
+        )
+        for space, reads, seconds, waited, saved, size, all_known in zip(
+            observation.catalog.spaces, *columns, sizes.tolist(), known, strict=True
+        )
+    )  # fmt: skip
+    return tuple(sorted(found, key=lambda each: (-each.wait_per_hour, each.name)))
+
+
+def _units(observation: Observation, wait: F64, saves: F64) -> tuple[UnitWaits, ...]:
+    """Units that anybody waits for, those that cost most first."""
+    units, known = observation.catalog.units, observation.size_known
+    rows = [row for row in np.argsort(-wait, kind="stable").tolist() if wait[row] > 0]
+    return tuple(
+        UnitWaits(
+            key=units.key[row],
+            space=observation.catalog.spaces[int(units.space[row])].name,
+            wait_per_hour=float(wait[row]),
+            low_per_hour=float(wait[row] * observation.least[row]),
+            high_per_hour=float(wait[row] * observation.most[row]),
+            saves_per_hour=float(saves[row]),
+            size_bytes=int(units.size_bytes[row]) if known[row] else None,
+        )
+        for row in rows
+    )
+
+
+def assessment_shown(found: AssessmentResult) -> answers.Assessment:
+    """Everything that the tables show, and more of each."""
+    observation, curve = found.observation, found.sizing
+    return answers.Assessment(
+        engine=observation.engine,
+        database=observation.database,
+        source=observation.source,
+        seconds=observation.demand.seconds,
+        read_wait_per_hour_seconds=found.wait_per_hour,
+        measured_read_wait_per_hour_seconds=found.measured_wait_per_hour,
+        read_wait_of_session_time_ratio=found.ceiling_ratio,
+        tiers=tiers_shown(found.tiers),
+        spaces=tuple(
+            answers.SpaceAssessed(
+                space=each.name,
+                random_reads_per_second=each.random_reads,
+                read_seconds=each.read_seconds,
+                wait_per_hour_seconds=each.wait_per_hour,
+                wait_saved_per_hour_seconds=each.saves_per_hour,
+                bytes=each.size_bytes,
+            )
+            for each in found.spaces
+        ),
+        units=tuple(
+            answers.UnitAssessed(
+                unit=each.key,
+                space=each.space,
+                wait_per_hour_seconds=each.wait_per_hour,
+                wait_low_per_hour_seconds=each.low_per_hour,
+                wait_high_per_hour_seconds=each.high_per_hour,
+                wait_saved_per_hour_seconds=each.saves_per_hour,
+                bytes=each.size_bytes,
+            )
+            for each in found.units
+        ),
+        sized_wait_ratio=found.sized_ratio,
+        knee=None if curve is None or not curve.knee_distance else _size(curve, curve.knee),
+        curve=None if curve is None else tuple(_size(curve, point) for point in curve.points),
+        offer=None if found.offer is None else _offer(found.offer),
+        notes=tuple(observation.notes),
+    )
+
+
+def _size(curve: Sizing, point: Point) -> answers.SizeAssessed:
+    return answers.SizeAssessed(
+        bytes=point.size_bytes,
+        wait_saved_per_hour_seconds=point.saved_per_hour,
+        wait_saved_at_todays_latencies_per_hour_seconds=point.today_per_hour,
+        wait_saved_at_most_per_hour_seconds=point.most_per_hour,
+        next_gib_saves_per_hour_seconds=curve.next_gib(point),
+        units=point.units,
+        used_bytes=point.used_bytes,
+    )
+
+
+def _offer(offer: Offer) -> answers.OfferAssessed:
+    plan = offer.plan
+    return answers.OfferAssessed(
+        bytes=offer.size_bytes,
+        wait_saved_per_hour_seconds=plan.wait_saved_per_hour,
+        wait_saved_low_per_hour_seconds=plan.wait_saved_low_per_hour,
+        wait_saved_high_per_hour_seconds=plan.wait_saved_high_per_hour,
+        units=tuple(
+            answers.UnitOffered(
+                unit=move.key, bytes=move.size_bytes, wait_saved_per_hour_seconds=move.wait_saved_per_hour
+            )
+            for move in plan.moves
+        ),
+    )

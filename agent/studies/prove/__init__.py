@@ -1,0 +1,1 @@
+"""A connector's claims, tried on a user's server."""

@@ -1,1 +1,0 @@
-"""From placed to kept: did it help?"""

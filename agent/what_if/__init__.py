@@ -1,1 +1,0 @@
-"""Questions about other storage and other settings: sizing and simulation."""

@@ -1,0 +1,110 @@
+"""What files that a person hands over tell of a database: no connection is behind it, and not all of it may be known.
+
+An engine turns its reports and the results of its own queries into an ``Observation``; the agent judges it like any
+other demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from connectors.kit.contract import HotplaceError
+
+if TYPE_CHECKING:  # the registry names this; whoever reads the configuration alone needs no arrays
+    from connectors.model.observation import F64, Bools, Catalog, Demand, Interval, Sample
+
+Row = tuple[Any, ...]
+
+
+class UnusableFile(HotplaceError):
+    """A file is not what it was taken for, ends too early, or says nothing of reads."""
+
+    def __init__(self, path: str, problem: str, *, advice: str, line: int = 0) -> None:
+        place = f"{path}, line {line}" if line else path
+        super().__init__(f"{place}: {problem}", advice=advice)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One interval of one database, with how sure each figure is.
+
+    ``least`` and ``most`` bound the random reads of each unit, as multiples of what ``demand`` says; 1 where they are
+    counted. Both have a value for each row of the catalog's units.
+    """
+
+    engine: str
+    database: str
+    source: str  # in words: "AWR report (text) of release 19.0.0.0.0"
+    catalog: Catalog  # sizes are 0 where ``size_known`` is False
+    demand: Demand  # a column for each unit of the catalog that had any
+    size_known: Bools  # (n,)
+    least: F64  # (n,) 0 to 1
+    most: F64  # (n,) 1 or more
+    notes: tuple[str, ...] = ()  # what the figures leave open, and what to collect for better
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """Results of an engine's queries at one moment, by the name of the query."""
+
+    path: str  # where they were read from, for messages
+    taken_at: datetime
+    results: Mapping[str, Sequence[Row]]
+
+    def rows(self, name: str) -> list[Row]:
+        """The result of a query.
+
+        Raises:
+            UnusableFile: it is not there.
+        """
+        if name not in self.results:
+            raise UnusableFile(
+                self.path,
+                f"has no result of {name}",
+                advice="Run every query of hotplace assess --print-queries ENGINE; without rows the header is enough.",
+            )
+        return list(self.results[name])
+
+
+@dataclass(slots=True)
+class StoredClock:
+    """The time of the export that is being read."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        """Its time."""
+        return self.at
+
+    def monotonic(self) -> float:
+        """The same in seconds: between two exports it passes as their times say."""
+        return self.at.timestamp()
+
+    def sleep(self, seconds: float) -> None:  # the word of every clock
+        """Nothing in files waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """Two samples that an engine's own reading made of two exports, and the catalog of the second."""
+
+    database: str
+    version: str
+    catalog: Catalog
+    before: Sample
+    after: Sample
+    classify: Callable[[Interval, Catalog], Demand]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromFiles:
+    """How an engine is assessed from files."""
+
+    queries: Callable[[], Mapping[str, str]]  # name -> statement, as a person runs it
+    read: Callable[[Export, Export], Readings]  # before, after
+    is_report: Callable[[str], bool] = lambda _: False  # whether a text looks like one of the engine's reports
+    read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes

@@ -1,0 +1,365 @@
+"""What a Statspack or AWR report says, of either form and of releases 9.2 to 23: figures, no judgement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from connectors.kit.assessment import UnusableFile
+from connectors.oracle.report_formats import (
+    UNKNOWN,
+    Section,
+    cells,
+    html_sections,
+    is_foreign,
+    named,
+    number,
+    seconds,
+    text_sections,
+)
+
+MINUTE = 60.0
+LONGEST_SECONDS = 100 * 365.25 * 86400.0
+_AWR = re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?report|AWR\s+Report\s+for\s+DB", re.IGNORECASE)
+_STATSPACK = re.compile(r"STATSPACK\s+report", re.IGNORECASE)
+_COMPARISON = re.compile(r"WORKLOAD\s+REPOSITORY\s+COMPARE", re.IGNORECASE)
+_HTML = re.compile(r"<\s*(?:html|table|h1|!doctype)", re.IGNORECASE)
+_RELEASE = re.compile(r"(?<![\d.])(\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}(?:\.\d{1,6})?)(?![\d.])")
+_IDENTITY = re.compile(r"^[ \t]*(?:([\w$#.-]+)[ \t]+)?(\d{6,10})[ \t]+(\S+)", re.MULTILINE)
+_SEGMENT_LISTS = {
+    "blocks": r"Segments by Physical Reads$",
+    "requests": r"Segments by Physical Read Requests$",
+    "direct": r"Segments by Direct Physical Reads$",
+}
+_EVENTS = r"Foreground Wait Events", r"Wait Events$", r"Top \d+ "
+_HEADER_CHARACTERS = 12000  # in which the first page is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """One wait event of sessions."""
+
+    count: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablespaceIo:
+    """I/O of one tablespace in the whole interval; NaN where the report does not say."""
+
+    name: str
+    reads: float  # calls
+    read_seconds: float  # each call, on average
+    blocks_per_read: float
+    singles: float  # calls for one block, since 11.2.0.4
+    single_seconds: float  # each of those, on average
+    writes: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A segment that some list names."""
+
+    owner: str
+    tablespace: str
+    name: str
+    part: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopList:
+    """One list of segments: the largest of them, by one statistic."""
+
+    values: Mapping[Segment, float]
+    total: float  # of the instance, NaN where it is not printed
+    captured: float  # share of the total that all segments of the snapshot have, 0 to 1, NaN
+
+    @property
+    def smallest(self) -> float:
+        """What a segment that is not named has at most; infinite where no segment is named."""
+        known = [value for value in self.values.values() if value == value]
+        return min(known, default=float("inf"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadReport:
+    """All that is taken from one report."""
+
+    kind: str  # AWR or Statspack
+    form: str  # text or HTML
+    release: str
+    database: str
+    seconds: float
+    db_time: float  # session seconds in the database, NaN
+    transactions: float  # a second, NaN
+    block_bytes: float
+    events: Mapping[str, Waits]
+    events_whole: bool  # False: only the first page's top events are there
+    tablespaces: tuple[TablespaceIo, ...]
+    lists: Mapping[str, TopList] = field(default_factory=dict)  # blocks, requests, direct
+    notes: tuple[str, ...] = ()
+
+
+def is_report(text: str) -> bool:
+    """Whether the text begins like one of the two reports."""
+    begin = text[:_HEADER_CHARACTERS]
+    return bool(_AWR.search(begin) or _STATSPACK.search(begin))
+
+
+def parse_report(path: str, text: str) -> WorkloadReport:
+    """Read a report.
+
+    Args:
+        path: for messages.
+        text: of the whole file.
+
+    Raises:
+        UnusableFile: it is no such report, ends too early, is written in another language's numbers, or says nothing
+            of reads.
+    """
+    begin = text[:_HEADER_CHARACTERS]
+    if _COMPARISON.search(begin):
+        raise UnusableFile(path, "this compares two periods", advice="Give the report of one period: awrrpt.sql.")
+    if not is_report(text):
+        raise UnusableFile(
+            path,
+            "this is no Statspack or AWR report: neither STATSPACK report nor WORKLOAD REPOSITORY report is in it",
+            advice="Make one with awrrpt.sql or spreport.sql; `hotplace assess --print-queries oracle` needs neither.",
+            line=1,
+        )
+    html = _HTML.search(begin) is not None
+    sections = html_sections(text) if html else text_sections(text)
+    flat = _flat(sections) if html else text
+    _insist_on_plain_numbers(path, flat if not html else text)
+    elapsed = _minutes(flat, r"Elapsed")
+    if not elapsed > 0:
+        raise UnusableFile(
+            path,
+            "the time between its snapshots is missing (Elapsed)",
+            advice="Give the whole file, from its first page on.",
+            line=_line_of(text, "Elapsed"),
+        )
+    if elapsed > LONGEST_SECONDS:
+        raise UnusableFile(
+            path, "the time between its snapshots is more than a hundred years", advice="Make the report again.",
+            line=_line_of(text, "Elapsed"),
+        )  # fmt: skip
+    tablespaces = _tablespaces(path, text, sections, elapsed)
+    events, whole = _events(sections)
+    release = _RELEASE.search(flat[:_HEADER_CHARACTERS])
+    return WorkloadReport(
+        kind="AWR" if _AWR.search(begin) else "Statspack",
+        form="HTML" if html else "text",
+        release=release[1] if release else "unknown",
+        database=_database(flat),
+        seconds=elapsed,
+        db_time=_minutes(flat, r"DB\s+time"),
+        transactions=_per_second(flat, r"Transactions"),
+        block_bytes=_block_bytes(flat),
+        events=events,
+        events_whole=whole,
+        tablespaces=tablespaces,
+        lists=_lists(sections),
+        notes=tuple(_broken(sections)),
+    )
+
+
+def _flat(sections: Iterable[Section]) -> str:
+    """Tables of an HTML report as lines, so that the first page is read as that of a text report is."""
+    rows = (row for section in sections for row in ([section.head] if section.head else []) + section.rows)
+    return "\n".join("  ".join(cell for cell in row if cell) for row in rows)
+
+
+def _line_of(text: str, word: str) -> int:
+    at = text.find(word)
+    return text.count("\n", 0, at) + 1 if at >= 0 else 0
+
+
+def _insist_on_plain_numbers(path: str, text: str) -> None:
+    found = re.search(r"Elapsed:(?:\s|<[^<>]*>|&nbsp;)*([\d.,]+)", text, re.IGNORECASE)
+    if found is not None and is_foreign(found[1]):
+        raise UnusableFile(
+            path,
+            f"numbers are written in another language's form: {found[1]!r}",
+            advice="Make the report again under NLS_LANG=AMERICAN_AMERICA.",
+            line=text.count("\n", 0, found.start()) + 1,
+        )
+
+
+def _minutes(text: str, words: str) -> float:
+    found = re.search(rf"\b{words}:\s+([\d.,]+[KMG]?)\s*\(mins?\)", text, re.IGNORECASE)
+    return number(found[1]) * MINUTE if found else UNKNOWN
+
+
+def _per_second(text: str, words: str) -> float:
+    found = re.search(rf"^[ \t]*{words}:\s+([\d.,]+[KMG]?)", text, re.IGNORECASE | re.MULTILINE)
+    return number(found[1]) if found else UNKNOWN
+
+
+def _block_bytes(text: str) -> float:
+    found = re.search(r"(?:Std )?Block Size:\s+([\d.,]+)\s*([KM]?)", text, re.IGNORECASE)
+    value = number(found[1]) * {"K": 1024.0, "M": 1048576.0}.get(found[2].upper(), 1.0) if found else UNKNOWN
+    return value if 512 <= value <= 65536 else 8192.0
+
+
+def _database(text: str) -> str:
+    found = _IDENTITY.search(text[:_HEADER_CHARACTERS])
+    return (found[1] or found[3]) if found else "database"
+
+
+# -- sections --------------------------------------------------------------------------------------------------------
+
+
+def _tablespaces(path: str, text: str, sections: Sequence[Section], elapsed: float) -> tuple[TablespaceIo, ...]:
+    found = named(sections, r"Tablespace IO Stats") or named(sections, r"File IO Stats")
+    if not found:
+        raise UnusableFile(
+            path,
+            f"the section Tablespace IO Stats is missing; the file has {text.count(chr(10)) + 1} lines",
+            advice="Give the whole report. Where it is whole, STATISTICS_LEVEL was BASIC: make it TYPICAL.",
+            line=text.count("\n") + 1,
+        )
+    cut = next((section for section in found if not section.whole), None)
+    if cut is not None:
+        raise UnusableFile(
+            path, f"the file ends within {cut.title}: it was truncated", advice="Give the whole report.", line=cut.line
+        )
+    rows = [io for section in found for io in _tablespace_rows(section, elapsed)]
+    if not rows:
+        raise UnusableFile(
+            path,
+            f"the section {found[0].title} is empty",
+            advice="Choose snapshots between which the database did something, with STATISTICS_LEVEL at TYPICAL.",
+            line=found[0].line,
+        )
+    return _merged(rows)
+
+
+def _tablespace_rows(section: Section, elapsed: float) -> Iterable[TablespaceIo]:
+    name = section.column(r"name$", r"Tablespace")
+    reads, rate = section.column(r"Reads$", r"Rds$"), section.column(r"Av (Reads|Rds)/s")
+    average = section.column(r"Av Rd ?\(")
+    blocks, writes = section.column(r"Av Blks"), section.column(r"Writes$")
+    single_rate, single = section.column(r"1-bk Rds"), section.column(r"Av 1-bk")
+    for row in section.rows:
+        words = cells(row, name, reads, rate, average, blocks, single_rate, single, writes)
+        calls = number(words[1])
+        if calls != calls:  # overflown: its rate may still be there
+            calls = number(words[2]) * elapsed
+        if not words[0] or _is_heading(words[0]):
+            continue
+        yield TablespaceIo(
+            name=words[0],
+            reads=calls,
+            read_seconds=seconds(words[3], "ms"),
+            blocks_per_read=number(words[4]),
+            singles=number(words[5]) * elapsed,
+            single_seconds=seconds(words[6], "ms"),
+            writes=number(words[7]),
+        )
+
+
+def _is_heading(word: str) -> bool:
+    return word.lower() in {"tablespace", "filename"} or set(word) <= set("- ")
+
+
+def _merged(rows: Sequence[TablespaceIo]) -> tuple[TablespaceIo, ...]:
+    """Rows of the same tablespace (its files) as one; times are weighed by calls, NaN where none is known."""
+    by_name: dict[str, list[TablespaceIo]] = {}
+    for row in rows:
+        by_name.setdefault(row.name, []).append(row)
+    return tuple(same[0] if len(same) == 1 else _sum(same) for same in by_name.values())
+
+
+def _sum(rows: Sequence[TablespaceIo]) -> TablespaceIo:
+    def total(values: Iterable[float]) -> float:
+        known = [value for value in values if value == value]
+        return sum(known) if known else UNKNOWN
+
+    reads, singles = total(row.reads for row in rows), total(row.singles for row in rows)
+    return replace(
+        rows[0],
+        reads=reads,
+        read_seconds=_mean([(row.read_seconds, row.reads) for row in rows]),
+        blocks_per_read=_mean([(row.blocks_per_read, row.reads) for row in rows]),
+        singles=singles,
+        single_seconds=_mean([(row.single_seconds, row.singles) for row in rows]),
+        writes=total(row.writes for row in rows),
+    )
+
+
+def _mean(pairs: Iterable[tuple[float, float]]) -> float:
+    known = [(value, weight) for value, weight in pairs if value == value and weight > 0]
+    weight = sum(weight for _, weight in known)
+    return sum(value * each for value, each in known) / weight if weight else UNKNOWN
+
+
+def _events(sections: Sequence[Section]) -> tuple[dict[str, Waits], bool]:
+    """Waits of sessions by event, from the fullest list there is, and whether it is more than the first page's."""
+    for pattern in _EVENTS:
+        found: dict[str, Waits] = {}
+        for section in named(sections, pattern):
+            for name, waits in _event_rows(section):
+                found.setdefault(name, waits)
+        if found:
+            return found, pattern != _EVENTS[-1]
+    return {}, False
+
+
+def _event_rows(section: Section) -> Iterable[tuple[str, Waits]]:
+    name = section.column(r"Event", r"name$")
+    count = section.column(r"Waits$")
+    total, mean = section.column(r"(Total )?(Wait )?Time"), section.column(r"(wait )?Av")
+    name = 0 if name is None else name
+    for row in section.rows:
+        words = cells(row, name, count, total, mean)
+        waits, spent = number(words[1]), seconds(words[2], "s")
+        average = seconds(words[3], "ms")
+        if spent != spent or (spent < 10 and average * waits > 0):  # whole seconds: the mean is finer
+            spent = average * waits
+        if words[0] and waits == waits and spent == spent:
+            yield words[0], Waits(count=waits, seconds=spent)
+
+
+def _lists(sections: Sequence[Section]) -> dict[str, TopList]:
+    found: dict[str, TopList] = {}
+    for statistic, pattern in _SEGMENT_LISTS.items():
+        values: dict[Segment, float] = {}
+        notes: list[str] = []
+        for section in named(sections, pattern):
+            notes += section.notes
+            for segment, value in _segment_rows(section):
+                values.setdefault(segment, value)
+        if values:
+            text = "\n".join(notes)
+            found[statistic] = TopList(
+                values=values,
+                total=_noted(text, r"(?m)^[-> ]*Total [A-Za-z ]+:\s*([\d.,]+[KMG]?)"),
+                captured=_noted(text, r"account for\s+([\d.,]+)\s*%") / 100,
+            )
+    return found
+
+
+def _noted(text: str, pattern: str) -> float:
+    found = re.search(pattern, text)
+    return number(found[1]) if found else UNKNOWN
+
+
+def _segment_rows(section: Section) -> Iterable[tuple[Segment, float]]:
+    owner, space = section.column(r"Owner"), section.column(r"Tablespace")
+    name, part, kind = section.column(r"Object Name"), section.column(r"Subobject"), section.column(r"Obj\.?( |$)")
+    value = section.column(r"(Physical|Direct|Phys|Read|Unoptimized|Reads?).*", r".*Reads|.*Requests")
+    for row in section.rows:
+        words = cells(row, owner, space, name, part, kind, value)
+        if words[0] and words[1] and words[2]:
+            segment = Segment(owner=words[0], tablespace=words[1], name=words[2], part=words[3], type=words[4])
+            yield segment, number(words[5])
+
+
+def _broken(sections: Sequence[Section]) -> Iterable[str]:
+    """What to know of sections that the file breaks off in."""
+    for section in sections:
+        if not section.whole and re.match(r"Segments by", section.title, re.IGNORECASE):
+            yield f"the file ends within {section.title} (line {section.line}): segments may be missing"

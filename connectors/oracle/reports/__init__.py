@@ -1,1 +1,0 @@
-"""Statspack and AWR reports, as text and as HTML: what a DBA has already, without a connection."""

@@ -1,1 +1,0 @@
-"""Sessions: how they are opened, their queries and errors."""

@@ -1,0 +1,224 @@
+"""What there is: spaces, units, and one relation as the catalog shows it now.
+
+What there is: spaces with their room, units with their sizes, and what the arithmetic of demand needs of each.
+
+One relation as the catalog shows it now: what routes are made from and what inspect() believes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from connectors.kit.contract import ObjectGone
+from connectors.model.moves import Container, UnitKind
+from connectors.model.observation import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
+from connectors.model.string_column import StringColumn
+from connectors.postgresql.rows import bigint_and_text_rows
+from connectors.postgresql.sessions import ReadSession, Row, query
+
+Kept = TypeVar("Kept", I8, I32, I64)
+BLOCK_BYTES = 8192  # of every build that is in use; only estimates depend on it
+_UNIT_COLUMNS = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How large each unit is in blocks and rows, sorted by ``physical_id``."""
+
+    physical_id: I64
+    parent: I64  # table of an index, NO_PARENT for the others, partitions among them
+    size_bytes: I64  # TOAST included
+    blocks: F32 | F64  # of the unit itself, TOAST not counted; whole numbers that mostly come from the catalog
+    rows: F32 | F64  # NaN where the table was never analyzed; of an index: its entries; PostgreSQL keeps a real
+
+    def rows_of(self, physical_id: I64) -> I64:
+        """Row of each given id, or -1. Shape ``(len(physical_id),)``."""
+        if not len(self.physical_id):
+            return np.full(len(physical_id), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.physical_id, physical_id), len(self.physical_id) - 1)
+        return np.where(self.physical_id[at] == physical_id, at, -1).astype(np.int64)
+
+
+def _tables_of_indexes(units: UnitTable) -> I64:
+    """Table of each index and NO_PARENT for all others; the units' own column where no partition has a parent."""
+    others = (units.parent != NO_PARENT) & ~np.isin(units.kind, (UnitKind.INDEX, UnitKind.INDEX_PARTITION))
+    return np.where(others, NO_PARENT, units.parent) if others.any() else units.parent
+
+
+def shape_of(units: UnitTable, read: Shape | None) -> Shape:
+    """The shape of exactly these units: what was read of them, and for the others what their sizes tell.
+
+    Args:
+        units: of the catalog that demand is asked for, which need not be the last one that was read.
+        read: the last shape that was read, None before the first.
+    """
+    if read is not None and read.physical_id is units.physical_id:
+        return read
+    blocks = units.size_bytes / BLOCK_BYTES
+    rows = np.full(len(units), np.nan)
+    if read is not None and len(read.physical_id):
+        at = read.rows_of(units.physical_id)
+        blocks = np.where(at >= 0, read.blocks[at], blocks)
+        rows = np.where(at >= 0, read.rows[at], rows)
+    return Shape(
+        physical_id=units.physical_id,
+        parent=_tables_of_indexes(units),
+        size_bytes=units.size_bytes,
+        blocks=blocks,
+        rows=rows,
+    )
+
+
+def read_catalog(
+    session: ReadSession, taken_at: datetime, *, local: bool, before: Catalog | None = None
+) -> tuple[Catalog, Shape]:
+    """Two set-based queries and, when the server is local, one look at the file system for each space.
+
+    Args:
+        session: to ask over.
+        taken_at: the instant.
+        local: the server is on this machine.
+        before: the last catalog; columns that are still the same are its very objects, so that nothing is held twice.
+
+    Raises:
+        ObjectGone: a tablespace was emptied and dropped while the catalog was read.
+        ConnectorError: another subclass that says what may be done.
+    """
+    take = partial(bigint_and_text_rows, columns=_UNIT_COLUMNS)
+    numbers, keys = session.copy(query("units"), take, doing="reading the catalog")
+    found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
+    units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
+    in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
+    spaces = tuple(_space(session, row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
+    return Catalog(taken_at=taken_at, spaces=spaces, units=units), shape
+
+
+def _units(
+    numbers: list[Counts], keys: StringColumn, space_oids: list[int], old: UnitTable | None
+) -> tuple[UnitTable, Shape]:
+    """Units and their shape. Takes the columns off ``numbers``, in the order of the query, one after the other."""
+
+    def same(name: str, column: Kept) -> Kept:
+        """The old column where nothing in it has changed."""
+        kept: Kept = column if old is None else getattr(old, name)
+        return kept if old is not None and np.array_equal(kept, column) else column
+
+    ids = same("physical_id", numbers.pop(0).astype(np.int64))
+    kind = same("kind", numbers.pop(0).astype(np.int8))
+    size = numbers.pop(0).astype(np.int64)
+    space = same("space", _space_rows(np.array(space_oids, dtype=np.int64), numbers.pop(0)))
+    parent = numbers.pop(0).astype(np.int64)
+    parent[parent == 0] = NO_PARENT
+    pages, rows = numbers
+    units = UnitTable(
+        physical_id=ids,
+        key=old.key if old is not None and old.key == keys else keys,
+        kind=kind,
+        size_bytes=size,
+        space=space,
+        bundle=ids,
+        parent=same("parent", parent),
+    )
+    shape = Shape(
+        physical_id=ids,
+        parent=_tables_of_indexes(units),
+        size_bytes=size,
+        blocks=np.where(pages > 0, pages, size / BLOCK_BYTES).astype(np.float32),
+        # 0 rows are believed of an empty file only: the catalog may hold a count from before the rows came.
+        rows=np.where((rows > 0) | ((rows == 0) & (size == 0)), rows, np.nan).astype(np.float32),
+    )
+    return units, shape
+
+
+def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
+    """Bytes of each unit now, -1 where it is gone.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    found = session.rows(query("sizes"), {"ids": physical_ids.tolist()}, doing="reading sizes")
+    bytes_of = {oid: size for oid, size in found if size is not None}
+    return np.array([bytes_of.get(int(oid), -1) for oid in physical_ids], dtype=np.int64)
+
+
+def _space_rows(space_oids: I64, wanted: Counts) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Row of each tablespace oid, of those that the query gives in ascending order.
+
+    Raises:
+        ObjectGone: there is none of that oid.
+    """
+    there = np.isin(wanted, space_oids, kind="sort")  # one by one where they are few: truth values and nothing else
+    if not there.all():
+        raise ObjectGone(
+            f"tablespace {int(wanted[~there][0])} was dropped while the catalog was read", advice="It is read again."
+        )
+    return np.searchsorted(space_oids, wanted).astype(np.int32)
+
+
+def _space(session: ReadSession, row: Row, in_units: int, *, local: bool) -> Space:
+    """One space; where its size may not be asked, what this database keeps in it is the best there is."""
+    _, name, path, used = row
+    free, capacity = session.room(path) if local and path else (None, None)
+    held = in_units if used is None else int(used)
+    folder = Container(name=path, path=path, size_bytes=held, used_bytes=held, growth_bytes=free)
+    return Space(
+        name=name,
+        path=path,
+        used_bytes=held,
+        free_bytes=free,
+        capacity_bytes=capacity,
+        containers=(folder,) if path else (),
+    )
+
+
+INDEX, MATERIALIZED_VIEW = "i", "m"
+
+
+ONE_STORAGE = "this is {}, where all tablespaces lie on the storage that the service chose: a move changes nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A row of ``sql/relation.sql``, in its order."""
+
+    oid: int
+    schema: str
+    name: str
+    kind: str  # pg_class.relkind
+    partition: bool
+    persistence: str  # pg_class.relpersistence
+    mapped: bool
+    system: bool
+    space_oid: int
+    space: str
+    target_oid: int | None  # None: no tablespace has the target's name
+    exclusion: bool
+    valid: bool
+    table_oid: int
+    table_key: str  # of an index the table that it belongs to, else its own
+    table_space: str
+    table_bytes: int  # of its main fork, which an index is built from; an estimate while it is locked
+    indexes: int
+    bytes: int | None  # None: dropped while we asked
+    file: str | None  # relative to the data directory
+    data_directory: str | None  # None: this login may not know it
+    wal_level: str
+    standby: bool
+    system_identifier: int
+    deadlock_seconds: float  # deadlock_timeout: who waits for a lock longer than that makes autovacuum give way
+    service: str  # managed service that runs the server; "": none that is known
+
+
+def find_relation(session: ReadSession, key: str, space: str) -> Relation | None:
+    """The relation of that key, None when there is none.
+
+    Raises:
+        ConnectorError: a subclass that says what may be done.
+    """
+    rows = session.rows(query("relation"), {"key": key, "space": space}, doing=f"looking up {key}")
+    return Relation(*rows[0]) if rows else None

@@ -1,0 +1,115 @@
+"""Turns what psycopg raises into the errors of the contract: by SQLSTATE, never by the text of a message."""
+
+from __future__ import annotations
+
+import psycopg
+
+from connectors.kit.contract import (
+    AuthenticationFailed,
+    CannotConnect,
+    ConnectorError,
+    Interrupted,
+    LockNotObtained,
+    ObjectGone,
+    OutcomeUnknown,
+    PrivilegeMissing,
+    SpaceFull,
+    StatementFailed,
+    TimedOut,
+)
+from connectors.model.formatting import format_seconds
+
+QUERY_CANCELED = "57014"  # PostgreSQL has one state for a time-out and a cancel; who asked tells them apart
+
+_BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
+    "28P01": (AuthenticationFailed, "Check the user and where its password comes from."),
+    "28000": (AuthenticationFailed, "Check the user, and the line of pg_hba.conf that speaks of it."),
+    "3D000": (CannotConnect, "Check dbname; psql -l lists the databases."),
+    "53300": (CannotConnect, "All connections are in use; raise max_connections or wait."),
+    "57P03": (CannotConnect, "The server is starting or shutting down; wait."),
+    "55P03": (
+        LockNotObtained,
+        "The object is in use; tried again later. Autovacuum gives way if lock_timeout exceeds deadlock_timeout.",
+    ),
+    "40P01": (LockNotObtained, "A deadlock was resolved against this statement; it is tried again later."),
+    "53100": (SpaceFull, "Make room in the target, or choose another space."),
+    "42501": (PrivilegeMissing, "Run hotplace doctor: it prints the GRANT."),
+    "42P01": (ObjectGone, "It was dropped or renamed; plan again."),
+    "42704": (ObjectGone, "It was dropped or renamed; plan again."),
+    "3F000": (ObjectGone, "Its schema was dropped or renamed; plan again."),
+    "22021": (StatementFailed, "A name in this database is no UTF-8, which SQL_ASCII lets in: rename what has it."),
+    "25006": (StatementFailed, "The session is read-only: a standby, or default_transaction_read_only of this role."),
+}
+_ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P04", "57P05"})  # shutdown, crash, database dropped, idle time-out
+
+
+def connection_broke(error: psycopg.Error, connection: psycopg.Connection) -> bool:
+    """Whether the session itself is gone, so that the outcome of its statement is unknown."""
+    state = error.sqlstate or ""
+    # Not by the flag alone: when the server's last message is read, the connection still looks open.
+    return connection.closed or state in _ENDED_BY_SERVER or state.startswith("08")
+
+
+def translate(error: psycopg.Error, doing: str) -> ConnectorError:
+    """The error of the contract for a statement that failed while its session lives on, or for a refused connection.
+
+    Args:
+        error: from psycopg.
+        doing: what was tried, to begin the message with; holds no secret.
+    """
+    state = error.sqlstate or ""
+    kind, advice = _BY_STATE.get(state, (StatementFailed, ""))
+    if not advice and state == QUERY_CANCELED:
+        kind, advice = TimedOut, "Raise statement_timeout, or look at what the server is busy with."
+    return kind(f"{doing}: {_words(error)}", advice=advice, native_code=state)
+
+
+def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_seconds: float) -> ConnectorError:
+    """Distinguish the three causes of SQLSTATE 57014: our own cancel, the time-out we set, another session's cancel."""
+    if by_us:
+        return Interrupted(f"{doing}: cancelled on request", native_code=QUERY_CANCELED)
+    # By the time that passed, with a little less than the limit since two clocks count it: the state is the same for a
+    # DBA's pg_cancel_backend.
+    if limit_seconds and after_seconds >= 0.98 * limit_seconds:
+        return TimedOut(
+            f"{doing}: not finished within {format_seconds(limit_seconds)}",
+            advice="Raise move_timeout (split_lock_limit of a split that moves rows), or move it when the disks are "
+            "less busy.",
+            native_code=QUERY_CANCELED,
+        )
+    return Interrupted(
+        f"{doing}: cancelled by another session after {format_seconds(after_seconds)}",
+        advice="Ask who cancelled it before trying again.",
+        native_code=QUERY_CANCELED,
+    )
+
+
+def outcome_unknown(error: psycopg.Error, doing: str) -> OutcomeUnknown:
+    """The session broke under a statement that changes something."""
+    # Neither a failure nor a success: the answer to a COMMIT is lost like any other, so a rollback must not be assumed.
+    # Only the catalog shows where the relation is now.
+    return OutcomeUnknown(
+        f"{doing}: the session ended before the server answered ({_words(error)})",
+        advice="The catalog is asked what became of it.",
+        native_code=error.sqlstate or "",
+    )
+
+
+def cannot_connect(error: psycopg.Error, where: str, state: str) -> CannotConnect:
+    """A refused or failed connection.
+
+    Args:
+        error: from psycopg; libpq gives it no SQLSTATE.
+        where: the database in words.
+        state: SQLSTATE that the server sent, "" when it never answered.
+    """
+    kind, advice = _BY_STATE.get(state, (CannotConnect, "Check host and port, and that the server runs."))
+    if not issubclass(kind, CannotConnect):
+        kind = CannotConnect
+    return kind(f"cannot connect to {where}: {_words(error)}", advice=advice, native_code=state)
+
+
+def _words(error: psycopg.Error) -> str:
+    """The server's own words on one line."""
+    primary = error.diag.message_primary
+    return " ".join((primary or str(error) or type(error).__name__).split())

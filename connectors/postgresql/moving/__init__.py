@@ -1,1 +1,0 @@
-"""Carrying out a route and finding the truth about it afterwards."""

@@ -1,1 +1,0 @@
-"""What may move and by which statements, or why not. Pure."""

@@ -1,1 +1,0 @@
-"""Cases, questions and sessions of ``hotplace lab prove``, for all engines."""

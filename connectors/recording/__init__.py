@@ -1,1 +1,0 @@
-"""Recordings: what a connector reads, kept in a file without user data, and answered from it later."""

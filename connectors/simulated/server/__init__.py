@@ -1,1 +1,0 @@
-"""The simulated server: its world, workload, devices and language."""

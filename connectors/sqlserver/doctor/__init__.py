@@ -1,1 +1,0 @@
-"""What keeps hotplace from seeing or acting, each with its remedy."""

@@ -1,0 +1,214 @@
+"""Takes a sample: counters of partitions, filegroups, the instance and roles.
+
+The log of a database and tempdb as figures of roles. SQL Server has no undo space: tempdb holds row versions.
+
+Waits for logs (WRITELOG) are counted for the whole server, and stalls of tempdb are of all its databases and of
+background writes too: both are upper bounds of what sessions here wait for. Nothing tells the use of tempdb by table.
+
+Takes one sample: counters of every partition, reads of every filegroup, figures of the instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing, TimedOut
+from connectors.kit.counters import GroupBy, busy
+from connectors.model.formatting import format_seconds
+from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
+from connectors.sqlserver.keys import unit_ids
+from connectors.sqlserver.sessions import ReadSession, Row
+
+MILLISECONDS = 1e-3
+LOG, TEMP, WAIT = "log", "temp", "wait"
+_OF_ALL_LOGS = "WRITELOG waits of all databases of the server, an upper bound"
+_OF_ALL_STALLS = "stalls of all reads and writes of tempdb by all databases, an upper bound"
+
+
+def role_figures(rows: Sequence[Row]) -> tuple[RoleFigures, ...]:
+    """Rows of ``sql/roles.sql``; a database in the cloud shows no tempdb, whose sums are then NULL."""
+    waited = next((float(row[5]) * MILLISECONDS for row in rows if row[0] == WAIT), float("nan"))
+    files = [row for row in rows if row[0] in {LOG, TEMP} and row[2] is not None]
+    return tuple(_role_figures(row, waited) for row in files)
+
+
+def _role_figures(row: Row, log_waits: float) -> RoleFigures:
+    role, name, reads, read_ms, writes, write_ms, written = row
+    read_seconds, write_seconds = float(read_ms) * MILLISECONDS, float(write_ms) * MILLISECONDS
+    return RoleFigures(
+        role=Role(role),
+        name=str(name),
+        reads=float(reads),
+        read_seconds=read_seconds,
+        writes=float(writes),
+        write_seconds=write_seconds,
+        waited_seconds=log_waits if role == LOG else read_seconds + write_seconds,
+        written_bytes=float(written),
+        note=_OF_ALL_LOGS if role == LOG else _OF_ALL_STALLS,
+    )
+
+
+COUNTERS = (
+    "io_waits",  # a session waited for a page to come from storage
+    "io_wait_ms",
+    "tree_io_waits",  # those on the upper levels of an index
+    "lookups",  # single rows sought
+    "scans",  # range and full scans begun
+    "forwarded",  # rows of a heap that have moved, each one more random read
+    "lob_pages",
+    "overflow_pages",
+    "inserted",
+    "changed",  # updated and deleted
+)
+REST = 20  # a call that was too slow is left alone for so many times as long as it took
+_KEYS = 3  # object, index, partition come before the counters
+BYTES_FIGURE = "read_bytes/"  # with the name of the filegroup
+BACKUP, SWEEP = "backups_seen", "sweeps_seen"  # an interval in which they rise is not like others
+# The names end in "/sec", but the counters only rise, like all others here.
+_FIGURES = {
+    "Page lookups/sec": "page_lookups",
+    "Page reads/sec": "page_reads",
+    "Readahead pages/sec": "readahead_pages",
+    "Extension page reads/sec": "extension_reads",
+    "Transactions/sec": "transactions",
+}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """How often something was running, in samples; an interval is touched when it ran at either end of it."""
+
+    total: int = 0
+    before: bool = False
+
+    def update(self, now: bool) -> int:
+        # Either end counts: a backup that ended a moment after the last sample has still filled most of this interval.
+        self.total += now or self.before
+        self.before = now
+        return self.total
+
+
+class DmvSampler:
+    """Samples over one session with a fixed number of statements."""
+
+    def __init__(
+        self, session: ReadSession, clock: Clock, *, budget_seconds: float, home_of: Callable[[str], str] = str
+    ) -> None:
+        """Wire it up.
+
+        Args:
+            session: to read with.
+            clock: time.
+            budget_seconds: a sample that takes longer is taken less often.
+            home_of: the space of a filegroup, where that is not the filegroup itself.
+        """
+        self._session = session
+        self._clock = clock
+        self._budget = budget_seconds
+        self._home_of = home_of
+        self._rests_until = float("-inf")
+        self._backup, self._sweep = _Seen(), _Seen()
+
+    def sample(self) -> Sample:
+        """Six queries; those that this login may not ask are left out, and their figures with them.
+
+        Raises:
+            TimedOut: the last sample took longer than its budget, and its time of rest is not over.
+            ConnectorError: another subclass that says what may be done.
+        """
+        taken_at, monotonic = self._clock.now(), self._clock.monotonic()
+        self._check_rest(monotonic)
+        rows = self._session.rows("sample", doing="sampling counters")
+        answered = self._clock.monotonic()
+        if answered - monotonic > self._budget:
+            self._rests_until = answered + REST * (answered - monotonic)
+        files = _by_home(self._optional("files"), self._home_of)
+        epoch = self._optional("server")
+        ids, counters = by_unit(rows)
+        figures = self._maintenance() | _figures(self._optional("counters")) | _by_space(files)
+        return Sample(
+            taken_at=taken_at,
+            monotonic_seconds=monotonic,
+            epoch=str(epoch[0][0]) if epoch else "unknown",
+            physical_id=ids,
+            counters=dict(zip(COUNTERS, counters, strict=True)),
+            database=figures,
+            server_seconds=answered - monotonic,  # an upper bound: the wire is in it
+            spaces=_space_figures(files) if files else None,
+            roles=role_figures(self._optional("roles")),
+        )
+
+    def _check_rest(self, now: float) -> None:
+        if now < self._rests_until:
+            raise TimedOut(
+                f"the last sample took longer than {format_seconds(self._budget)}; the next one in "
+                f"{format_seconds(self._rests_until - now)}",
+                advice="Sample less often, or raise sample_budget.",
+            )
+
+    def _optional(self, name: str) -> list[Row]:
+        """Rows of a query, none where this login lacks the right; the doctor tells."""
+        try:
+            return self._session.rows(name, doing=f"sampling {name}")
+        except PrivilegeMissing:
+            return []
+
+    def _maintenance(self) -> dict[str, float]:
+        commands = [str(row[0]) for row in self._optional("maintenance")]
+        backup = any(command.startswith(("BACKUP", "RESTORE")) for command in commands)
+        sweep = any(not command.startswith(("BACKUP", "RESTORE")) for command in commands)
+        return {BACKUP: float(self._backup.update(backup)), SWEEP: float(self._sweep.update(sweep))}
+
+
+def by_unit(rows: list[Row]) -> tuple[I64, I64]:
+    """Physical ids ascending, and counters of shape ``(len(COUNTERS), units)``.
+
+    Raises:
+        ConnectorError: the rows have another shape.
+    """
+    width = _KEYS + len(COUNTERS)
+    if rows and len(rows[0]) != width:
+        raise ConnectorError(f"sampling counters: rows of {len(rows[0])} columns, expected {width}")
+    numbers = np.array(rows, dtype=np.int64).reshape(-1, width).T
+    zero = np.zeros(numbers.shape[1], dtype=np.int64)
+    units = GroupBy(unit_ids(numbers[0], numbers[1], numbers[2], zero))
+    return busy(units.keys[0], np.stack([units.aggregate(counter) for counter in numbers[_KEYS:]]))
+
+
+def _by_home(files: list[Row], home_of: Callable[[str], str]) -> list[Row]:
+    """Rows of ``sql/files.sql`` added up by the space that each filegroup lies in."""
+    totals: dict[str, list[int]] = {}
+    for name, *values in files:
+        home = home_of(str(name))
+        totals[home] = [a + int(b) for a, b in zip(totals.get(home, [0] * len(values)), values, strict=True)]
+    return [(home, *values) for home, values in totals.items()]
+
+
+def _figures(rows: list[Row]) -> dict[str, float]:
+    return {_FIGURES[name]: float(value) for name, value in rows if name in _FIGURES}
+
+
+def _by_space(files: list[Row]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, reads, read_bytes, *_ in files:
+        found[f"{BYTES_FIGURE}{name}"] = float(read_bytes)
+        found["file_reads"] = found.get("file_reads", 0.0) + float(reads)
+    return found
+
+
+def _space_figures(files: list[Row]) -> SpaceFigures:
+    """Totals of all reads; ``demand`` takes the sequential ones out. Throttling by the server is not the device's."""
+
+    def column(values: list[float]) -> F64:
+        return np.array(values, dtype=np.float64)
+
+    return SpaceFigures(
+        name=tuple(str(row[0]) for row in files),
+        reads=column([row[1] for row in files]),
+        read_seconds=column([max(0, row[3] - row[4]) / 1000.0 for row in files]),
+        writes=column([row[5] for row in files]),
+        write_seconds=column([max(0, row[6] - row[7]) / 1000.0 for row in files]),
+    )

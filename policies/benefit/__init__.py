@@ -1,1 +1,0 @@
-"""What a placement is worth: foreground wait, bundles, costs, guards, device speeds."""

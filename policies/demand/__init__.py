@@ -1,1 +1,0 @@
-"""Demand and heat: counter deltas, decayed means, seasons, horizons, renamed units."""

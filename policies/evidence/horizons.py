@@ -1,0 +1,334 @@
+"""Horizons: how long to remember, chosen by how well each memory would have placed the units.
+
+Several forecasts of each unit's demand run side by side: means that forget by half in ``HALF_LIVES``, the next hours
+as they were on the last days, and as they were in the last weeks. Each plays for itself: every half hour it fills a
+fast tier as large as the real one, by value per byte, and pays for what it copies. What it would have saved by the
+demand that came, less its copies, is its score; likelihood is not asked, since a forecast that errs alike for all units
+places as well as one that is right.
+
+Scores fade by half in ``SCORE_HALF_LIFE``, two days, so that the hour at which it is asked speaks for no forecast and
+against none. Forecasts are mixed by exponential weights of the faded scores (Herbster and Warmuth,
+Tracking the best expert, Machine Learning 32, 1998; in place of their fixed share older losses are discounted, as in
+Chernov and Zhdanov, Prediction with expert advice under discounted loss, ALT 2010). With the demand that a forecast
+expects comes the time over which a move should pay: a short memory moves soon, and soon back.
+
+Kept for the units that matter, those which have seasons: others move by the long horizon of ``heat``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connectors.model.observation import F32, F64, I64, Bools
+from policies.evidence.heat import index_of
+from policies.evidence.seasons import STEP, SeasonState, cells_of
+from policies.model.plan import HeatView
+from policies.model.settings import THERE_AND_BACK
+
+HOUR = 3600.0
+HALF_LIVES = (1.5, 6.0, 24.0, 96.0)  # hours
+LASTING = np.array((12.0, 24.0, 48.0, 96.0, 8.0, 12.0))  # hours over which a move by each forecast is to pay
+FORECASTS = len(LASTING)
+RECENT = 1  # the memory as long as that of recent work, by which copies are priced (``settings.half_life_seconds``)
+LONG = 2  # the memory that stands in where no day or week was seen yet
+DAY_AHEAD, WEEK_AHEAD = 3, 6  # hours
+DAY_HALF_LIFE = 2.0  # repetitions of an hour of the day
+EVERY_SECONDS = 1800.0  # between two judgements
+SCORE_HALF_LIFE = 48.0  # hours
+LEARNING_RATE = 200.0  # a forecast that places 1 % worse than the best weighs exp(-2) of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HorizonState:
+    """What each forecast knows of the units that matter, where it would have them, and how well it placed."""
+
+    slot: I64 = field(default_factory=lambda: np.zeros(0, np.int64))  # (k,) ascending
+    means: F32 = field(default_factory=lambda: np.zeros((len(HALF_LIVES), 0), np.float32))  # index times weight
+    weight: F32 = field(default_factory=lambda: np.zeros((len(HALF_LIVES), 0), np.float32))
+    day_means: F32 = field(default_factory=lambda: np.zeros((24, 0), np.float32))  # by hour of the day
+    day_weight: F32 = field(default_factory=lambda: np.zeros((24, 0), np.float32))
+    resident: Bools = field(default_factory=lambda: np.zeros((FORECASTS, 0), np.bool_))  # on its fast tier
+    came: F64 = field(default_factory=lambda: np.zeros(0))  # (k,) index times seconds since the last judgement
+    earned: F64 = field(default_factory=lambda: np.zeros(0))  # (k,) the same since it changed its tier, less that copy
+    fast: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))  # (k,) on the fastest tier at that time
+    spent: F64 = field(default_factory=lambda: np.zeros(FORECASTS))  # session seconds of its copies at that time
+    score: F64 = field(default_factory=lambda: np.zeros(FORECASTS))  # faded seconds saved a second, copies paid
+    waited: float = 0.0  # seconds since the last judgement
+
+    def __len__(self) -> int:
+        return len(self.slot)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a judgement."""
+        return len(self) > 0 and self.waited >= EVERY_SECONDS
+
+    @property
+    def shares(self) -> F64:
+        """Weight of each forecast in the mix, ``(FORECASTS,)``; equal before there was any score."""
+        best = float(self.score.max())
+        # Where no forecast saves anything, ratios to the best would turn their order round.
+        if not best > 0:
+            return np.full(FORECASTS, 1.0 / FORECASTS)
+        # By the distance from the best score and as a share of it: absolute seconds would make the mix depend on how
+        # busy the database is.
+        weight = np.exp(LEARNING_RATE * (self.score / best - 1.0))
+        return np.asarray(weight / weight.sum(), dtype=np.float64)
+
+    @property
+    def lasting_seconds(self) -> float:
+        """How long a move's gain is counted against its copies, by the mix."""
+        # The harmonic mean, since what is charged of a copy is its cost per hour: the arithmetic one would let the
+        # longest horizon hide what the short ones pay.
+        return float(HOUR / (self.shares / LASTING).sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What a placement is limited by. Columns by unit of the catalog."""
+
+    slot: I64
+    size: I64  # bytes
+    cost: F64  # session seconds that a copy of each takes
+    fast: Bools  # on the fastest tier
+    room: float  # bytes of that tier that units may fill
+
+
+def watch_interval(
+    state: HorizonState, seasons: SeasonState, at: datetime, seconds: float, slots: I64, index: F64, seen: Bools
+) -> HorizonState:
+    """Let one interval pass.
+
+    Args:
+        state: before it; used up.
+        seasons: after it: whoever has cells there has columns here.
+        at: its middle, in the zone whose habits count.
+        seconds: its length.
+        slots: that had demand, each once.
+        index: of each of those (``heat.index_of``).
+        seen: slots about which the interval says something, shape ``(all slots,)``.
+    """
+    state = _align_columns(state, seasons.slot)
+    if not len(state):
+        return state
+    watched = (state.slot < len(seen)) & seen[np.minimum(state.slot, len(seen) - 1)]
+    now = _by_slot(state.slot, slots, index)
+    for line, weight, half_life in zip(state.means, state.weight, HALF_LIVES, strict=True):
+        _fade(line, weight, now, watched, seconds / (half_life * HOUR))
+    _fade(state.day_means[at.hour], state.day_weight[at.hour], now, watched, seconds / (DAY_HALF_LIFE * HOUR))
+    came = state.came + np.where(watched, now * seconds, 0.0)
+    return replace(state, came=came, waited=state.waited + seconds)
+
+
+def judge_forecasts(state: HorizonState, seasons: SeasonState, at: datetime, site: Site) -> HorizonState:
+    """Score the placement of each forecast by what came since, and let it place the units again.
+
+    Args:
+        state: with what came.
+        seasons: of the same units.
+        at: now, in the zone whose habits count.
+        site: as it is now.
+    """
+    # Residents as of the last judgement by the demand that came since: scored by demand that it has already learnt
+    # from, the shortest memory would always look best.
+    saved = (state.resident * state.came).sum(axis=1) - state.spent
+    keeping = 2.0 ** (-state.waited / (SCORE_HALF_LIFE * HOUR))
+    score = state.score * keeping + saved / state.waited * (1.0 - keeping)
+    size = _by_slot(state.slot, site.slot, site.size.astype(np.float64))
+    cost = _by_slot(state.slot, site.slot, site.cost)
+    fast = _by_slot(state.slot, site.slot, site.fast) > 0
+    forecasts = _forecasts(state, seasons, at)
+    # What a copy cost is known best when it was made: a unit that comes up amid batch work costs ten times what the
+    # same copy seems to have cost by noon.
+    earned = np.where(fast == state.fast, state.earned + state.came, -cost * _dearest(forecasts, fast))
+    resident, spent = np.zeros_like(state.resident), np.zeros(FORECASTS)
+    for row, (demand, hours) in enumerate(zip(forecasts, LASTING, strict=True)):
+        before = state.resident[row] & (size > 0)
+        upkeep = THERE_AND_BACK * cost / (hours * HOUR)
+        # What is there counts with the cost of a copy on top, what would come less that cost. Without it a forecast
+        # would exchange units at every judgement for less than their copies take, as no plan does.
+        resident[row] = _fill_room(np.where(before, demand + upkeep, demand - upkeep), size, site.room)
+        spent[row] = cost[resident[row] != before].sum()
+    return replace(
+        state, resident=resident, earned=earned, fast=fast, spent=spent, score=score, came=np.zeros(len(state)),
+        waited=0.0,
+    )  # fmt: skip
+
+
+def expected_demand(state: HorizonState, seasons: SeasonState, at: datetime) -> tuple[I64, F64]:
+    """Slots with columns, ascending, and the wait index that the mix expects of each; see ``judge_forecasts``."""
+    if not np.array_equal(state.slot, seasons.slot):  # stored by a version that kept only one of the two
+        return np.zeros(0, np.int64), np.zeros(0)
+    return state.slot, np.asarray(state.shares @ _forecasts(state, seasons, at), dtype=np.float64)
+
+
+def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
+    """What units waited for, or were spared, since they changed their tier, less what that copy cost; 0: unknown.
+
+    In seconds on a usual disk; negative until the copy is paid.
+
+    Args:
+        state: as of the last judgement.
+        slots: shape ``(n,)``.
+        fast: on the fastest tier now, shape ``(n,)``.
+    """
+    earned = np.zeros(len(slots))
+    if len(state):
+        place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
+        # What moved since the last judgement has earned on its old tier what is kept of it: counted for the new one,
+        # whoever had waited long on the slow tier could be sent back at once.
+        there = (state.slot[place] == slots) & (state.fast[place] == fast)
+        earned[there] = state.earned[place[there]]
+    return earned
+
+
+def dearest_copy(state: HorizonState, seasons: SeasonState, at: datetime) -> float:
+    """How many times what recent work says a copy may cost in the hours to come, by who expects most; 1 or more."""
+    if not np.array_equal(state.slot, seasons.slot):
+        return 1.0
+    return _dearest(_forecasts(state, seasons, at), state.fast)
+
+
+def _dearest(forecasts: F64, fast: Bools) -> float:
+    """The same of some forecasts: a copy holds up those who wait for what is not on the fastest tier."""
+    waiting = forecasts[:, ~fast].sum(axis=1)
+    # Over one session at least, as a copy is priced: after an idle night the morning would seem endlessly dear.
+    return max(1.0, float(waiting.max() / max(1.0, waiting[RECENT])))
+
+
+def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64) -> HeatView:
+    """The heat with what the mix expects of the units that matter, by both horizons: the choice is made.
+
+    Args:
+        heat: with both horizons.
+        slots: of its rows.
+        known: slots of which something is expected, ascending.
+        expected: of those.
+    """
+    if heat.steady is None or not len(known):
+        return heat
+    place = np.minimum(np.searchsorted(known, slots), len(known) - 1)
+    long = index_of(heat.steady)
+    rows = np.flatnonzero((known[place] == slots) & (long > 0))
+    if not len(rows):
+        return heat
+    rates, steady = heat.rates.copy(), heat.steady.copy()
+    steady[:, rows] *= expected[place[rows]] / long[rows]
+    # The short horizon is set as well: otherwise the colder of the two would veto what the mix has already decided
+    # between them.
+    rates[:, rows] = steady[:, rows]
+    return replace(heat, rates=rates, steady=steady)
+
+
+def _forecasts(state: HorizonState, seasons: SeasonState, at: datetime) -> F64:
+    """Index that each forecast expects of each unit for the time to come, ``(FORECASTS, k)``."""
+    means = _ratio(state.means, state.weight)
+    otherwise = means[LONG]
+    ahead = [at + step * STEP for step in range(max(DAY_AHEAD, WEEK_AHEAD))]
+    day = [hour.hour for hour in ahead[:DAY_AHEAD]]
+    by_day = _mean_of_cells(state.day_means[day], state.day_weight[day], 0.0, otherwise)
+    week = [cells_of(hour)[0] for hour in ahead[:WEEK_AHEAD]]
+    demand, seconds = seasons.demand[week, : len(state)], seasons.seconds[week, : len(state)]
+    by_week = _mean_of_cells(demand, seconds, HOUR / 2, otherwise)
+    return np.vstack((means, by_day, by_week))
+
+
+def _mean_of_cells(demand: F32, weight: F32, least: float, otherwise: F64) -> F64:
+    """Mean of the demand of some cells of each unit; where one of them weighs too little, something else."""
+    known = (weight > least).all(axis=0)
+    return np.asarray(np.where(known, _ratio(demand, weight).mean(axis=0), otherwise), dtype=np.float64)
+
+
+def _ratio(sums: F32, weight: F32) -> F64:
+    return np.asarray(
+        np.divide(sums, weight, out=np.zeros(sums.shape), where=weight > 0, dtype=np.float64), dtype=np.float64
+    )
+
+
+def _fade(means: F32, weight: F32, now: F64, watched: Bools, half_lives: float) -> None:
+    """Let an interval of so many half-lives pass over a decayed mean, in place."""
+    arriving = -np.expm1(-np.log(2.0) * half_lives)
+    share = np.where(watched, arriving, 0.0)
+    means += (share * (now - means)).astype(np.float32)
+    weight += (share * (1.0 - weight)).astype(np.float32)
+
+
+def _fill_room(value: F64, size: F64, room: float) -> Bools:
+    """Which units fill the room by value per byte, the densest first."""
+    chosen = np.zeros(len(value), dtype=np.bool_)
+    worth = np.flatnonzero((value > 0) & (size > 0))
+    for row in worth[np.argsort(-value[worth] / size[worth], kind="stable")].tolist():
+        if size[row] <= room:
+            chosen[row] = True
+            room -= size[row]
+    return chosen
+
+
+def _by_slot(known: I64, slots: I64, column: F64 | Bools) -> F64:
+    """A column by some slots, each once and in any order, as one by the known ones, ascending; 0 where it has none."""
+    found = np.zeros(len(known))
+    if len(known):
+        place = np.minimum(np.searchsorted(known, slots), len(known) - 1)
+        there = known[place] == slots
+        found[place[there]] = column[there]
+    return found
+
+
+def _align_columns(state: HorizonState, slot: I64) -> HorizonState:
+    """The columns of those slots: what is new knows nothing, what is gone is forgotten."""
+    if np.array_equal(state.slot, slot):
+        return state
+    _, old, new = np.intersect1d(state.slot, slot, assume_unique=True, return_indices=True)
+    columns: dict[str, Any] = {}
+    for name in _COLUMNS:
+        before = getattr(state, name)
+        columns[name] = np.zeros((*before.shape[:-1], len(slot)), before.dtype)
+        columns[name][..., new] = before[..., old]
+    return replace(state, slot=slot.copy(), **columns)
+
+
+_COLUMNS = (
+    "means", "weight", "day_means", "day_weight", "resident", "came", "earned", "fast",
+)  # fmt: skip
+_LINES = {
+    "means": len(HALF_LIVES), "weight": len(HALF_LIVES), "day_means": 24, "day_weight": 24, "resident": FORECASTS
+}  # fmt: skip
+
+
+def horizon_arrays(state: HorizonState) -> dict[str, NDArray[Any]]:
+    """The state as named arrays, for storing."""
+    return {
+        **{name: getattr(state, name) for name in ("slot", *_COLUMNS)},
+        "scores": np.array((state.score, state.spent)), "waited": np.array([state.waited]),
+    }  # fmt: skip
+
+
+def horizons_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> HorizonState:
+    """The state that ``horizon_arrays`` took apart.
+
+    Raises:
+        ValueError: an array is missing or the shapes do not belong together.
+    """
+    missing = {"slot", *_COLUMNS, "scores", "waited"} - arrays.keys()
+    if missing:
+        raise ValueError(f"stored horizons lack {', '.join(sorted(missing))}")
+    count = len(arrays["slot"])
+    shapes = {
+        **{name: (lines, count) for name, lines in _LINES.items()},
+        "came": (count,),
+        "earned": (count,),
+        "fast": (count,),
+        "scores": (2, FORECASTS),
+    }
+    wrong = [f"{name} {arrays[name].shape}" for name, shape in shapes.items() if arrays[name].shape != shape]
+    if wrong:
+        raise ValueError(f"stored horizons of {count} units have shapes {', '.join(wrong)}")
+    columns: dict[str, Any] = {name: arrays[name].copy() for name in ("slot", *_COLUMNS)}
+    score, spent = arrays["scores"].copy()
+    return HorizonState(**columns, score=score, spent=spent, waited=float(arrays["waited"][0]))

@@ -1,0 +1,481 @@
+"""Tiers as queues: stations, relief, and mean value analysis of a closed network.
+
+Queueing relief: when hot units leave a busy disk, what stays behind waits less in its queue.
+
+How busy a disk is shows in its own reads: they take ``R`` seconds where an idle disk takes ``S``. For one queue with
+random arrivals ``R = S / (1 - u)``, so ``u = 1 - S / R``; with ``x`` of the I/Os left, ``R' = S / (1 - x u)``. On the
+tier that gets them, ``x`` is more than 1 and its own units pay. Disks with a queue each are one queue each; where
+several servers share one, ``R = S (1 + w u**k / (1 - u))``: see ``stations``.
+
+That holds while as many requests come as before. Sessions that wait less ask for more, and where they keep the disk as
+busy as it was, relief is nothing. So relief is no part of a plan's saving: it is given as a figure of its own, and
+widens the upper end of the saving's interval. What the faster tier's own units may lose widens the lower end.
+
+A tier as a station of a queueing network: how many requests it serves at a time, and what one more waits.
+
+With ``Q`` requests there, ``m`` served at a time and ``u`` the utilisation of each server, a request of ``S`` seconds
+of service spends::
+
+    R = S * (1 + w * (u * b)**k / (1 - u * b))      b = (N - 1) / N of N sessions: an arrival does not wait for itself
+
+- ``w = 1, k = 1``: each of ``m`` disks has a queue of its own, and what is read decides which (striping). This is
+  Schweitzer's approximation of mean value analysis (1979), for one disk as for ``m`` that are used equally.
+- ``w = 1 / m, k = sqrt(2 (m + 1)) - 1``: whichever server is free takes the next request (Sakasegawa, "An approximation
+  formula Lq = a rho^b / (1 - rho)", Annals of the Institute of Statistical Mathematics 29, 1977). Many servers queue
+  late and then steeply, which one fast server with a delay (Seidmann and others) does not show.
+- ``w = 1 / sqrt(m)`` and a quarter of the way to that ``k``, where it is not known which of the two a tier is: so far
+  off either that neither forecast nor sizing misses more than the other by much (``tests.bench.policy_arrays``).
+
+A tier that serves everybody at once has infinitely many servers. ``tests.bench.policy_arrays`` compares all of it with
+exact networks.
+
+Mean value analysis of a closed queueing network: the throughput and the waits of another placement.
+
+``N`` sessions circulate between tiers, each a station with one or several servers (``stations``), the processors where
+they are known, and time spent elsewhere, most of it between two transactions::
+
+    residence at a station  R = D * stretch(X * D / servers)     D  seconds of service a transaction
+    throughput              X = N / (Z + sum of R)               Z  seconds a transaction spends elsewhere
+
+The second line is the interactive response time law (Denning and Buzen, "The operational analysis of queueing network
+models", ACM Computing Surveys 10, 1978), the first the approximation by Schweitzer (1979) of the exact recursion of
+Reiser and Lavenberg ("Mean-value analysis of closed multichain queuing networks", Journal of the ACM 27, 1980). Both
+need only what a database counts. ``N`` is the number of sessions in use, thinking ones included (``population``); where
+that is unknown, those at work stand in for them, as if nobody paused between two transactions: then the throughput
+is what the placement allows, and not what the sessions will ask for.
+
+Solved backwards, the same equations give D and Z from measurements: the mean number of sessions waiting at a tier is
+its wait seconds per second (Little's law), which gives its utilisation. The present placement therefore returns the
+present throughput. A tier that is fast and has no known limit serves everybody at once.
+
+Work that nobody waits for takes its share of a tier off it. Reads ahead of scans may go on at a pace of their own or
+come with the transactions; writes come with the transactions. What comes with them grows with the throughput.
+
+A limit that is no tier's and no processors' (locks, the log) shows once reads no longer hold sessions up: a transaction
+then spends more time elsewhere than it did before the moves. What came on top is taken to be one more queue.
+
+Many placements are solved at once: they are the last axis of every array here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import exp, isnan, log
+
+import numpy as np
+
+from connectors.model.observation import F64, Bools, DatabaseDemand
+from policies.model.plan import Situation
+from policies.model.settings import QUEUED_SECONDS, Servers, Tier
+
+MOST_BUSY = 0.95  # beyond it a queue has no steady length that anybody could predict
+LEAST_FREE = 1e-300  # of a server
+HALVINGS = 60  # of an interval in which a utilisation lies: to the last bits
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What an arrival waits for, in services, at utilisation ``u``: ``share * u**power / (1 - u)``."""
+
+    share: float = 1.0  # w
+    power: float = 1.0  # k
+
+    def services_ahead(self, busy: float) -> float:
+        """At that utilisation, below 1."""
+        return float(self.share * busy**self.power / (1.0 - busy))
+
+
+ONE_SERVER = Queue()
+
+
+def services_ahead(share: F64, power: F64, busy: F64) -> F64:
+    """``Queue.services_ahead`` of many; inf where a server has no time left."""
+    return np.where(busy < 1, share * np.minimum(busy, 1) ** power / np.maximum(1 - busy, LEAST_FREE), np.inf)
+
+
+def utilisation(read_seconds: float, idle_seconds: float, queue: Queue = ONE_SERVER) -> float:
+    """How busy a device is by its reads, 0 to ``MOST_BUSY``; 0 where it is not known how fast it is when idle.
+
+    Args:
+        read_seconds: of a read now, its queue included.
+        idle_seconds: without a queue, 0 where that is not known.
+        queue: what an arrival waits for.
+    """
+    if idle_seconds <= 0 or read_seconds <= idle_seconds:
+        return 0.0
+    found = read_seconds / idle_seconds - 1.0
+    if found >= queue.services_ahead(MOST_BUSY):
+        return MOST_BUSY
+    low, high = 0.0, MOST_BUSY
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if queue.services_ahead(middle) < found else (low, middle)
+    return low
+
+
+def change_ratio(read_seconds: float, idle_seconds: float, left: float, queue: Queue = ONE_SERVER) -> float:
+    """Time of a read with ``left`` times the I/Os, over its time now: below 1 is relief.
+
+    Raises:
+        ValueError: less than nothing would be left.
+    """
+    if left < 0:
+        raise ValueError(f"{left} of the I/Os cannot be left")
+    busy = utilisation(read_seconds, idle_seconds, queue)
+    now, then = (1.0 + queue.services_ahead(each) for each in (busy, min(MOST_BUSY, busy * left)))
+    return then / now
+
+
+def relief(
+    staying_wait: float,
+    read_seconds: float,
+    idle_seconds: float,
+    io_now: float,
+    io_after: float,
+    queue: Queue = ONE_SERVER,
+) -> float:
+    """Wait that units which stay on a tier are spared, negative where they wait more; in the unit of their wait.
+
+    Args:
+        staying_wait: of those units now.
+        read_seconds: of the tier now, its queue included.
+        idle_seconds: of the tier without a queue, 0 where that is not known.
+        io_now: of all units on the tier.
+        io_after: of those that will be there.
+        queue: what an arrival waits for.
+    """
+    if io_now <= 0:
+        return 0.0
+    return staying_wait * (1.0 - change_ratio(read_seconds, idle_seconds, io_after / io_now, queue))
+
+
+# Parts of the way from one queue a server to one for all, where it is not known which: of w's logarithm, and of k.
+UNKNOWN_SHARE, UNKNOWN_POWER = 0.5, 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Stations:
+    """Columns by tier, shape ``(tiers,)``."""
+
+    servers: F64  # m; inf: everybody is served at once; below 1: a limit on the rate, not a device
+    share: F64  # w
+    power: F64  # k
+
+    def utilisation(self, waiting: F64, found: float) -> F64:
+        """Utilisation of each server with that many sessions at each tier on average; 0 of infinitely many.
+
+        The inverse of ``R``, by Little's law: ``Q = u m (1 + w (u b)**k / (1 - u b))`` solved for ``u``.
+
+        Args:
+            waiting: sessions at each tier, those being served included.
+            found: b, share of them that an arrival finds there.
+        """
+        # Infinitely many servers are calculated as one and masked at the end, since inf - inf is NaN.
+        several, most = np.isfinite(self.servers), np.where(np.isfinite(self.servers), self.servers, 1.0)
+        low = np.zeros(np.broadcast_shapes(waiting.shape, most.shape))
+        high = np.minimum(waiting / most, 1 / found if found else np.inf) + low
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            less = middle * most * (1 + services_ahead(self.share, self.power, middle * found)) < waiting
+            low, high = np.where(less, middle, low), np.where(less, high, middle)
+        return np.where(several, low, 0.0)
+
+    def service_share(self, waiting: F64, found: float) -> F64:
+        """Seconds of service in each second that is spent at a tier: 1 where nothing queues. Arguments as above."""
+        served = np.where(np.isfinite(self.servers), self.servers, 0.0) * self.utilisation(waiting, found)
+        return np.divide(served, waiting, out=np.ones(len(waiting)), where=(served > 0) & (waiting > 0))
+
+    def stretch(self, busy: F64, found: float) -> F64:
+        """``R / S`` at each tier, inf where it cannot serve what is asked of it.
+
+        Args:
+            busy: u of each server, shape ``(tiers, m)``.
+            found: b, share of the sessions at a tier that an arrival finds there.
+        """
+        share, power = self.share[:, np.newaxis], self.power[:, np.newaxis]
+        return np.asarray(1 + services_ahead(share, power, busy * found), dtype=np.float64)
+
+    def queue(self, tier: int) -> Queue:
+        """Of one tier."""
+        return Queue(float(self.share[tier]), float(self.power[tier]))
+
+
+def stations_of(tiers: Sequence[Tier]) -> Stations:
+    """The stations that tiers are."""
+    found = [_station(tier) for tier in tiers]
+    servers = np.array([count for count, _ in found], dtype=np.float64)
+    return Stations(servers, *columns([queue for _, queue in found]))
+
+
+def columns(queues: Sequence[Queue]) -> tuple[F64, F64]:
+    """``w`` and ``k`` of some queues."""
+    return np.array([each.share for each in queues]), np.array([each.power for each in queues])
+
+
+def queue_of(servers: float, striped: bool | None) -> Queue:
+    """What an arrival waits for at so many servers, see above; a limit on the rate is one queue."""
+    if servers < 1:
+        return Queue(share=1 / servers)
+    if striped:
+        return Queue()
+    share, power = (UNKNOWN_SHARE, UNKNOWN_POWER) if striped is None else (1.0, 1.0)
+    return Queue(share=servers**-share, power=1 + power * (math.sqrt(2 * (servers + 1)) - 2))
+
+
+def rate_limit(tier: Tier) -> float:
+    """Servers that a tier's configured I/Os per second keep busy; inf where none are configured."""
+    most, speed = tier.limits.io_per_second, tier.speed
+    return float("inf") if most is None else most * (speed.idle_read_seconds or speed.random_read_seconds)
+
+
+def is_limited(tier: Tier) -> bool:
+    """Whether its configured I/Os per second bind before its servers do, or are all that is known of them."""
+    known = tier.speed.servers.source == "configured"
+    return tier.limits.io_per_second is not None and (not known or rate_limit(tier) < tier.speed.servers.count)
+
+
+def queues(tier: Tier) -> bool:
+    """Whether requests wait for one another on a tier."""
+    slow = tier.speed.random_read_seconds > QUEUED_SECONDS
+    return slow or tier.limits.io_per_second is not None or tier.speed.servers.source != "assumed"
+
+
+def _station(tier: Tier) -> tuple[float, Queue]:
+    """Servers, and what an arrival waits for."""
+    servers: Servers = tier.speed.servers
+    if not queues(tier):
+        return float("inf"), Queue()
+    count = rate_limit(tier) if is_limited(tier) else servers.count
+    return count, queue_of(count, servers.striped)
+
+
+NETWORK_HALVINGS = 64
+LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transaction computes a little
+LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
+LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
+MOST_TAKEN = 0.95  # of a tier by the background
+# Rows of seconds per second by tier, at the speeds that are believed.
+ROWS = 3
+TRANSACTIONS = 0  # that their sessions wait
+BACKGROUND = 1  # that reads ahead take
+WRITES = 2  # that writes take which no session waits for, by the configured speed
+READ_ROWS = [TRANSACTIONS, BACKGROUND]
+
+
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """A station of its own: whichever processor is free takes the next session."""
+
+    count: float
+    seconds: float  # of service a transaction
+
+    def busy_at(self, rate: F64 | float) -> F64:
+        """Utilisation of each at that rate."""
+        return np.asarray(rate * self.seconds / self.count, dtype=np.float64)
+
+    def residence(self, rate: F64 | float, found: float) -> F64:
+        """Seconds that a transaction spends there, inf where they cannot serve that rate."""
+        queue = queue_of(self.count, striped=False)
+        waits = services_ahead(np.array(queue.share), np.array(queue.power), self.busy_at(rate) * found)
+        return np.asarray(self.seconds * (1 + waits), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A closed network for each of ``m`` placements; seconds are per transaction."""
+
+    sessions: float  # N
+    elsewhere: float  # Z
+    demand: F64  # (tiers, m) D, were there no work in the background
+    stations: Stations
+    other: float = 0.0  # service a transaction at a limit that is no tier's, see ``Loop.alone``
+    taken: F64 | float = 0.0  # (tiers, m) share of a tier that goes to work at a pace of its own
+    growing: F64 | float = 0.0  # (tiers, m) and to work that comes with transactions, for one of them a second
+    processors: Processors | None = None
+
+    @property
+    def found(self) -> float:
+        """Share of the sessions at a tier that one which arrives there finds before it."""
+        return (self.sessions - 1) / self.sessions
+
+    def with_demand(self, demand_factor: float, more_elsewhere: float) -> Network:
+        """The same with other demand on tiers and at the other limit, and more seconds elsewhere; never none."""
+        # A figure that may be off by its own size is scaled down: subtracting could leave nothing, or less.
+        factor = exp(max(log(LEAST_ELSEWHERE), min(0.0, more_elsewhere) / self.elsewhere))
+        return replace(
+            self,
+            elsewhere=self.elsewhere * factor + max(0.0, more_elsewhere),
+            demand=self.demand * demand_factor,
+            other=self.other * demand_factor,
+        )
+
+    def solve(self) -> tuple[F64, F64]:
+        """Transactions a second, and read wait a transaction. Shapes ``(m,)``.
+
+        At a rate X the equations give the residences at once, and the sessions that such a rate keeps busy rise with
+        it: so halve the interval in which they are as many as there are.
+        """
+        fixed = self.elsewhere + self.demand_at(0.0).sum(axis=0)
+        low, high = np.zeros(len(fixed)), self.sessions / fixed
+        # A fixed number of halvings reaches the last bit for all placements at once. The usual fixed-point iteration
+        # over the queues would end in another round for each column, and needs most of them where a tier is nearly
+        # saturated.
+        for _ in range(NETWORK_HALVINGS):
+            rate = (low + high) / 2
+            full = rate * (self.elsewhere_at(rate) + self.wait_at(rate)) > self.sessions
+            low, high = np.where(full, low, rate), np.where(full, rate, high)
+        # The lower end: at the upper one a tier may already be saturated and its wait infinite.
+        return low, self.sessions / low - self.elsewhere_at(low)
+
+    def elsewhere_at(self, rate: F64 | float) -> F64:
+        """Seconds that a transaction spends at no tier at that rate; inf where another limit is passed. ``(m,)``."""
+        free = 1 - rate * self.other * self.found
+        queued = np.where(free > 0, self.other / np.maximum(free, LEAST_WAITED), np.inf) if self.other else 0.0
+        computed = 0.0 if self.processors is None else self.processors.residence(rate, self.found)
+        return np.asarray(self.elsewhere + queued + computed, dtype=np.float64)
+
+    def background_at(self, rate: F64 | float) -> F64:
+        """Share of each tier that work takes which nobody waits for, at that rate. ``(tiers, m)``."""
+        return np.minimum(MOST_TAKEN, np.zeros_like(self.demand) + self.taken + self.growing * rate)
+
+    def demand_at(self, rate: F64 | float) -> F64:
+        """Seconds of service a transaction at each tier, made longer by the work that nobody waits for."""
+        return np.asarray(self.demand / (1 - self.background_at(rate)), dtype=np.float64)
+
+    def busy_at(self, rate: F64 | float) -> F64:
+        """Utilisation of each tier's servers by transactions at that rate, of what the background leaves them.
+
+        0 where everybody is served at once. Shape ``(tiers, m)``.
+        """
+        return np.asarray(rate * self.demand_at(rate) / self.stations.servers[:, np.newaxis], dtype=np.float64)
+
+    def used_at(self, rate: F64 | float) -> F64:
+        """Utilisation of each tier's servers at that rate by all work, at most 1. ``(tiers, m)``."""
+        taken = self.background_at(rate)
+        return np.asarray(np.minimum(1.0, taken + self.busy_at(rate) * (1 - taken)), dtype=np.float64)
+
+    def wait_at(self, rate: F64 | float) -> F64:
+        """Read wait of a transaction were they to come at that rate; inf where a tier cannot serve it. ``(m,)``."""
+        stretch = self.stations.stretch(self.busy_at(rate), self.found)
+        return np.asarray((self.demand_at(rate) * stretch).sum(axis=0), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loop:
+    """A database at work as it is, and what its waits say about its tiers."""
+
+    database: DatabaseDemand
+    stations: Stations
+    scale: F64  # (tiers,) by which waits at the speeds that are believed come to what was measured
+    now: F64  # (ROWS, tiers) as measured
+    alone: float = float("nan")  # seconds that a transaction spent elsewhere before another limit held it; NaN: none
+    paced: float = 0.0  # share of the reads ahead that come with transactions; the rest keep their own pace
+    seeks: F64 | float = 1.0  # (tiers,) what a tier does for a read ahead, over what its reader waits for
+
+    def network(self, then: F64) -> Network:
+        """The network of other placements.
+
+        Args:
+            then: what there would be, at the speeds that are believed, shape ``(ROWS, tiers, m)``.
+        """
+        ahead_then = then[BACKGROUND] * (self.scale * self.seeks)[:, np.newaxis]
+        waits, reads = self.now[TRANSACTIONS], self.now[BACKGROUND]
+        rate, sessions = self.database.transactions, self.sessions
+        found = (sessions - 1) / sessions
+        # what one second of wait is in seconds of service: less the longer the queue; 1 where nothing waited yet
+        service = self.stations.service_share(waits, found)
+        everybody = np.maximum(1.0, self.stations.servers) + waits + reads
+        taken_now = np.minimum(MOST_TAKEN, reads * self.seeks / everybody + self._written(self.now[WRITES]))
+        shares = ahead_then / everybody[:, np.newaxis]
+        elsewhere = max(LEAST_ELSEWHERE, sessions - float(waits.sum())) / rate
+        processors = self.processors
+        if processors is not None:
+            elsewhere = max(LEAST_ELSEWHERE / rate, elsewhere - float(processors.residence(rate, found)))
+        held = self._held(elsewhere)
+        busy = rate * held / (1 + rate * held * found)
+        demand = then[TRANSACTIONS] * (self.scale * service * (1 - taken_now) / rate)[:, np.newaxis]
+        return Network(
+            sessions=sessions,
+            elsewhere=elsewhere - held,
+            other=busy / rate,
+            demand=demand,
+            stations=self.stations,
+            taken=shares * (1 - self.paced),
+            growing=(shares * self.paced + self._written(then[WRITES].T).T) / rate,
+            processors=processors,
+        )
+
+    def _held(self, elsewhere: float) -> float:
+        """Seconds that a transaction spends at a limit that is no tier's, of those elsewhere; 0 where none showed."""
+        if isnan(self.alone):
+            return 0.0
+        at_work = (self.database.active - float(self.now[TRANSACTIONS].sum())) / self.database.transactions
+        return min(elsewhere, max(0.0, at_work - self.alone))
+
+    @property
+    def sessions(self) -> float:
+        """Those that do transactions: in use, or at work where only that is known, less those that read ahead."""
+        everybody = np.fmax(self.database.active, self.database.population)  # NaN is left out
+        return max(1.0, float(everybody - self.now[BACKGROUND].sum()))
+
+    @property
+    def processors(self) -> Processors | None:
+        """The processors; None where the engine does not tell what they do."""
+        database = self.database
+        if not (database.processor > 0 and database.processors > 0):
+            return None
+        used = min(database.processor, MOST_TAKEN * database.processors, database.active)
+        return Processors(database.processors, used / database.transactions)
+
+    def _written(self, seconds: F64) -> F64:
+        """Share of each tier that writes of so many seconds a second take. Shape as given, tiers last."""
+        return np.asarray(seconds / self.stations.servers, dtype=np.float64)
+
+
+def queued_tiers(situation: Situation) -> Bools:
+    """Which tiers are slow enough for queues to explain their waits. Shape ``(tiers,)``."""
+    return np.array([each.speed.random_read_seconds > QUEUED_SECONDS for each in situation.tiers], dtype=np.bool_)
+
+
+def closed_loop(now: F64, situation: Situation, *, paced: float = 0.0, seeks: F64 | float = 1.0) -> Loop | None:
+    """The loop that a database is; None where the engine counts no transactions or no sessions' time.
+
+    Args:
+        now: what there is where everything is, at the speeds that are believed, shape ``(ROWS, tiers)``.
+        situation: its database and tiers.
+        paced: share of the reads ahead that come with transactions.
+        seeks: what a tier does for a read ahead, over what its reader waits for.
+    """
+    database, queued = situation.database, queued_tiers(situation)
+    if not (database.transactions > 0 and database.active > 0 and now[READ_ROWS].sum() > LEAST_WAITED):
+        return None
+    scale = _scale(now[READ_ROWS], queued, database)
+    factors = np.ones_like(now)
+    factors[READ_ROWS] = scale  # how long writes take shows in no wait
+    return Loop(
+        database=database,
+        stations=stations_of(situation.tiers),
+        scale=scale,
+        now=now * factors,
+        alone=situation.elsewhere_alone,
+        paced=paced,
+        seeks=seeks,
+    )
+
+
+def _scale(now: F64, queued: Bools, database: DatabaseDemand) -> F64:
+    """Factors for the model's waits at each tier, so that their sum equals the measured wait.
+
+    The queued tiers take up the difference: how long their queues are is what no configured speed knows. Where less was
+    measured than the others alone are believed to take, all of them are taken to be so much faster. Sessions cannot
+    wait for longer than they are at work, which bounds what is believed where waits are not measured. Where next to
+    nothing waits at queued tiers, no queue of theirs can be the reason.
+    """
+    slow, fast = float(now[:, queued].sum()), float(now[:, ~queued].sum())
+    waits = database.read_wait if database.read_wait >= 0 else slow + fast
+    waits = min(waits, database.active)
+    if slow > LEAST_QUEUED * (slow + fast) and waits > fast:
+        return np.where(queued, (waits - fast) / slow, 1.0)
+    return np.full(len(queued), min(1.0, waits / (slow + fast)))

@@ -1,0 +1,241 @@
+"""The whole database's work over time, and whether its load is closed or open.
+
+The whole database's work over time: averages of database demand, and the yardstick of an outcome.
+
+In a closed system throughput rises when waits fall, so wait per hour says little about a move; wait **per transaction**
+does, because the work done is the same on both sides.
+
+Whether a load is closed or open, from a database's own hours.
+
+Closed: as many sessions as there are ask again when they have been answered and have thought, so by the interactive
+response time law (Denning and Buzen 1978) ``X = N / (Z + R)``, which is a straight line in what is counted::
+
+    1 / X = Z / N + R / N        X transactions a second, R seconds of each in the server, N sessions in use
+
+Hours in which latency differs must lie on a line with slope ``1 / N`` of the very sessions that were counted. A night
+of few long reports and a day of many short questions lie on a line too, though not on that one.
+
+Open: work arrives by itself. The rate differs from hour to hour whatever the latency, with as many sessions connected,
+and latency follows the rate, if anything does: a queue is longer in a busy hour.
+
+All else is unknown, which is a result: sessions that come and go with the hour make a closed load look like an open
+one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from connectors.model.observation import F64, ROLE_FIGURES, DatabaseDemand, Role, RoleFigures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkInterval:
+    """Database demand between two samples."""
+
+    seconds: float  # > 0
+    demand: DatabaseDemand
+    roles: tuple[RoleFigures, ...] = ()  # rates per second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedWork(WorkInterval):
+    """The same, with the time at which it ended."""
+
+    ended_at: datetime
+    of_hour_since: datetime | None = None  # when an hour's first interval began; None: it is one interval
+
+
+def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
+    """Time-weighted mean of each rate; an interval that does not know a rate does not count for it.
+
+    >>> average([WorkInterval(seconds=1.0, demand=DatabaseDemand(reads=4.0)),
+    ...          WorkInterval(seconds=3.0, demand=DatabaseDemand(reads=8.0))]).reads
+    7.0
+    """
+    known = list(intervals)
+    names = (rate.name for rate in fields(DatabaseDemand))
+    return DatabaseDemand(**{name: _mean((i.seconds, getattr(i.demand, name)) for i in known) for name in names})
+
+
+SESSIONS = "active"  # the one figure of the long horizon
+READS, PACED_READS = "reads", "paced_reads"
+Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and its weight
+
+
+def fade_means(means: Means, figures: Mapping[str, float], seconds: float, half_life: float) -> Means:
+    """Decayed means after one more interval, with weights as in ``heat``; a figure that is NaN stays as it was.
+
+    >>> means = fade_means(fade_means({}, {"reads": 4.0}, 60.0, 60.0), {"reads": 7.0}, 60.0, 60.0)
+    >>> mean_of(means)["reads"]
+    6.0
+    """
+    share = -math.expm1(-math.log(2.0) * seconds / half_life)
+    # NaN is left out rather than counted as 0: a figure that one sample could not read would halve its mean.
+    known = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
+    after = dict(means)
+    for name, figure in known.items():
+        total, weight = means.get(name, (0.0, 0.0))
+        after[name] = (total * (1 - share) + figure * share, weight * (1 - share) + share)
+    return after
+
+
+def mean_of(means: Means) -> dict[str, float]:
+    """The mean of every figure that was ever known."""
+    return {name: total / weight for name, (total, weight) in means.items() if weight > 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentWork:
+    """Recent demand and roles of a database as decayed means. Its cost does not grow with time."""
+
+    demand: Means = field(default_factory=dict)
+    roles: Mapping[tuple[Role, str], tuple[RoleFigures, Means]] = field(default_factory=dict)  # newest, means
+    paced: Means = field(default_factory=dict)  # reads as they were and at the pace of heat, in the same hours
+    long: Means = field(default_factory=dict)  # sessions at work by the long horizon, in the hours whose demand counts
+
+    def then(
+        self, work: WorkInterval, half_life: float, long_half_life: float | None = None, *, counts: bool = True
+    ) -> RecentWork:
+        """After one more interval; ``counts``: its demand is that of the hours which heat is about."""
+        long = self.long
+        if counts:
+            long = fade_means(long, {SESSIONS: work.demand.active}, work.seconds, long_half_life or half_life)
+        roles = dict(self.roles)
+        for figures in work.roles:
+            known = {name: getattr(figures, name) for name in ROLE_FIGURES}
+            name = figures.role, figures.name
+            _, means = roles.get(name, (figures, {}))
+            roles[name] = figures, fade_means(means, known, work.seconds, half_life)
+        demand = fade_means(self.demand, asdict(work.demand), work.seconds, half_life)
+        return replace(self, demand=demand, roles=roles, long=long)
+
+    def at_pace(self, reads: float, pace: float, seconds: float, half_life: float) -> RecentWork:
+        """After one more interval of that many reads a second, at the pace that its heat was brought to."""
+        figures = {READS: reads, PACED_READS: reads * pace}
+        return replace(self, paced=fade_means(self.paced, figures, seconds, half_life))
+
+    def pace(self) -> float:
+        """By which heat comes to the pace of recent work; 1 where nothing was read."""
+        means = mean_of(self.paced)
+        return means[READS] / means[PACED_READS] if means.get(PACED_READS, 0.0) > 0 else 1.0
+
+    def mean(self) -> DatabaseDemand:
+        """Rates per second; NaN where one was never known."""
+        return DatabaseDemand(**mean_of(self.demand))
+
+    def mean_sessions(self) -> float:
+        """Sessions at work on average by the long horizon; NaN where it was never known."""
+        return mean_of(self.long).get(SESSIONS, math.nan)
+
+    def memory_shares(self) -> tuple[float, float]:
+        """Share of a full memory that the means rest on, 0 to 1: by the half-life, and by the long horizon."""
+        short, long = (max((weight for _, weight in means.values()), default=0.0) for means in (self.demand, self.long))
+        return short, long
+
+    def mean_roles(self) -> tuple[RoleFigures, ...]:
+        """Rates per second of each log, temporary and undo space under its newest note, in the order of appearance."""
+        unknown: dict[str, Any] = dict.fromkeys(ROLE_FIGURES, math.nan)
+        return tuple(replace(newest, **{**unknown, **mean_of(means)}) for newest, means in self.roles.values())
+
+
+def recall_work(
+    demand: DatabaseDemand,
+    roles: Iterable[RoleFigures],
+    sessions: float = math.nan,
+    pace: float = 1.0,
+    remembered: tuple[float, float] = (1.0, 1.0),
+) -> RecentWork:
+    """Means that were kept over a restart, worth half a memory at most; ``sessions`` by the long horizon, ``pace()``.
+
+    Means of an agent that had watched for less are worth no more than they were (``memory_shares()``): else half an
+    hour before a restart would outweigh the hours after it.
+    """
+
+    def keep(rates: Mapping[str, float], known: float) -> Means:
+        # Half a memory, not a whole one: what happened while no agent ran is unknown, so the first intervals after a
+        # restart weigh more.
+        weight = min(0.5, known)
+        return {name: (rate * weight, weight) for name, rate in rates.items() if not math.isnan(rate)}
+
+    short, long = remembered
+
+    return RecentWork(
+        demand=keep(asdict(demand), short),
+        roles={
+            (each.role, each.name): (each, keep({name: getattr(each, name) for name in ROLE_FIGURES}, short))
+            for each in roles
+        },
+        paced=keep({READS: demand.reads, PACED_READS: demand.reads / pace}, short),
+        long=keep({SESSIONS: sessions}, long),
+    )
+
+
+def _mean(values: Iterable[tuple[float, float]]) -> float:
+    """Mean of the known values, each with the seconds for which it counts; NaN where none is known."""
+    known = [(seconds, value) for seconds, value in values if not math.isnan(value)]
+    seconds = math.fsum(s for s, _ in known)
+    return math.fsum(s * v for s, v in known) / seconds if seconds else math.nan
+
+
+def wait_per_transaction(demand: DatabaseDemand) -> float:
+    """Seconds of foreground read wait per transaction; NaN where either is unknown or nothing was committed."""
+    return demand.read_wait / demand.transactions if demand.transactions > 0 else math.nan
+
+
+def read_latency(demand: DatabaseDemand) -> float:
+    """Mean seconds of one physical read; NaN where either is unknown or nothing was read."""
+    return demand.read_wait / demand.reads if demand.reads > 0 else math.nan
+
+
+CLOSED, OPEN, UNKNOWN = "closed", "open", ""
+LEAST_HOURS = 24
+LEAST_SPREAD = 0.1  # standard deviation of the logarithm of what has to differ
+SAME_POPULATION = 0.1  # coefficient of variation of sessions that are as many as ever
+CORRELATED = 0.8
+SLOPE = (0.7, 1.3)  # of the line, times the sessions counted
+
+
+def load_by_hours(work: Iterable[DatedWork]) -> str:
+    """``CLOSED``, ``OPEN`` or ``UNKNOWN``.
+
+    Args:
+        work: intervals of the database, in any order; those without transactions, latency or sessions do not count.
+    """
+    hours = _hours(work)
+    if hours.shape[1] < LEAST_HOURS:
+        return UNKNOWN
+    rate, latency, population = hours
+    if population.std() > SAME_POPULATION * population.mean():
+        return UNKNOWN
+    if np.log(latency).std() >= LEAST_SPREAD and _correlation(latency, 1 / rate) >= CORRELATED:
+        slope = float(np.polyfit(latency, 1 / rate, 1)[0]) * float(population.mean())
+        return CLOSED if SLOPE[0] <= slope <= SLOPE[1] else UNKNOWN
+    busier = np.log(rate).std() >= 2 * LEAST_SPREAD and _correlation(rate, rate * latency) >= CORRELATED
+    follows = np.log(latency).std() < LEAST_SPREAD or _correlation(latency, rate) >= 0
+    return OPEN if busier and follows else UNKNOWN
+
+
+def _hours(work: Iterable[DatedWork]) -> F64:
+    """Rate, latency and sessions in use of each hour. Shape ``(3, hours)``."""
+    by_hour: defaultdict[datetime, list[DatedWork]] = defaultdict(list)
+    for each in work:
+        by_hour[each.ended_at.replace(minute=0, second=0, microsecond=0)].append(each)
+    means = [average(rows) for rows in by_hour.values()]
+    known = [each for each in means if each.transactions > 0 and each.active > 0 and each.population > 0]
+    rows = [(each.transactions, each.active / each.transactions, each.population) for each in known]
+    return np.array(rows, dtype=np.float64).reshape(-1, 3).T
+
+
+def _correlation(one: F64, other: F64) -> float:
+    """Pearson's; 0 where one of them does not differ at all."""
+    if not (one.std() > 0 and other.std() > 0):
+        return 0.0
+    return float(np.corrcoef(one, other)[0, 1])

@@ -1,1 +1,0 @@
-"""Why, and why not: the numbers and sentences behind a verdict."""

@@ -1,1 +1,0 @@
-"""The modes of the ASP Balancer: clear, usage and capacity, preference, drain."""

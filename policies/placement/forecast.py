@@ -1,0 +1,618 @@
+"""Throughput and latency after moves: sessions of several kinds, and what a plan forecasts of them.
+
+What is forecast of throughput and latency, and how earlier outcomes widen it.
+
+Sessions of two kinds on one server: those that wait for reads, and those that hardly ever do.
+
+One class of sessions in a network does a bit of everything: its mean transaction reads a little. Beside sessions that
+never read (a monitor, a queue of small writes) this is wrong in both directions, since only those that read come back
+sooner. So the network is solved for the readers alone, and the others go on as they did.
+
+How many of the transactions are the readers' is counted nowhere, and estimated from looks at best. For them alone it
+does not matter: ``N`` sessions, of which ``T`` are at work on average, get ``N / (N - T + T')`` times as much done
+where ``T'`` would be at the same rate, whatever they do in one transaction. How much that adds to the throughput of all
+does depend on it, so both ends of their share are solved for. Where looks tell nothing, it is taken to be that of their
+sessions, and its ends are none and all.
+
+Throughput and latency that another placement would bring: sessions that go round in a closed network.
+
+Saved wait is no throughput: a session that waits less comes back sooner and asks again, until the next queue holds it.
+How soon it asks depends on who asks. Two answers are the ends of what may happen:
+
+- **closed**: the sessions that are there ask again as soon as they have thought (``queueing``). They are as many
+  as before, and so are the seconds between two of their transactions;
+- **open**: work arrives by itself. As much gets done as before, and each transaction takes less time.
+
+Which of them a load is shows in its own past (``workload``); until it does, both are given.
+
+The mix of transactions stays, and the buffer pool misses the same blocks per transaction wherever they come from. What
+is not known is not left out, it widens the interval: each cause is solved for by itself, at both of its ends, and the
+distances add up as squares. The causes are
+
+- the model and what was counted, sessions' time outside reads among them;
+- how many requests a tier serves at a time (``device``), and for a fast tier without ``iops`` whether it has a
+  limit at all: ``ASSUMED_IO`` a second, or what it serves now;
+- whether reads ahead keep a pace of their own or come with the transactions, half of them by default;
+- what background work costs a tier: scans may be one endless run, or seek once for each ``RUN_BLOCKS``; writes may
+  cost nothing, as if a cache took them, or one random write each. The forecast takes the geometric mean of both;
+- whether sessions that wait for a log, temporary or undo space wait for one another there: a delay that stays as it is,
+  or a queue of one at a time;
+- how many processors there are, where no engine tells: in the worst case as many as leave half of them idle now;
+- how many sessions are in use, where no engine tells: then as much as now is the lower end;
+- causes that the model does not have, where earlier outcomes show that there are some (``confidence``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, exp, hypot, inf, isfinite, isnan, log, sqrt
+
+import numpy as np
+
+from connectors.model.formatting import format_rate, format_seconds
+from connectors.model.observation import F64, I64, DatabaseDemand, Role, RoleFigures, Signal
+from policies.evidence.capacity import RUN_BLOCKS
+from policies.evidence.prices import Prices, is_measured, own_waits
+from policies.evidence.queueing import (
+    BACKGROUND,
+    LEAST_ELSEWHERE,
+    ROWS,
+    TRANSACTIONS,
+    WRITES,
+    Loop,
+    Network,
+    closed_loop,
+    is_limited,
+    queued_tiers,
+    queues,
+)
+from policies.model.confidence import MODEL_ERROR, ConfidenceInterval, Foretold, PastForecast, reach_of, spread
+from policies.model.plan import Plan, Situation
+from policies.model.settings import PolicySettings, Tier
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The forecast of a placement. NaN where there is none; ``why_not`` then says why."""
+
+    transactions: float  # per second
+    interval: ConfidenceInterval  # of transactions; holds ``settings.certainty`` of outcomes
+    latency: float  # seconds that a session spends on one transaction
+    latency_interval: ConfidenceInterval
+    wait_per_transaction: float  # read wait, seconds
+    present_transactions: float  # per second, as measured
+    sessions: float  # active on average, as measured
+    load: str = ""  # "closed", "open", or "" where it is not known: then the forecast is that of a closed one
+    open_latency: float = NAN  # seconds, were as many transactions to come as now; NaN: not forecast
+    busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
+    assumed: tuple[str, ...] = ()  # what is not known and widens the interval, each a sentence without full stop
+    unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval, by name
+    why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
+    limit: str = ""  # what keeps it from more, other than the waits that moves shorten; "": nothing that is known
+
+    @property
+    def gain(self) -> float:
+        """Throughput over that of the present placement."""
+        return self.transactions / self.present_transactions
+
+    @property
+    def present_latency(self) -> float:
+        """The latency of the present placement, as measured: by Little's law, sessions over throughput."""
+        return self.sessions / self.present_transactions if self.present_transactions > 0 else NAN
+
+
+def taught(said: Forecast, past: Sequence[PastForecast], sessions: float) -> Forecast:
+    """The forecast with intervals as wide as earlier outcomes show that they have to be, named in ``assumed``.
+
+    Args:
+        said: by the model.
+        past: earlier forecasts next to what came.
+        sessions: that go round; 0 where the rate does not depend on how long they are answered.
+    """
+    rates = _widened(said.interval, said.transactions, said.present_transactions, [each.rate for each in past])
+    # Each of so many sessions takes longer or shorter by what the new ends add (interactive response time law).
+    low, high, wider = said.interval.low, said.interval.high, rates.ends
+    shorter = sessions * (1 / high - 1 / wider.high) if wider.high > high else 0.0
+    longer = sessions * (1 / wider.low - 1 / low) if wider.low < low else 0.0
+    ends = ConfidenceInterval(
+        low=min(said.latency, max(0.0, said.latency_interval.low - shorter)), high=said.latency_interval.high + longer
+    )
+    latencies = _widened(ends, said.latency, said.present_latency, [each.latency for each in past])
+    return replace(
+        said,
+        interval=rates.ends,
+        latency_interval=latencies.ends,
+        assumed=(
+            *said.assumed,
+            *(
+                f"{format_rate(each.said)}/s were forecast earlier, {format_rate(each.came)}/s came"
+                for each in rates.off
+            ),
+            *(
+                f"a latency of {format_seconds(each.said)} was forecast earlier, {format_seconds(each.came)} came"
+                for each in latencies.off
+            ),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Widened:
+    """An interval, and the earlier forecasts that it was too narrow for."""
+
+    ends: ConfidenceInterval
+    off: tuple[Foretold, ...]
+
+
+def _widened(ends: ConfidenceInterval, middle: float, present: float, past: Sequence[Foretold]) -> _Widened:
+    """The interval of one figure."""
+    reach = reach_of(past, middle / present if present > 0 else NAN)
+    low, high = middle * exp(-reach.down), middle * exp(reach.up)
+    causes = ((low < ends.low, reach.too_high), (high > ends.high, reach.too_low))
+    return _Widened(
+        ends=ConfidenceInterval(low=min(ends.low, low), high=max(ends.high, high)),
+        off=tuple(each for wider, each in causes if wider and each is not None),
+    )
+
+
+ALIKE = 0.95  # of the sessions in use read: the rest are too few to tell them apart
+# Times the odds of a transaction to be a reader's, as looks estimate them. A pause is seen in its midst, and is once to
+# twice as long (of exponential length, or all alike). Of both kinds, in opposite directions.
+ODDS_ERROR = 4.0
+LEAST_SHARE, MOST_SHARE = 1e-6, 1.0  # of transactions: a report that runs all day has its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mixture:
+    """A database whose sessions are of two kinds."""
+
+    together: DatabaseDemand
+    readers: DatabaseDemand  # as if they were alone, with what the others leave them of the processors
+
+    @property
+    def sentence(self) -> str:
+        """What is not known of it, without full stop."""
+        some, everybody = self.readers.population, self.together.population
+        share = self.shares[1]
+        theirs = f"about {share:.2g}" if isfinite(self.together.readers_transactions) else "an unknown share"
+        return f"{some:.3g} of {everybody:.3g} sessions wait for reads, with {theirs} of the transactions"
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Of the readers among the transactions: the least, the likeliest and the most."""
+        said = self.readers.transactions / self.together.transactions
+        if not isfinite(self.together.readers_transactions):
+            return 0.0, said, 1.0
+        least, most = said / ODDS_ERROR, said * ODDS_ERROR  # over the odds' own sum
+        return least / (least + 1 - said), said, most / (most + 1 - said)
+
+    @property
+    def others_computing(self) -> float:
+        """Processors that the others keep busy; NaN where processors are not counted."""
+        return self.together.processors - self.readers.processors
+
+    def forecast(self, readers: Forecast, error: float) -> Forecast:
+        """The forecast of all, from that of the readers alone.
+
+        Args:
+            readers: their forecast.
+            error: of what the others get done, as a logarithm: they share the processors.
+        """
+        whole, now = self.together, self.readers
+        others_at_work = whole.active - now.active
+
+        def rate(at: float, share: float, others: float = 1.0) -> float:
+            return whole.transactions * ((1 - share) * others + share * at / now.transactions)
+
+        def latency(at: float, each: float, all_at: float) -> float:
+            return (others_at_work + at * each) / all_at
+
+        least, share, most = self.shares
+        middle = rate(readers.transactions, share)
+        low = min(rate(readers.interval.low, of, exp(-error)) for of in (least, share, most))
+        high = max(rate(readers.interval.high, of, exp(error)) for of in (least, share, most))
+        said = latency(readers.transactions, readers.latency, middle)
+        slowest = latency(readers.interval.low, readers.latency_interval.high, low)
+        quickest = latency(readers.interval.high, readers.latency_interval.low, high)
+        return replace(
+            readers,
+            transactions=middle,
+            interval=ConfidenceInterval(low=low, high=high),
+            latency=said,
+            latency_interval=ConfidenceInterval(low=min(said, quickest), high=max(said, slowest)),
+            wait_per_transaction=readers.transactions * readers.wait_per_transaction / middle,
+            present_transactions=whole.transactions,
+            sessions=whole.active,
+            open_latency=latency(now.transactions, readers.open_latency, whole.transactions),
+            assumed=(*readers.assumed, self.sentence),
+        )
+
+
+def mixture_of(database: DatabaseDemand) -> Mixture | None:
+    """The two kinds; None where all sessions are of one, or nothing tells them apart."""
+    known = database.population > 0 and isfinite(database.readers) and isfinite(database.readers_active)
+    if not known or database.readers > ALIKE * database.population or not database.readers > 0:
+        return None
+    waits = database.read_wait if database.read_wait >= 0 else 0.0
+    active = min(database.active, max(database.readers_active, waits))
+    population = max(database.readers, active)
+    computing, all_computing = active - min(waits, active), database.active - min(waits, active)
+    # Processor time is counted for the server as a whole: it goes with the time at work that is no wait for reads.
+    theirs = database.processor * (computing / all_computing if all_computing > 0 else 1.0)
+    return Mixture(
+        together=database,
+        readers=replace(
+            database,
+            transactions=_transactions(database, population),
+            active=active,
+            population=population,
+            processor=theirs,
+            processors=database.processors - (database.processor - theirs),
+        ),
+    )
+
+
+def _transactions(database: DatabaseDemand, readers: float) -> float:
+    """Those of the readers a second: as looks tell, else in proportion to their sessions."""
+    known = isfinite(database.readers_transactions)
+    share = database.readers_transactions / database.transactions if known else readers / database.population
+    return database.transactions * min(MOST_SHARE, max(LEAST_SHARE, share))
+
+
+ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is that no counter shows
+# Of the sessions in use: they are counted now and then, not all of them are of one kind, and how long clients take
+# between two transactions depends on what else their machine does.
+POPULATION_ERROR = 0.05
+LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
+READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
+BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
+ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that nobody paid more for
+ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
+PACED = 0.5  # share of reads ahead that are taken to come with transactions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waits:
+    """Rows of the closed network, now and then, at the speeds that are believed. Shape ``(ROWS, tiers)``."""
+
+    now: F64
+    then: F64
+
+    def with_writes(self, factor: F64) -> _Waits:
+        """The same with writes that cost so many times as much on each tier."""
+        return _Waits(now=_times(self.now, factor), then=_times(self.then, factor))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """One set of assumptions."""
+
+    situation: Situation
+    waits: _Waits
+    paced: float = PACED
+    share: float = 1.0  # of all transactions, those of the sessions in the network
+    others_computing: float = 0.0  # processors busy with the other sessions
+    sorting: float = 0.5  # 0: what is read and written in the background is sorted perfectly, 1: as badly as may be
+
+    def loop(self) -> Loop | None:
+        """Of the present placement; None where nothing says what it is."""
+        dearest = np.array([_dearest(tier) for tier in self.situation.tiers])
+        return closed_loop(self.waits.now, self.situation, paced=self.paced, seeks=dearest**self.sorting)
+
+    def network(self) -> Network | None:
+        """Of the other placement."""
+        loop = self.loop()
+        return None if loop is None else loop.network(self.waits.then[:, :, np.newaxis])
+
+    def rate(self) -> float:
+        """Transactions a second of the other placement; NaN without a network."""
+        network = self.network()
+        return NAN if network is None else float(network.solve()[0][0])
+
+
+def session_seconds(database: DatabaseDemand) -> float:
+    """Seconds that sessions spend on one transaction, as measured; NaN where either is unknown or nothing was done."""
+    return database.active / database.transactions if database.transactions > 0 else NAN
+
+
+def forecast_plan(situation: Situation, settings: PolicySettings, plan: Plan) -> Forecast:
+    """The forecast for a plan after all its moves; for one without moves, of the present placement."""
+    return forecast(situation, settings, tiers_after(situation, plan))
+
+
+def tiers_after(situation: Situation, plan: Plan) -> I64:
+    """Tier of each unit once all moves of a plan are done, -1 where it is not managed. Shape ``(n,)``."""
+    tier = situation.tier_of_space[situation.units.space].astype(np.int64)
+    row_of = {each.name: row for row, each in enumerate(situation.tiers)}
+    for move in plan.moves:
+        tier[list(move.rows)] = row_of[move.to_tier]
+    return tier
+
+
+def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forecast:
+    """Predict throughput and latency with each unit on the tier given.
+
+    Args:
+        situation: heat, present homes, speeds as calibrated, and the whole database's demand.
+        settings: wait shares, and the certainty of the interval.
+        tier: row of ``situation.tiers`` for each unit, shape ``(n,)``; -1 where it is not managed.
+    """
+    why_not = _unforeseeable(situation)
+    here = situation.tier_of_space[situation.units.space].astype(np.int64)
+    waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
+    mixture = mixture_of(situation.database)
+    case = _Case(situation=situation, waits=waits)
+    if mixture is not None:
+        # A limit that showed in the transactions of all says nothing of how long it holds up the readers' own.
+        apart = replace(situation, database=mixture.readers, elsewhere_alone=NAN)
+        case = _Case(situation=apart, waits=waits, share=mixture.shares[1], others_computing=mixture.others_computing)
+    loop = None if why_not else case.loop()
+    if loop is None:
+        return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
+    network = loop.network(waits.then[:, :, np.newaxis])
+    found = _closed(case, loop, network, settings, _counting_error(situation, tier))
+    arriving = situation.load == "open"
+    if arriving:
+        found = _opened(found, network, settings)
+    if mixture is not None:
+        found = mixture.forecast(found, MODEL_ERROR * spread(settings.certainty))
+    found = replace(found, unmodelled=tuple(_unmodelled(situation)))
+    return taught(found, situation.past_forecasts, 0.0 if arriving else loop.sessions)
+
+
+def _nothing(database: DatabaseDemand, why_not: str) -> Forecast:
+    unknown = ConfidenceInterval(low=NAN, high=NAN)
+    return Forecast(
+        transactions=NAN,
+        interval=unknown,
+        latency=NAN,
+        latency_interval=unknown,
+        wait_per_transaction=NAN,
+        present_transactions=database.transactions,
+        sessions=database.active,
+        why_not=why_not,
+    )
+
+
+def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings, counting: float) -> Forecast:
+    """The forecast where the sessions that are there ask again as soon as they have thought."""
+    situation, database = case.situation, case.situation.database
+    rate, wait = (float(found[0]) for found in network.solve())
+    causes = [*_unknown(case, loop)]
+    low, high = _together(rate, [_errors(network, database, settings, counting), *(rates for rates, _ in causes)])
+    if not database.population > 0:
+        low = min(low, database.transactions)
+    scanning = min(database.active, float(loop.now[BACKGROUND].sum()))  # sessions that read ahead, at their own pace
+    at_work = max(LEAST_ELSEWHERE, database.active - float(loop.now[TRANSACTIONS].sum()) - scanning)
+    elsewhere = at_work / database.transactions
+
+    def latency(at: float) -> float:
+        # Sessions over rate, less the same seconds between two transactions as now (interactive response time law).
+        more = loop.sessions * (1 / at - 1 / database.transactions) if at > 0 else inf
+        return max(elsewhere, (database.active - scanning) / database.transactions + more) + scanning / at
+
+    present = network.wait_at(np.full(1, database.transactions))
+    return Forecast(
+        transactions=rate,
+        interval=ConfidenceInterval(low=low, high=high),
+        latency=latency(rate),
+        latency_interval=ConfidenceInterval(low=latency(high), high=latency(low)),
+        wait_per_transaction=wait,
+        present_transactions=database.transactions,
+        sessions=database.active,
+        load=situation.load,
+        open_latency=elsewhere + float(present[0]) + scanning / database.transactions,
+        busiest=_busiest(case, network, rate),
+        assumed=tuple(sentence for _, sentence in causes if sentence),
+        limit=_limit(situation, network, rate),
+    )
+
+
+def _opened(closed: Forecast, network: Network, settings: PolicySettings) -> Forecast:
+    """The forecast where work arrives by itself: as much as now, if the other placement can serve it."""
+    rate = min(closed.present_transactions, closed.transactions)
+    reach = exp(MODEL_ERROR * spread(settings.certainty))
+    shortest = max(0.0, closed.open_latency - float(network.wait_at(np.full(1, rate))[0]))
+    return replace(
+        closed,
+        transactions=rate,
+        interval=ConfidenceInterval(low=rate / reach, high=rate * reach),
+        latency=closed.open_latency,
+        latency_interval=ConfidenceInterval(low=shortest, high=max(closed.open_latency, closed.latency_interval.high)),
+        limit="",
+    )
+
+
+def _errors(
+    network: Network, database: DatabaseDemand, settings: PolicySettings, counting: float
+) -> tuple[float, float]:
+    """Ends of the rate by the errors of the model and of what was counted."""
+    error = hypot(MODEL_ERROR, counting) * spread(settings.certainty)
+    # Who is connected and not at work thinks: the difference of two figures, each with its error.
+    known = database.population > 0
+    rest = hypot(ELSEWHERE_ERROR, POPULATION_ERROR) if known else ELSEWHERE_ERROR
+    slack = rest * spread(settings.certainty) * network.sessions / database.transactions
+    less = min(slack, -log(LEAST_PAUSE) * network.elsewhere) if known else slack
+    # Solved again at both ends and not taken as a share of the rate: near saturation the same error of demand moves
+    # throughput by much more.
+    low, high = network.with_demand(exp(error), slack), network.with_demand(exp(-error), -less)
+    return float(low.solve()[0][0]), float(high.solve()[0][0])
+
+
+def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]:
+    """Rates at the ends of what is not known, and a sentence for what an administrator could tell."""
+    situation = case.situation
+    if any(tier.speed.servers.least < tier.speed.servers.most for tier in situation.tiers):
+        yield tuple(replace(case, situation=_with_servers(situation, end)).rate() for end in ("least", "most")), ""
+    yield tuple(replace(case, paced=share).rate() for share in (0.0, 1.0)), ""
+    dearest = np.array([_sorted_share(tier) for tier in situation.tiers])
+    ends = ((0.0, 0 * dearest), (1.0, 1 / dearest))
+    yield tuple(replace(case, waits=case.waits.with_writes(each), sorting=at).rate() for at, each in ends), ""
+    if isnan(situation.elsewhere_alone):  # else what moves have shown is in the network already
+        for _, waited in _role_waits(case):
+            queued = replace(situation, elsewhere_alone=_at_work(loop) - waited)
+            yield (replace(case, situation=queued).rate(),), ""
+    if loop.processors is None:
+        worst = replace(case, situation=replace(situation, database=_on_few_processors(loop)))
+        yield (worst.rate(),), "processors are not counted"
+    for row, tier in enumerate(situation.tiers):
+        if not queues(tier) and case.waits.then[: BACKGROUND + 1, row].sum() > 0:
+            yield (replace(case, situation=_with_limit(case, row)).rate(),), f"no iops configured for {tier.name}"
+
+
+def _unmodelled(situation: Situation) -> Iterator[str]:
+    """What may hold sessions up and is in neither the forecast nor its interval."""
+    yield "locks"
+    yield "controllers that tiers share"
+    if not any(each.role is Role.LOG and is_measured(each) for each in situation.roles):
+        yield "the log (its waits are not measured)"
+    if isnan(situation.database.readers):
+        yield "sessions of different kinds"
+
+
+def _role_waits(case: _Case) -> Iterator[tuple[RoleFigures, float]]:
+    """Each log, temporary and undo space that sessions wait for, with seconds a transaction."""
+    database = case.situation.database
+    for figures in case.situation.roles:
+        waited = own_waits(figures, database) * case.share / database.transactions
+        if waited > 0:
+            yield figures, waited
+
+
+def _at_work(loop: Loop) -> float:
+    """Seconds of a transaction in which its session does not wait for reads."""
+    return (loop.database.active - float(loop.now[TRANSACTIONS].sum())) / loop.database.transactions
+
+
+def _with_servers(situation: Situation, end: str) -> Situation:
+    """The situation with as many servers of each tier as there are at that end."""
+    tiers = []
+    for tier in situation.tiers:
+        count = getattr(tier.speed.servers, end)
+        servers = replace(tier.speed.servers, count=count, least=count, most=count)
+        tiers.append(replace(tier, speed=replace(tier.speed, servers=servers)))
+    return replace(situation, tiers=tuple(tiers))
+
+
+def _on_few_processors(loop: Loop) -> DatabaseDemand:
+    """The demand as if all that is neither waited for nor thought were computing, on as few processors as may be."""
+    database = loop.database
+    computing = max(LEAST_ELSEWHERE, database.active - float(loop.now[: BACKGROUND + 1].sum()))
+    return replace(database, processor=computing, processors=float(ceil(max(1.0, computing / ASSUMED_BUSY))))
+
+
+def _with_limit(case: _Case, row: int) -> Situation:
+    """The situation with a limit of I/Os a second on that tier, no lower than what it serves now."""
+    tier = case.situation.tiers[row]
+    served = float(case.waits.now[: BACKGROUND + 1, row].sum()) / tier.speed.random_read_seconds
+    limited = replace(tier, limits=replace(tier.limits, io_per_second=max(ASSUMED_IO, served / BINDING)))
+    tiers = (*case.situation.tiers[:row], limited, *case.situation.tiers[row + 1 :])
+    return replace(case.situation, tiers=tiers)
+
+
+def _together(rate: float, ends: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Both ends for causes that have nothing to do with one another: distances, as logarithms, add up as squares."""
+    down = up = 0.0
+    for rates in ends:
+        known = [log(each / rate) for each in rates if each > 0]  # NaN is left out
+        down = hypot(down, min([0.0, *known]))
+        up = hypot(up, max([0.0, *known]))
+    return rate * exp(-down), rate * exp(up)
+
+
+def _busiest(case: _Case, network: Network, rate: float) -> str:
+    """The next bottleneck: what is busiest of all that is known, and how busy; or that nothing of it is."""
+    used = network.used_at(rate)[:, 0]
+    found = {tier.name: float(each) for tier, each in zip(case.situation.tiers, used, strict=True) if each > 0}
+    if network.processors is not None:
+        ours, others = network.processors, case.others_computing
+        found["the processors"] = (rate * ours.seconds + others) / (ours.count + others)
+    said = {name: f"{name}: {busy:.0%} busy" for name, busy in found.items()}
+    present = case.situation.database.transactions
+    for figures, waited in _role_waits(case):
+        # As if it served one at a time: sessions that wait for one flush together keep it less busy.
+        busy = min(1.0, rate * waited / (1 + present * waited * network.found))
+        found[figures.name], said[figures.name] = busy, f"{figures.name}: at most {busy:.0%} busy"
+    if not found:
+        return ""
+    name = max(found, key=lambda each: found[each])
+    return said[name] if found[name] >= ASSUMED_BUSY else f"nothing that is counted ({said[name]})"
+
+
+def _limit(situation: Situation, network: Network, rate: float) -> str:
+    """What its sessions run into that is no wait for disks: a tier's configured limit, or what moves have shown."""
+    if rate * network.other >= BINDING:
+        alone = format_seconds(situation.elsewhere_alone)
+        return f"not reads: outside them a transaction took {alone} before the last moves, and takes longer since"
+    busy = network.busy_at(rate)[:, 0]
+    row = int(np.argmax(busy))
+    tier = situation.tiers[row]
+    if not (is_limited(tier) and busy[row] >= BINDING):
+        return ""
+    return f"{tier.name} serves {tier.limits.io_per_second:,.0f} I/Os a second at most"
+
+
+def _unforeseeable(situation: Situation) -> str:
+    """Why there can be no forecast; "" where there can."""
+    database = situation.database
+    if not database.transactions > 0:
+        return "the engine counts no transactions" if np.isnan(database.transactions) else "no transaction was seen"
+    if not database.active > 0:
+        unknown = np.isnan(database.active)
+        return "the engine does not tell how long sessions execute" if unknown else "no session was seen at work"
+    return ""
+
+
+def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:
+    """Rows of the closed network for each unit on the tier given. Shape ``(ROWS, tiers)``.
+
+    Reads ahead keep a tier, and the session that asked, busy for their whole time, however little of it is waited for
+    where there is no queue.
+    """
+    ahead = np.zeros(len(situation.heat.rates), dtype=np.bool_)
+    ahead[list(READ_AHEAD)] = True
+    sums = np.zeros((ROWS, len(situation.tiers)))
+    for row, signals, shares in (
+        (TRANSACTIONS, ~ahead, settings),
+        (BACKGROUND, ahead, replace(settings, prefetched_wait_share=1.0)),
+    ):
+        sums[row] = Prices.of(situation, shares).by_tier(situation.heat.rates, tier, signals)
+    there = tier >= 0
+    written = np.bincount(tier[there], situation.heat.rates[Signal.ASYNC_WRITE, there], len(situation.tiers))
+    sums[WRITES] = written * [each.speed.write_seconds * _sorted_share(each) for each in situation.tiers]
+    return sums
+
+
+def _sorted_share(tier: Tier) -> float:
+    """Cost of a background write as a share of a random one.
+
+    Databases sort such writes by place, and nothing tells how well: the geometric mean of a sequential run and a seek
+    for each write.
+    """
+    speed = tier.speed
+    in_runs = min(speed.sequential_read_seconds, speed.write_seconds)
+    return sqrt(in_runs / speed.write_seconds) if in_runs > 0 else 1.0
+
+
+def _dearest(tier: Tier) -> float:
+    """Highest cost of a read ahead, as a multiple of that in an endless run: one seek for each ``RUN_BLOCKS``."""
+    speed = tier.speed  # both times as measured, with the same queue in them
+    place = speed.random_read_seconds / RUN_BLOCKS
+    return 1 + place / speed.sequential_read_seconds if speed.sequential_read_seconds > 0 else 1.0
+
+
+def _times(rows: F64, factor: F64) -> F64:
+    """The rows with the cost of writes multiplied."""
+    found = rows.copy()
+    found[WRITES] *= factor
+    return found
+
+
+def _counting_error(situation: Situation, tier: I64) -> float:
+    """Standard error of the reads that stay on queued tiers, as a share of them: they are counted, so by their root."""
+    there = (tier >= 0) & queued_tiers(situation)[np.maximum(tier, 0)]
+    reads = situation.heat.rates[Signal.SYNC_READ, there] * situation.heat.observed_seconds[there]
+    return float(1 / np.sqrt(max(1.0, reads.sum())))

@@ -1,0 +1,1 @@
+"""The solver: a knapsack problem with prices, in numbers alone."""

@@ -1,1 +1,0 @@
-"""How much fast storage is worth buying, and what throughput another placement brings."""

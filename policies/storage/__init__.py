@@ -1,1 +1,0 @@
-"""What storage can do and costs: limits, prices, queues, closed networks."""
