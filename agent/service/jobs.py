@@ -38,7 +38,8 @@ from connectors.kit.sessions import interruptible
 log = EventLog(__name__)
 ACT_EVERY_SECONDS = 1.0  # how soon an approval is noticed, and what people ask of a move that is held
 UNDECIDED_KEPT = timedelta(days=1)  # megabytes each: the situation behind a proposal without a decision
-LONGEST_REST_SECONDS = 60.0  # between two tries to act that fail: each writes to the log, and may write to the ledger
+# Between two tries to act that fail: each writes to the log, and may write to the ledger.
+SHORTEST_REST_SECONDS, LONGEST_REST_SECONDS = 1.0, 60.0
 WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
 STATEMENT_SECONDS = 2 * 86400.0  # the same for single statements
 
@@ -54,7 +55,7 @@ class _Rest:
 
     def after_failure(self, now: float) -> None:
         """Rest from ``now`` on."""
-        self.seconds = min(LONGEST_REST_SECONDS, max(ACT_EVERY_SECONDS, 2 * self.seconds))
+        self.seconds = min(LONGEST_REST_SECONDS, max(SHORTEST_REST_SECONDS, 2 * self.seconds))
         self.until = now + self.seconds
 
 

@@ -126,10 +126,9 @@ class TestOnAServer:
         script = """
 import json, os, sys, time
 from pathlib import Path
-from agent.demo.load import Load
-from agent.demo.load import DemoSchema
+from agent.demo.load import DemoSchema, ShopLoad
 order = json.loads(sys.argv[1])
-load = Load(order["conninfo"], DemoSchema(**order["schema"]), Path(order["folder"]))
+load = ShopLoad(order["conninfo"], DemoSchema(**order["schema"]), Path(order["folder"]))
 load.start()
 while not load.readings(): time.sleep(0.1)
 os.kill(os.getpid(), 9)

@@ -44,8 +44,8 @@ KEYS = {"ALTER TABLE": "public.thing", "REINDEX": "public.thing_filler"}
 ACT = """
 import sys
 from pathlib import Path
-from agent.config import load
-from agent.ledger import Ledger
+from agent.config.files import load
+from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.service.watch import Watch
 

@@ -138,8 +138,9 @@ def test_what_was_flushed_with_the_last_mark_survives_the_end_of_the_process(tmp
 
 def test_a_later_format_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of a format to come says so."""
-    monkeypatch.setattr("connectors.kit.recording_file.FORMAT", 2)
-    path = written(tmp_path / "a")
+    with monkeypatch.context() as later:
+        later.setattr("connectors.kit.recording_file.FORMAT", 2)
+        path = written(tmp_path / "a")
     with pytest.raises(BadRecording, match=r"has format 2 .* reads 1"):
         RecordingReader(path)
 
