@@ -41,8 +41,8 @@ from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import AWAITING_OUTCOME, IN_PLACE
 from agent.model.units_of_measure import format_when
 from agent.moving.leftovers import leftovers_of
+from agent.moving.statement_texts import statement_lines, texts_of
 from agent.sampling.prediction_errors import PastPrediction, past_predictions, stalled_seconds
-from agent.sampling.statement_texts import statement_lines, texts_of
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.text_plots import scatter

@@ -22,10 +22,10 @@ from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
 from agent.moving.effect import LEAST_BEFORE, estimate
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
 from agent.moving.statement_effects import StatementLoad, compare_statements
+from agent.moving.statement_texts import keep_texts
 from agent.moving.verifier import carried_out, forecast_of_moves, measure, with_statements
 from agent.planning.undo import propose_undo
 from agent.sampling.picture import UnitHomes
-from agent.sampling.statement_texts import keep_texts
 from connectors.kit.contract import Clock, Connector
 from connectors.model.observation import DatabaseDemand
 from policies.evidence.workload import average

@@ -17,8 +17,8 @@ from agent.model.answers.report import ReportTotals
 from agent.model.answers.units import AdviceShown
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import CARRIED_OUT
+from agent.moving.statement_texts import statement_lines
 from agent.planning.advice import stored_advice
-from agent.sampling.statement_texts import statement_lines
 from agent.terminal.wording import forecast_facts, state_text
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
 

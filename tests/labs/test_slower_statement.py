@@ -25,7 +25,7 @@ from agent.demo.slow_disk import build as build_disk
 from agent.ledger.ledger import Ledger
 from agent.model.clock import SystemClock
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.sampling.statement_texts import texts_of
+from agent.moving.statement_texts import texts_of
 from agent.service.notifier import hurt_proposals
 from agent.service.watch import Watch
 from tests.contract.asking import route_to

@@ -19,8 +19,8 @@ from agent.model.proposals import WorkForecast
 from agent.model.states import MoveState
 from agent.moving.evidence import next_look
 from agent.moving.settling import Settling
+from agent.moving.statement_texts import keep_texts, texts_of
 from agent.moving.verifier import forecast_of_moves
-from agent.sampling.statement_texts import keep_texts, texts_of
 from connectors.kit.contract import Connector
 from tests.ledger.clock import StillClock
 from tests.ledger.conftest import open_ledger

@@ -13,7 +13,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATEMENT_TEXTS
 from agent.model.outcomes import Outcome, OutcomeVerdict, outcome_from_json, outcome_json
 from agent.model.states import MoveState
-from agent.sampling.statement_texts import statement_lines, texts_of
+from agent.moving.statement_texts import statement_lines, texts_of
 from agent.service.notifier import hurt_proposals
 from agent.service.watch import Watch
 from agent.terminal.output import plain_value
