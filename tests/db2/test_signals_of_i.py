@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import time
 from collections.abc import Sequence
@@ -227,20 +228,25 @@ def test_a_sample_reads_no_view_of_disks() -> None:
 
 
 def test_the_cost_of_a_sample_grows_with_the_tables_only() -> None:
-    """Four times the tables cost at most eight times the processor: with pairs of tables it was sixteen."""
-    few, many = (seconds_of_a_sample(tables) for tables in (1_000, 4_000))
-    assert many < 8 * few + 0.05
+    """Eight times the tables cost some eight times the processor: with pairs of tables it was sixty-four times."""
+    few, many = (seconds_of_a_sample(tables) for tables in (1_000, 8_000))
+    assert many < 24 * few
 
 
 def seconds_of_a_sample(tables: int) -> float:
-    """Processor seconds of a catalog and a sample, the better of two."""
+    """Processor seconds of a catalog and a sample, the best of three."""
     connector = connector_over(Platform.I, many_tables(tables))
     spent = []
-    for _ in range(2):
-        started = time.process_time()
-        connector.catalog()
-        connector.sample()
-        spent.append(time.process_time() - started)
+    for _ in range(3):
+        gc.collect()
+        gc.disable()  # it looks at all that other tests of this process have left behind
+        try:
+            started = time.process_time()
+            connector.catalog()
+            connector.sample()
+            spent.append(time.process_time() - started)
+        finally:
+            gc.enable()
     return min(spent)
 
 

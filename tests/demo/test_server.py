@@ -117,9 +117,10 @@ def run_as(user: str, act: Callable[[], None], log: Path) -> int:
 
 
 STARTS_ONE = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from agent.demo.server import embedded_installations, guarded, private_server
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
 folder, installations = Path(sys.argv[1]), embedded_installations()
 with guarded(folder), private_server(installations[max(installations)], parent=folder):
     print("started", flush=True)
