@@ -1,14 +1,16 @@
 """What commands with ``--all`` list of all databases of a ledger.
 
-What all lists of a fleet have in common: which databases are meant, and how many lines there are.
+``selection_of``, ``first_rows`` and ``say_rest`` are shared by all lists: which databases are meant, and how many lines
+are shown.
 
-``proposals --all``: what waits for a decision anywhere, what saves most first.
+``show_proposals`` prints ``proposals --all``: what waits for a decision, the largest saving first.
 
-``status --all``: a line for each database that needs a person, one for all others together; ``--metrics``.
+``show_status`` prints ``status --all``: a line for each database that needs a person, and one for all others together.
+``show_metrics`` prints the same with ``--metrics``.
 
-``report --all``: one page about all databases since a day.
+``show_report`` prints ``report --all``: one page about all databases since a day.
 
-``outcomes --all``: what was measured after moves anywhere, what hurt first.
+``show_outcomes`` prints ``outcomes --all``: what was measured after moves, harm first.
 """
 
 from __future__ import annotations

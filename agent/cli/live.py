@@ -1,16 +1,13 @@
 """The live screen's loop: look, draw, wait for a key, run the command that it stands for.
 
-What keys run: the commands themselves, with the same checks and the same audit, their words kept for a page.
+``perform`` runs the commands themselves, with the same checks and the same audit, and keeps their output for a page.
+Nothing is decided here. ``approve`` gets the digest of the proposal on the screen, so it applies only if the stored
+proposal is still the same. The acting person is the user of the operating system, as for the commands.
 
-Nothing is decided here. ``approve`` gets the digest of the proposal that was on the screen, so that what is stored by
-then has to be just that; who acts is the user of the operating system, as for the commands.
-
-The loop of the live screen: look, draw, wait for a key, run what it stands for.
-
-By hand over Rich, and not with textual: that would bring ten packages and 9 MB to the machine of a database for one
-command, take 0.4 s of processor time to import where Rich takes 0.1 s, and draw nothing on TERM=dumb. What it would
-save is done by pure functions (``live_view.press``, ``live_screen.draw``), which tests try key by key without a
-terminal; ``tests/cli/live`` tries the whole in an emulated one.
+``show`` is the loop, written directly on Rich. Textual would bring ten packages and 9 MB to the machine of a database
+for one command, take 0.4 s of processor time to import where Rich takes 0.1 s, and draw nothing on TERM=dumb. What it
+would save is done by pure functions (``live_view.press``, ``live_screen.draw``). Tests try these key by key without a
+terminal, and ``tests/cli`` tries the whole in an emulated one.
 """
 
 from __future__ import annotations

@@ -1,16 +1,18 @@
 """The configuration as a frozen tree, part by part. Keys of the file are the aliases.
 
-Where the durable record lives: a file of this machine, or a PostgreSQL server that several agents share.
+Attributes carry their unit in the name.
 
-Who is told of what: the part ``notices`` of the configuration.
+``LedgerConfig`` says where the durable record lives: a file of this machine, or a PostgreSQL server that several agents
+share.
 
-The ``policy:`` part: every field of ``policies.model.settings.PolicySettings`` under the key that people write.
+``NoticeConfig`` is a channel of the part ``notices``: which people receive which notices.
 
-Attributes have the names of ``PolicySettings`` and take their defaults from it; aliases are the keys of the file.
+``PolicyConfig`` is the part ``policy``: every field of ``policies.model.settings.PolicySettings`` with its name and its
+default, under the key that people write.
 
-Pools of fast storage that several databases share: the part ``pools`` of the configuration.
+``PoolConfig`` is an entry of ``pools``: fast storage that several databases share.
 
-The configuration as a frozen tree. Keys of the file are the aliases; attributes carry their unit in the name.
+``DatabaseConfig`` is one database, and ``Config`` the whole file.
 """
 
 from __future__ import annotations

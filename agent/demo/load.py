@@ -1,6 +1,6 @@
 """A small shop on two tablespaces, and a bounded closed-loop load on it.
 
-A small shop on two tablespaces, with one thing worth moving and a decoy for every wrong way to choose it.
+``build`` makes the shop: one thing worth moving, and a decoy for every wrong way to choose it.
 
 | relation | what it is | where | what should happen to it |
 |---|---|---|---|
@@ -11,11 +11,9 @@ A small shop on two tablespaces, with one thing worth moving and a decoy for eve
 | shop.audit_log | appended to, never read | hdd | stays |
 | shop.invoices_2019, shop.invoices_2020 | cold, and fill the ssd | ssd | give way as far as room is needed |
 
-A bounded closed-loop load on the demo's schema, from a process of its own, so that its CPU time counts for no other.
-
-``Load`` starts the process (clients.py). Once a second it appends one line of JSON to a file that is read here. It
-stops on SIGTERM, at the end of its parent (its standard input closes), and after a hard time limit, whichever comes
-first.
+``ShopLoad`` starts the load as a process of its own (``clients.py``), so that its CPU time counts for no other. Once a
+second the process appends one line of JSON to a file that is read here. It stops on SIGTERM, at the end of its parent
+(its standard input closes), or after a hard time limit, whichever comes first.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """What people ask and set by hand: requests for moves, pins, and spaces closed to arrivals.
 
-Operator requests for moves: pause, resume, cancel. The daemon polls them and obeys.
+``Requests`` holds requests to pause, resume or cancel a move. The daemon polls them, obeys, and writes the answer. The
+newest request for a move is in force until a newer one replaces it.
 
-The newest request for a move is in force until a newer one replaces it. Its answer says what became of it.
+``Pins`` override the policy until they end.
 
-What people set by hand: pins, which override the policy until they end, and spaces closed to arrivals.
-
-A space is emptied before it is removed; once it is closed, nothing may be brought back to it.
+``Arrivals`` closes spaces. A space is emptied before it is removed; once it is closed, nothing may be brought back.
 """
 
 from __future__ import annotations

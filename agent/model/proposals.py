@@ -1,21 +1,17 @@
 """A proposal: what would be done and for which question, immutable, with a digest that an approval names.
 
-Frozen dataclasses as JSON and back, for documents that are stored and hashed.
+``StoredDataclass`` turns frozen dataclasses into JSON and back, for documents that are stored and hashed. It does what
+pydantic's ``TypeAdapter`` does, on the same library. ``TypeAdapter`` searches each class for everything that a class
+may ask of pydantic, and these ask for nothing: getting it ready for a proposal takes longer than most commands take to
+read the ledger. ``property/test_stored_proposals`` holds both to the same answers.
 
-What pydantic's ``TypeAdapter`` does, by the same library underneath: it would take longer to get ready for a proposal
-than most commands take to read the ledger, since it looks in each class for all that a class may ask of pydantic. These
-ask for nothing. ``property/test_stored_proposals`` holds both to the same answers.
+``Proposal.digest`` covers everything that will be executed and everything the person saw: statements, sizes, predicted
+gain, expiry, database. A stored proposal is checked against its digest whenever it is read.
 
-A proposal: what would be done, immutable, with a digest that an approval names.
+``purpose_of`` names the question that a proposal answers, in the words of ``plan --mode``. Only a newer answer to the
+same question replaces an older one. The purpose is part of what the digest covers; people read ``in_words``.
 
-The digest covers everything that will be executed and everything the person saw: statements, sizes, predicted gain,
-expiry, database. A stored proposal is checked against its digest whenever it is read.
-
-Which question a proposal answers: only a newer answer to the same question takes the place of an older one.
-
-A purpose is stored under the proposal's digest, in the words of ``plan --mode``; people read ``in_words``.
-
-Errors of planning that commands end with: apart from what plans, which takes a quarter of a second to import.
+``CannotUndo`` is here because importing the planner takes a quarter of a second.
 """
 
 from __future__ import annotations

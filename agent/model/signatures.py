@@ -1,24 +1,19 @@
 """Who may sign, and whether a signature is theirs.
 
-Who is who: people are counted, not keys, and not spellings of a name.
+``count_people`` counts people, not keys and not spellings of a name. A person is a principal of the file of allowed
+signers. One person may have several keys, each on its own line, and one key may stand under several names. Names and
+keys that belong together are one person.
 
-A person is a principal of the file of allowed signers. One person may have several keys, each on a line of its own, and
-one key may stand under several names: names and keys that belong together are one person.
-
-The file of allowed signers, line by line, as ssh-keygen(1) reads it ("ALLOWED SIGNERS") and as we narrow it.
-
-A line is ``PRINCIPALS [OPTIONS] KEY-TYPE KEY [COMMENT]``. ssh-keygen takes any list of patterns as principals; here the
-first one is a person, and each other one a limit to some databases, by a pattern::
+``parse_allowed_signers`` reads the file as ssh-keygen(1) does ("ALLOWED SIGNERS"), with narrower rules. A line is
+``PRINCIPALS [OPTIONS] KEY-TYPE KEY [COMMENT]``. ssh-keygen takes any list of patterns as principals. Here the first is
+a person, and each other one limits the key to some databases, by a pattern::
 
     anna ssh-ed25519 AAAA...
     anna,database:shop,database:crm_*,!database:crm_old namespaces="hotplace-approval" ssh-ed25519 AAAA...
 
-What is neither is a mistake. ssh-keygen would let ``Database:shop`` pass as one more name of a person whom nothing
-limits.
+Anything else is an error. ssh-keygen would accept ``Database:shop`` as another name of a person without limits.
 
-Who may sign, and whether a signature is theirs: ``ssh-keygen -Y verify`` with a file of allowed signers.
-
-The file's format is in ``allowed_signers``.
+``Signers`` checks a signature with ``ssh-keygen -Y verify`` and that file.
 """
 
 from __future__ import annotations

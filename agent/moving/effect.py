@@ -1,19 +1,18 @@
 """What moves did to the wait per operation, with an interval, and the verdict on it.
 
-Student's t without a library of statistics, which would be larger than hotplace.
+``reach_of`` and ``share_beyond`` are Student's t. A library of statistics would be larger than hotplace.
 
-What moves did to the wait per operation, corrected for how the work changed, with an interval. Pure arithmetic.
+``estimate`` measures the effect, corrected for how the work changed. An operation is a read, priced by what it takes on
+the tier where its unit was before the moves. More reads per transaction, another mix, or more transactions therefore
+change the price of an interval and not the wait per operation. How that wait depends on load, mix and hour is fitted to
+the time before the moves (``usual_wait``) and continued into the time after. Read times of units that stayed are not
+used: these units share the device that a good move relieves, so their times fall with it.
 
-An operation is a read, priced by what it takes on the tier where its unit was before the moves: more reads per
-transaction, another mix, or more transactions change the price of an interval and not the wait per operation. What is
-left is how the wait per operation depends on load, mix and hour; that is fitted to the time before the moves
-(``usual_wait``) and continued into the time after them. Read times of units that stayed are used for neither: they
-share the device that a good move relieves, so they fall with it.
+``Effect`` takes its certainty from a block bootstrap over time (Kuensch 1989). Runs of intervals are drawn from before
+the moves, so that noise which lasts for minutes counts as long as it lasts.
 
-How sure it is comes from a block bootstrap over time (Kuensch 1989): runs of intervals are drawn from before the moves,
-so that noise which lasts for minutes counts as long as it lasts.
-
-The verdict on an effect, and when to look: after the settle time, and each time as much again has been measured.
+``verdict_of`` judges an effect. ``look_seconds`` says when to look: after the settle time, and then whenever as much
+again has been measured.
 """
 
 from __future__ import annotations

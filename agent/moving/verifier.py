@@ -1,13 +1,11 @@
 """The outcome of a proposal next to its prediction.
 
-What was predicted for those moves of a proposal that were carried out: what an outcome is compared with.
+``carried_out`` and ``forecast_of_moves`` give what was predicted and forecast for the moves that ran, if some of a
+proposal did not.
 
-What was forecast of the moves that were carried out, where some of a proposal were not.
-
-Did it help? The effect for the same work with its interval, the plain before-and-after, and the prediction.
-
-Plainly, read wait is taken per transaction, because a database that waits less does more work in the same hour. What
-decides is the wait for the same work (``effect``); nothing is said where too little was measured.
+``measure`` answers whether the moves helped: the effect for the same work with its interval, the plain before and
+after, and the prediction. The plain figure is read wait per transaction, because a database that waits less does more
+work in the same hour. The wait for the same work (``effect``) decides. If too little was measured, there is no verdict.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
 """Static SVG: charts with hotplace's axes, shapes, and how every plot looks.
 
-How every plot looks. Colours are CSS variables: a page sets them, and a file of its own brings them along.
+Colours are CSS variables: a page sets them, and a file of its own brings them along. The library's theme is global:
+importing this module sets it for all charts of a process.
 
-Importing this module sets the library's theme, which is a module of values and the same for all charts of a process.
+``Figure`` is one plot with its words: an element for a page, or a document that is a file of its own.
 
-One plot with its words: an element for a page, or a document that is a file of its own.
+``Drawn`` is the base of shapes that the library lacks: steps, bands, cells of a heat map, bars, intervals, changes,
+moments, named marks. Each draws the rows of a series into the scales of its chart; its docstring lists the columns.
 
-Shapes that the library does not have: steps, bands, cells of a heat map, intervals, bars, marks with a name.
+``over_time``, ``rows_with_names`` and the functions between them make hotplace's axes: times, bytes, sessions, names of
+units.
 
-Each draws the rows of a series into the scales of its chart; which columns a row has is said with each.
-
-Charts of the library with the axes that hotplace uses: times, bytes, sessions, names of units.
-
-The sizing curve: what whole objects on the fastest tier save, the bound, and the sizes that have a name.
+``curve_figure`` is the sizing curve: what whole objects on the fastest tier save, the bound, and the named sizes.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """Pages and documents over HTTP next to the metrics, and their schemas.
 
-Which documents are served, and what may be asked of each.
+``ENDPOINTS`` lists the documents that are served, and what may be asked of each.
 
-JSON Schema of each document that ``--json`` prints, made of its answer; the OpenAPI description of those served.
+``read_schema`` gives the JSON Schema of each document that ``--json`` prints. ``make_openapi`` describes those served.
 
-What was made within the last moments, for whoever asks for the same.
+``Cache`` keeps each answer for a moment, for all who ask the same.
 
-Answers what a browser or a program asks of the daemon: ``/``, ``/api/v1/COMMAND`` and their description.
-
-Everything is read from the ledger and from what the last cycle left in memory; no answer touches a database or changes
-anything.
+``WebSite`` answers a browser or a program: ``/``, ``/api/v1/COMMAND`` and their description. Everything is read from
+the ledger and from what the last cycle left in memory. No answer queries a database or changes anything.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """The inputs of plans as the ledger keeps them, so that every verdict can be recomputed later.
 
-The inputs of plans, stored in the ledger, so that every verdict can be recomputed later.
+``store_decision`` keeps the situation and the settings of a plan, bit by bit. That is enough, because the policies are
+pure: the same two give the same plan. The inputs of the last plan are kept, and those of every stored proposal.
 
-The policies are pure: the same situation and settings give the same plan. So it is enough to keep those two, bit by
-bit. The last plan's are kept, and those of every stored proposal.
-
-What a proposal says of the units that it is about, in a few kilobytes that stay.
-
-A whole situation is megabytes and is dropped with the history (``drop_old_decisions``). For the units that a
-proposal moves, and for the hottest others, sentence and numbers are kept for as long as the proposal itself.
+``archive_explanation`` keeps what a proposal says of its units, in a few kilobytes that stay. A whole situation is
+megabytes and is dropped with the history (``drop_old_decisions``). For the units that a proposal moves, and for the
+hottest others, sentence and numbers are kept for as long as the proposal itself.
 """
 
 from __future__ import annotations

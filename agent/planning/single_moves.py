@@ -1,15 +1,14 @@
 """Proposals of one move that a person asks for: a split, the close of an open part, a container out of its space.
 
-A table split along a column: a proposal of one move, or what a person does, or why there is no way.
+Each answer is a proposal of one move, or what a person has to do, or why there is no way. No policy is asked.
 
-The cold part keeps its files and its place, so no policy is asked; rows from the border on are born in the other space,
-and those that are there already are moved to it within the split's transaction.
+``split_table`` splits a table along a column. The cold part keeps its files and its place. Rows from the border on are
+born in the other space, and those that exist already are moved there within the split's transaction.
 
-The open part of a split table, given an end ahead of its rows: a proposal of one move, or why there is no way.
+``close_part`` gives the open part of a split table an end ahead of its rows.
 
-One container out of its space: a proposal of one move, or what a person does, or why there is no way.
-
-The bytes stay in their space and only change containers, so no policy is asked: what counts is the room of the others.
+``take_out`` empties one container of a space. The bytes stay in their space and only change containers, so all that
+counts is the room of the others.
 """
 
 from __future__ import annotations

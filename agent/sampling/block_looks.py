@@ -1,16 +1,14 @@
 """Looks at the buffer pool within a small budget of server time, and at which units.
 
-Which units are worth looks: large and hot ones that are not on the fastest tier.
+``units_worth_looks`` picks large and hot units that are not on the fastest tier.
 
-Looks for the column whose range of values the hot part of a unit is, a few times a day.
+``BorderLooker`` looks a few times a day for the column with a range of values that is the hot part of a unit. It reads
+the columns of a unit from the catalog. It reads values only where the configuration allows it (``border_values``): they
+are user data, so they go into the ledger and nowhere else from here.
 
-Which columns a unit has is read from the catalog. Values are read only where the configuration allows it
-(``border_values``): they are user data, so they go into the ledger and nowhere else from here.
-
-Looks at the buffer pool within a small budget of server time: two at a time, some time apart.
-
-Pairs and not a row of looks: a block that comes in and leaves again between two looks is not seen, so they have to be
-near each other, while what a look costs allows few of them. How near follows from what they show.
+``BlockLooker`` looks at the buffer pool in pairs, the two looks a short time apart. A block that comes in and leaves
+between two looks is not seen, so they have to be close, while the cost of a look allows few of them. The results decide
+how close.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """The daemon: becomes the agent of each database, schedules the watches, serves metrics, obeys signals.
 
-What notices are made from, as a watch and the ledger know it now.
+``facts_of`` gathers what notices are made from, as a watch and the ledger know it now.
 
-Becoming the one agent of each database at a start: no server that says nothing keeps another one waiting.
+``claim_all`` becomes the one agent of each database at a start. A server that does not answer keeps no other waiting.
 
-The daemon: schedules the watches, serves metrics, obeys signals.
+``Daemon`` stops cleanly on SIGTERM and SIGINT. A running statement is cancelled (the engine rolls it back, the move
+stays approved), and what was learnt is saved. A server that does not answer delays this by some seconds; what its
+statement came to is found out at the next start.
 
-SIGTERM and SIGINT stop cleanly: a running statement is cancelled (the engine rolls it back, the move stays approved)
-and what was learnt is saved. A server that says nothing holds this up for some seconds; what its statement came to is
-found out at the next start. SIGHUP reads the configuration again and keeps the old one when the new is invalid. A
-database that the change does not concern goes on as if nothing had happened. One that it does follows once its move has
-ended, or, where its server says nothing, its jobs.
+On SIGHUP the daemon reads the configuration again, and keeps the old one if the new one is invalid. Databases that the
+change does not concern go on undisturbed. Each of the others follows once its move has ended or, if its server does not
+answer, once its jobs have.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """All databases of a ledger: how each stands, what proposals are worth, and a summary.
 
-What proposals and outcomes are worth, without their statements: what lists of many databases are sorted by. Pure.
+``ProposalWorth`` and ``by_effect`` rank proposals and outcomes without their statements, for lists of many databases.
 
-How each database of a fleet stands, and which need a person first. Pure: no ledger, no clock.
+``standings`` says how each database stands, and which need a person first.
 
-The report of a fleet: what was proposed, decided, moved and measured since a day, by database. Pure.
+``summaries`` is the report of a fleet: what was proposed, decided, moved and measured since a day, by database.
 
-Reads what the lists of a fleet are made of: a few queries of the ledger, however many databases there are.
+All of this is pure: no ledger, no clock. The ``read_`` functions at the end read what it needs, in a few queries of the
+ledger however many databases there are.
 """
 
 from __future__ import annotations

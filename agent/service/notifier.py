@@ -1,17 +1,14 @@
 """The daemon's turn of notices: what is worth one, what waits for which channel, what is sent.
 
-What waits for which channel, and when it is sent: pure, kept in the ledger between turns.
+``Outbox`` says what waits for which channel and when it is sent. It is pure, and kept in the ledger between turns. A
+notice is sent once per channel, and again only if its matter was over and has come back. Notices that arrive together
+become one message, messages keep a distance, and a channel that fails is tried again after growing pauses. If a crash
+falls between sending a notice and noting that, the notice is sent again: better twice than never.
 
-A notice is told once per channel; one that lasts is told again when it comes again after it was over. Notices that come
-together become one message, messages keep a distance, and a channel that fails is tried again with growing pauses. A
-notice that a crash interrupts between sending and noting so is sent again: better twice than never.
+``find_notices`` says what is worth a notice, from what the agent knows of a database. It is pure too.
 
-What is worth a notice, from what the agent knows of a database: a pure function.
-
-The daemon's turn of notices: look, take in what is new, send what is due, remember it.
-
-Each channel has a thread of its own while a message is on its way over it: one that does not answer holds up no other,
-nor the turn.
+``Notifier`` is the turn: look, take in what is new, send what is due, remember it. Each message under way has a thread,
+so a channel that does not answer delays neither the others nor the turn.
 """
 
 from __future__ import annotations

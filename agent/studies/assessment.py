@@ -1,19 +1,18 @@
 """An observation from files judged by the product's own arithmetic, and as an answer.
 
-Two exports of one database as an observation.
+``observe_exports`` makes an observation of two exports of one database.
 
-An observation judged by the product's own arithmetic: read times, waits, the sizing curve, a plan. No I/O, no clock.
-
-All data is taken to be on one tier, "present", whose speed is calibrated by what the files say
-(``policies.evidence.device``), and the question is asked of a faster one. Spaces differ in speed, and a tier has one
-figure. So a unit's rates are scaled until the tier's speed gives the wait that its own space's speed gives::
+``assess`` judges it: read times, waits, the sizing curve, a plan. No I/O, no clock. All data is taken to be on one
+tier, "present", calibrated by what the files say (``policies.evidence.device``), and a faster tier is judged against
+it. Spaces differ in speed, but a tier has one figure. So a unit's rates are scaled until the tier's speed gives the
+wait that its own space's speed gives::
 
     wait = wait by the tier * read time of its space / read time of the tier
     rates * (wait - wait on fast storage) / (wait by the tier - wait on fast storage)
 
-which leaves what it would save as it is, to the second.
+This leaves what the unit would save unchanged, to the second.
 
-An assessment as an answer.
+``assessment_shown`` is the assessment as an answer.
 """
 
 from __future__ import annotations

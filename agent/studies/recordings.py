@@ -1,13 +1,12 @@
 """Recordings of a database: made, and read with their names and settings.
 
-What a recording tells of the configuration, and how it writes names.
+``head_of`` is what a recording holds of the configuration. ``names_of`` says how it writes names.
 
-The file next to the key of a recording that says what its pseudonyms stand for.
+``save_names`` keeps what pseudonyms stand for, in a file next to the key of the recording.
 
-Records what the connector reads of a database, for as long as it is asked to; changes nothing.
-
-The agent watches the database as ever, with a ledger of its own that is thrown away: what it decides comes from what is
-in the recording and from nothing else, so that whoever replays it comes to the same plan. Pins are left out.
+``record`` writes down what the connector reads of a database for a given time, and changes nothing. The agent watches
+the database as usual, with a ledger of its own that is thrown away. Its decisions rest only on what is in the
+recording, so a replay comes to the same plan. Pins are left out.
 """
 
 from __future__ import annotations

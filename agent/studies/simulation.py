@@ -1,15 +1,13 @@
 """Recorded history played again under other settings.
 
-What would have been done with the recorded history under other settings; asks no database.
+``play`` shows what would have been done with the recorded history under other settings. It asks no database. The
+history of the ledger is played interval by interval: heat grows from it as it did, and a plan is made as often as asked
+for. Its moves take the time that their bytes need within the windows, and from then on reads cost what they cost on the
+unit's new tier. Everything starts from the placement of the last plan. Waits are the model's: reads by class times the
+read time of the tier, without what a shorter queue spares others and without what copying costs sessions.
 
-The history of the ledger is played again, interval by interval: heat grows from it as it did, a plan is made as often
-as asked for, its moves take the time that their bytes need within the windows, and from then on reads cost what they
-cost where the unit is. Everything starts from the placement of the last plan. Waits are the model's: reads by class
-times the read time of the tier, without what a shorter queue spares the others and without what copying costs sessions.
-
-Plays a recording again through the real connector, sampler and planner; asks no server.
-
-Heat, speeds, history and plans come about as they did when it was recorded: from the same answers, at the same times.
+``play_recording`` plays a recording through the real connector, sampler and planner. It asks no server. Heat, speeds,
+history and plans come about as they did during the recording: from the same answers, at the same times.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """What sizes of fast storage would save, and the five-minute rule by the site's own prices.
 
-A database's sizing curve with what its storage costs: what every surface shows of it.
+``answer_of`` is a database's sizing curve with what its storage costs. Every surface shows this answer.
 
-Reads only: the catalog over the watching account, and the heat that the ledger keeps.
+``break_even_of`` finds units on the wrong side of the five-minute rule, by the prices that a site gives.
 
-Which units are on the wrong side of the five-minute rule, by the prices that a site names.
-
-Reads only: the catalog over the watching account, and the heat that the ledger keeps.
+Both only read: the catalog over the watching account, and the heat that the ledger keeps.
 """
 
 from __future__ import annotations

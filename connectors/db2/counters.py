@@ -1,15 +1,13 @@
-"""Arithmetic over counters of tables, indexes and table spaces. Pure.
+"""Arithmetic over the counters of tables, indexes and table spaces. Pure.
 
-What the rows of MON_GET_TABLE and MON_GET_INDEX come to: counters by unit, in columns. Pure.
+Counters of objects (``of_tables``, ``of_indexes``) rise per member; ``by_unit`` adds the members up. A table that was
+dropped and created again, or moved, keeps its name and starts again at zero. The place of its file is therefore sampled
+as a pair of counters, ``home`` and ``home_complement``. When the file changes place, one of the two falls, and the
+interval is not mistaken for work.
 
-Object counters rise per member and are summed. A table that was dropped and made again, or moved, keeps its name and
-begins at zero; the place of its file is sampled as a pair of counters. When it changes, one of the two falls, so the
-interval is not taken for work (``home`` and ``home_complement``).
-
-Arithmetic over the counters of table spaces. Pure.
-
-Formulas of IBM's db2mon.sql: the asynchronous counters cover temporary pages too, so those belong into the physical
-reads they are subtracted from, or the difference goes negative. Column-organised pages (COL, 10.5) count like others.
+Counters of table spaces (``space_totals``, ``reads_by_kind``) follow the formulas of IBM's db2mon.sql. The asynchronous
+counters include temporary pages, so the physical reads from which they are subtracted must include them too; otherwise
+the difference turns negative. Column-organised pages (COL, since 10.5) count like the others.
 """
 
 from __future__ import annotations

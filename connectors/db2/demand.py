@@ -1,21 +1,19 @@
 """Turns counters into signals and waits. Pure; nothing here asks the server.
 
-Which of a table space's reads and waits were those of which object. Pure.
-
-Db2 tells a table space's reads by sessions and by prefetchers for each kind of page (DATA, INDEX, XDA, COL), and its
-three waits; of an object it tells the pages read by both, those found in the buffer pool, and scans. So, kind by kind::
+The reads of a table space are divided among its objects first (``session_reads``). For a table space, Db2 counts reads
+by sessions and by prefetchers for each kind of page (DATA, INDEX, XDA, COL). For an object, it counts the pages that
+both read, those found in the buffer pool, and scans. So, for each kind::
 
     reads by sessions of the space  = physical - asynchronous (POOL_ASYNC_k_READS)
     an object's pages not found     = OBJECT_k_L_READS - OBJECT_k_LBP_PAGES_FOUND
 
-What was read ahead in time is found when its session asks for it, so pages not found are those that the session read
-itself. They are believed where, over a space, they come to about what its sessions read; elsewhere (pureScale, where
-the group pool answers too, or a version without the counter) prefetched pages are given to what scanned first.
+A page that was read ahead in time is found when its session asks for it, so pages not found are those that sessions
+read themselves. These counts are believed if their sum over a space is about what its sessions read. Elsewhere
+(pureScale, where the group pool answers too, or a version without the counter), prefetched pages are given to the
+objects that scanned first.
 
-Turns counters into signals and waits. Pure; nothing here asks the server.
-
-Db2 counts the physical reads of each object, by whomever, and tells waiting from read ahead only for a kind of page in
-a table space: they are divided here, and both signals are marked as estimated::
+``classify`` makes the signals. Both signals of reads are marked as estimated, because Db2 separates waits from
+read-ahead only per table space and kind of page::
 
     SYNC_READ       = pages that sessions read themselves
     PREFETCHED_READ = the other physical reads
@@ -23,8 +21,8 @@ a table space: they are divided here, and both signals are marked as estimated::
                     + its part of PREFETCH_WAIT_TIME, by pages read ahead
                     + its part of DIRECT_READ_TIME, by direct reads
 
-An online backup reads past the buffer pool: what was read meanwhile is demand, but for direct reads that no table made.
-Writes are known for table spaces only; they are divided by the rows (index: keys) that changed.
+An online backup reads past the buffer pool. Reads during a backup are still demand, except direct reads that no table
+made. Writes are known per table space only; they are divided by the rows (for an index: keys) that changed.
 """
 
 from __future__ import annotations

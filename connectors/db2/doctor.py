@@ -1,15 +1,13 @@
 """What keeps hotplace from seeing or acting, each with the statement that mends it.
 
-What this login may not read of the catalog or do in a move, each with its GRANT.
+Missing rights come first, each with its GRANT. ``unreadable`` names what this login cannot read of the catalog: a
+RESTRICTIVE database grants PUBLIC no view of it. ``moving_rights`` counts only what was granted to the user or to
+PUBLIC, because rights through groups and roles cannot be seen.
 
-A RESTRICTIVE database gives PUBLIC no view of the catalog. Rights to move are reported only if they were granted to
-the user itself or to PUBLIC: those of its groups and roles cannot be seen.
+Table spaces and storage groups follow (``storage_findings``), then buffer pools (``pool_findings``): how often they
+answer, and whether prefetching helps. A failing prefetch is a matter of configuration; no tier mends it.
 
-What doctor says of table spaces and storage groups. Pure.
-
-What doctor says of buffer pools: how much they answer, and whether reading ahead is any use. Pure but for its query.
-
-A failing prefetch is a matter of configuration; no tier mends it.
+``capabilities`` says what this server allows. ``examine`` gives all findings, including those that say all is well.
 """
 
 from __future__ import annotations

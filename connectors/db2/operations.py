@@ -1,17 +1,14 @@
 """SQL of moves, and what each of its steps does. Pure.
 
-SQL of every move, and its steps. Pure.
+Functions such as ``move_table`` and ``rebalance`` write the SQL; ``Tagged`` makes steps of it. The tag comment stands
+at the end, because the CLI driver looks at the first word to see whether a statement is a CALL.
 
-The tag comment stands at the end: the CLI driver looks at the first word to see whether it is a CALL.
+``recognise`` serves proposals that were stored before a step said what it does: it reads the SQL of that time. Its
+forms are frozen. A statement that is worded differently today is not recognised, and need not be, because every new
+step carries ``Step.operation``.
 
-Steps of proposals stored before a step said what it does: recognised by their SQL, as it was then.
-
-Only for those: whatever is planned now carries ``Step.operation``. The forms below are frozen; a statement that is
-worded otherwise today is not recognised here, and need not be.
-
-What a step of a Db2 move does: a call of ADMIN_MOVE_TABLE, or an ALTER TABLESPACE. Pure.
-
-A step carries it as ``Step.operation``; ``phase_of`` and ``change_of`` read it back.
+``Phase`` (a call of ADMIN_MOVE_TABLE), ``StorageChange`` (an ALTER TABLESPACE) and ``KeyChange`` (a foreign key) are
+what ``Step.operation`` can hold. ``key_change_of``, ``phase_of`` and ``change_of`` read them back.
 """
 
 from __future__ import annotations

@@ -1,28 +1,20 @@
 """Tables partitioned by time: what is due, templates and routes of next and aged partitions.
 
-A table that is partitioned by ranges of dates or timestamps, as the catalog shows it.
+``PartitionedTable`` is a table partitioned by ranges of dates or timestamps, as the catalog shows it.
 
-Next data partitions of tables that are partitioned by time: their templates, and routes made of them. Pure.
+Next partitions (``next_template``, ``next_routes``) are made by ``ALTER TABLE ... ADD PARTITION``, together with their
+partitioned indexes and large objects, unless INDEX IN or LONG IN say otherwise (topic t0021566, "Adding data partitions
+to partitioned tables"). ``template_of`` and ``routes_due`` answer what the calendar asks of a table.
 
-``ALTER TABLE ... ADD PARTITION``; its partitioned indexes and large objects are made with it, unless INDEX IN or LONG
-IN say otherwise (topic t0021566, "Adding data partitions to partitioned tables").
+``by_hand`` writes a script that takes one partition to another table space by DETACH, move and ATTACH. No rule may do
+this: the rows are invisible from DETACH to the end of SET INTEGRITY, and the detached part is no table until a task of
+the server has made it one (topics c0056417, "Data partition detach phases"; r0000888, ALTER TABLE; r0000998, SET
+INTEGRITY).
 
-What the calendar asks of a partitioned table: a template of its next partitions, and those that are due.
-
-One data partition brought to another table space, written for a person: DETACH, move, ATTACH. Pure.
-
-Not for a rule: its rows are not seen between DETACH and the end of SET INTEGRITY, and what is detached is no table
-before a task of the server has made it one (topics c0056417, "Data partition detach phases"; r0000888, ALTER TABLE;
-r0000998, SET INTEGRITY).
-
-Aged data partitions go down with their table spaces: their template, and what is due under it.
-
-A data partition that has a table space of its own is brought to another storage group by ``ALTER TABLESPACE ... USING
-STOGROUP``, while everybody works on: IBM's way for data that cools (topic c0058994, "multi-temperature storage"). Only
-the name of the table space differs from one partition to the next. One that shares its table space stays: no statement
-moves it alone, ADMIN_MOVE_TABLE writes the whole table, and its rows are not seen between DETACH and the SET INTEGRITY
-that follows ATTACH; what is detached is no table before a task of the server has made it one (topics c0056417, "Data
-partition detach phases"; r0000888, ALTER TABLE; r0000998, SET INTEGRITY).
+``AgedPartitions`` moves a partition with its own table space, by ``ALTER TABLESPACE ... USING STOGROUP``, while
+everybody works on: IBM's way for data that cools (topic c0058994, "multi-temperature storage"). Only the name of the
+table space differs from one partition to the next. A partition that shares its table space stays, because no statement
+moves it alone: ADMIN_MOVE_TABLE would rewrite the whole table.
 """
 
 from __future__ import annotations

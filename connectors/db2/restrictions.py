@@ -1,15 +1,14 @@
-"""What ADMIN_MOVE_TABLE does not move or loses, and what a person does instead.
+"""What ADMIN_MOVE_TABLE does not move or loses, and what a person does instead. Pure.
 
-Statements for a person to run; hotplace never sends them: they take data offline, or have gaps to fill in. Pure.
+Statements for a person (``redirected_restore`` to ``revalidate``) are never sent by hotplace: they take data offline,
+or have gaps to fill in.
 
-What ADMIN_MOVE_TABLE does not move, and what of a table it moves has to be known beforehand. Pure.
+``refusal`` says why a table would not be moved, ``load_refusal`` why it must not be loaded without a copy, and
+``remarks`` what else to know beforehand. The README names the source of each restriction. A restriction that is only
+general knowledge refuses all the same: a refused move costs nothing, and the table space can move instead.
 
-Where each restriction comes from stands in the README. What is only general knowledge refuses all the same: the table
-space can move instead, and a refused move costs nothing.
-
-What belongs to a table and has to be there again when ADMIN_MOVE_TABLE has made a new one of it. Pure.
-
-The route holds it as it was when it was planned; what is found after the move is compared with that.
+``belongings`` lists what belongs to a table and has to be there again when ADMIN_MOVE_TABLE has rebuilt it. The route
+keeps the list from the time of planning; ``changes`` compares it with what is found after the move.
 """
 
 from __future__ import annotations

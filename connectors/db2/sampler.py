@@ -1,20 +1,18 @@
 """Takes a sample: counters of units, table spaces, the log and statements.
 
-The transaction log and temporary table spaces as figures of roles. Db2 has no undo space: the log is read back.
+``log_figures`` counts waits for the log where sessions wait (LOG_DISK_WAIT_TIME), so a flush that delays several
+sessions counts for each of them. Db2 has no undo space: it reads the log back. ``temporary_figures`` knows a temporary
+table space by the pages that sessions read and wrote themselves, and by direct I/O; no function breaks its use down by
+table.
 
-Waits for the log are counted where sessions wait (LOG_DISK_WAIT_TIME), so a flush that several wait for counts for each
-of them. Temporary table spaces are known by the pages that sessions read and wrote themselves, and by direct I/O; no
-function tells their use by table.
+``UsualDirectReads`` keeps a backup out of the time of direct reads. A backup reads a whole table space past the buffer
+pool, and the counters of the space hold its reads and those of sessions. The number of requests for tables is known,
+but not their time, because a backup's requests are larger and wait for other devices. So each request for a table is
+taken to last as long as in the last interval without a backup.
 
-Direct reads under a backup: it reads all of a table space past the buffer pool, for no session.
+``MonitorSampler`` takes the sample: every table, LOB object and index over all members, and every table space.
 
-The counters of a table space hold both. How many requests were those of tables is known, how long they took is not: a
-backup's requests are larger and wait for other devices. So requests of tables count as they usually take there, by the
-last interval without a backup.
-
-Takes one sample: counters of every table, LOB object and index over all members, and of every table space.
-
-Counters and texts of single statements, from the package cache of every member.
+``read_statements`` and ``read_texts`` read single statements from the package cache of every member.
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
 """Sessions with Db2: queries, platforms, how sessions are opened, and what the server is.
 
-Which Db2 answers: three products of one name, with catalogs and statements of their own. Pure.
+``Platform`` is the Db2 that answers: three products share the name, each with a catalog and statements of its own.
 
-Loads the queries, one file each, and fits them to the columns that a server has.
+``query`` loads a statement from its file, and ``fit`` adapts it to the columns that the server has. SQL0440N means that
+no routine of that name exists, or that this login may not execute it; the catalog tells which. ``execute_missing`` is
+the error of the second case. (Practice, not seen on a server: a routine without EXECUTE is not among the candidates for
+its name, so the error is not SQL0551N.)
 
-SQL0440N: no routine of that name that this login may execute. The catalog tells which of the two is missing.
+Connections (``open_connection`` to ``ReadSession``) are the only code that touches the driver. Each serves one thread:
+``threadsafety`` of ibm_db_dbi is 0. Reading sessions use autocommit, so that no transaction stays open between two
+samples; acting sessions commit each statement themselves.
 
-Practice, not seen on a server: a routine without EXECUTE is not among those that a name can mean, so it is no SQL0551N.
-
-Sessions: how they are opened and what is read over them. The only module that touches the driver.
-
-One connection serves one thread (``threadsafety`` of ibm_db_dbi is 0). Sessions that read are in autocommit, so that no
-transaction stays open between two samples; those that act commit each statement themselves.
-
-Which server answers: version, kind of instance, and the settings that decide what can be believed.
+``Server`` holds the version, the kind of instance, and the settings that decide which figures can be believed.
 """
 
 from __future__ import annotations

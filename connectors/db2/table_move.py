@@ -1,16 +1,13 @@
-"""The route of one table or its indexes, and a table split by hand.
+"""The route of one table or its indexes, and a table split by hand. Pure.
 
-The route of one table, or of the indexes of one: SYSPROC.ADMIN_MOVE_TABLE, phase by phase. Pure.
+``table_route`` moves a table, or only its indexes, by SYSPROC.ADMIN_MOVE_TABLE. The procedure copies the table into a
+new one while triggers record changes, replays the changes, and swaps the two tables under a short exclusive lock. The
+route calls it phase by phase, because the driver cannot cancel a call: a move can stop only between phases.
 
-It copies the table into a new one while triggers note what changes meanwhile, replays that, and swaps the two under a
-short exclusive lock. Phase by phase, because the driver cannot cancel a call: between phases one may stop.
+``landing_in`` chooses the table space of a storage group or folder that a single table goes to.
 
-Which table space of a storage group or folder a single table is moved to. Pure.
-
-A table split by a range of a column, written for a person: ADMIN_MOVE_TABLE with a partitioning clause. Pure.
-
-It copies every row while triggers note what changes, and swaps the two under a short exclusive lock.
-Source: SQL procedures, ADMIN_MOVE_TABLE (argument data_part); CREATE TABLE, partitioning-clause.
+``by_hand`` writes the script that splits a table by a range of a column: the same procedure with a partitioning clause.
+Every row is copied. Source: SQL procedures, ADMIN_MOVE_TABLE (argument data_part); CREATE TABLE, partitioning-clause.
 """
 
 from __future__ import annotations

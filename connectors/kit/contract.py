@@ -1,11 +1,9 @@
 """The contract between hotplace and an engine: protocols, errors, and taps that hear what is read.
 
-The contract between hotplace and an engine: the Connector and Mover protocols, and the errors they raise.
+A new engine has to pass ``tests/contract``; nothing else of hotplace has to change.
 
-An implementation of an engine has to pass ``tests/contract``; nothing else of hotplace has to change.
-
-The errors form one short tree. The class says what to catch, ``retry`` says what may be done about it, ``advice`` says
-what a person does next::
+Errors form one short tree. The class says what to catch, ``retry`` what may be done about it, and ``advice`` what a
+person does next::
 
     HotplaceError
       ConnectorError
@@ -18,7 +16,8 @@ what a person does next::
         OutcomeUnknown                              (ask inspect())
         LeaseHeld
 
-Where a reading session lets someone listen to its queries, or answer them.
+Protocols follow: ``Mover`` changes a database, ``Connector`` reads it. Most classes between the two are optional
+abilities. ``Tap``, at the end, lets someone listen to the queries of a reading session, or answer them.
 """
 
 from __future__ import annotations

@@ -1,18 +1,15 @@
-"""Files that hotplace is given: whether what they say can be believed, and how much of them is read.
+"""Files that hotplace is given: whether their content can be trusted, and how much of them is read.
 
-Whether what a file says can be believed, judged as OpenSSH does: only root and the caller can have written it.
+``find_fault`` judges trust as OpenSSH does (sshd(8), StrictModes). The file, every folder above it and every link on
+the way must belong to root or the caller, and no other user may write them. Two exceptions are safe: a sticky folder,
+where other users cannot replace the file, and a file system that is mounted read-only. A group counts as its owner if
+it is the owner's own, as useradd(8) creates for each user and umask 002 assumes. Under sudo, the caller chose the
+arguments and the folder, and the file would be read with another user's rights; then only files of root are trusted.
 
-The file, every folder above it and every link on the way belong to root or the caller, and others may not write them
-(sshd(8), StrictModes). Two more are safe: a sticky folder, in which nobody else can replace what is there, and what
-lies on a file system that is mounted read-only. Under sudo the caller chose the arguments and the folder, and another
-user's rights would read what he points at: only files of root count then.
-
-A group is no other user where it is the owner's own, which useradd(8) gives each user and umask 002 is meant for.
-
-Files that a person names: read without waiting, up to a size, and JSON as JSON is defined.
-
-A named pipe has its reader wait for a writer, a device may have no end, and opening some devices acts on them. So only
-regular files are opened. What is wrong is an ``OSError`` or ``ValueError`` with a sentence, as of any unreadable file.
+``read_given`` and ``parse_json`` read files that a person names: without waiting, up to a size, and JSON by its
+definition. Only regular files are opened, because a named pipe waits for a writer, a device may have no end, and
+opening some devices acts on them. Every fault is an ``OSError`` or ``ValueError`` with a sentence, as for any
+unreadable file.
 """
 
 from __future__ import annotations

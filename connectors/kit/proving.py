@@ -1,14 +1,13 @@
-"""What ``hotplace lab prove`` and the tests try on an engine.
+"""What ``hotplace lab prove`` and the tests try on an engine: cases, questions, and a session to send them over.
 
-What ``hotplace lab prove`` and the tests try on an engine: cases, questions, and a session to send them over.
+``Case`` is what is tried, ``ProofSession`` the session that tries it, and ``Proof`` how an engine is proved.
 
-Cases and questions as ``.sql`` files.
+A case is a ``.sql`` file (``read_cases``). Comment lines are its header: a sentence, then ``-- name:``, ``-- for:`` and
+a ``-- unit:`` for each unit that the catalog must list for it. Parts follow, each begun by ``-- == PART``. An empty
+line ends a statement, which has no terminator; a comment line directly above a statement is its note.
 
-A case is a file: comment lines as its header (a sentence, then ``-- name:``, ``-- for:`` and a ``-- unit:`` for each
-unit that the catalog must list for it), then parts that begin with ``-- == PART``. An empty line ends a statement,
-which has no terminator; a comment line directly above one is its note.
-
-The proof of an engine whose claims have a package of their own, imported with the first use: it needs the driver.
+``proof_of_package`` finds a proof that has a package of its own. It imports the package at first use, because that
+needs the driver.
 """
 
 from __future__ import annotations

@@ -1,18 +1,15 @@
-"""What may be recorded of each query, and pseudonyms in the place of names.
+"""What may be recorded of each query, and pseudonyms in place of names.
 
-Names of the user's objects, as they are or in the place of each a pseudonym that only a secret key leads to.
+``Names`` says how names of the user's objects are written: as they are (``PlainNames``) or as pseudonyms
+(``HashedNames``). A pseudonym is the HMAC-SHA-256 of the name, cut to 64 bits, under a key that stays where it was
+made. The same name has the same pseudonym in every recording made with that key. Without the key, a guessed name cannot
+be tested.
 
-A pseudonym is HMAC-SHA-256 of the name under a key that stays where it was made, cut to 64 bits: the same name has the
-same pseudonym in every query of every recording made with that key, and without the key no name can be tried.
+``RecordedTable`` is the file ``recorded.toml`` in an engine's folder: a list of what may be recorded. All else is left
+out: a query that is not listed loses its whole answer, and a value that is not of its column's kind is dropped.
 
-What of each query may be recorded: a table for each engine, ``recorded.toml`` in its folder. All else is left out.
-
-A column is recorded as what the table says it is, and a value that is something else is dropped. So is the whole answer
-of a query that the table does not list.
-
-Real names in the place of pseudonyms: whoever has made a recording reads what comes of it as if names were plain.
-
-A pseudonym leads to no name, so a recording's names are noted where its key is, and stay there with it.
+``RealNames`` puts names back, for the person who made the recording. A pseudonym leads to no name, so the names are
+noted next to the key and stay there with it.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
 """The file of a recording: its events, how they are written and read back.
 
-What a recording holds, one event after the other.
+Events come first: ``Mark`` (work begins), ``Asked`` (a query and how it ended) and ``End``. ``to_json`` and
+``from_json`` convert the values of a row, exactly as drivers give them.
 
-Values of a row as JSON and back: what drivers give, exactly.
+``Writer`` writes gzip around lines of JSON. The first line is the head; each line is ``CRC32 JSON``. Rows are written
+as changes since the last answer to the same query, because most counters stay the same between two samples. However the
+writing ends, everything before the last mark can be read.
 
-Writes the file of a recording: gzip around lines of JSON, each with its own checksum.
-
-The first line is the head. A line is ``CRC32 JSON``. Rows are written as what has changed since the same query was last
-answered: between two samples most counters have not. Whatever ends the writing, all that came before the last mark can
-be read.
-
-Reads the file of a recording, event by event, up to its end or to where it is damaged.
+``RecordingReader`` reads the events up to the end of the file, or to the place where it is damaged.
 """
 
 from __future__ import annotations

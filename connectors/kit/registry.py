@@ -1,20 +1,16 @@
 """How an engine is found, what its accounts share, and how an optional part is installed.
 
-What the account that moves takes over from the account that watches the same database.
+``Inheritance`` says what the moving account takes over from the account that watches the same database: where the
+database is and how its server is reached. Each account keeps its own login. A password is taken over for the same user
+on the same server, and never otherwise.
 
-Only what says where the database is and how its server is reached; who logs in is each account's own. A password goes
-along for the same user on the same server and never for another one.
+``find_engine`` knows the built-in engines by name, and third-party engines by the entry-point group
+``hotplace.connectors``. No other place knows which engines exist. It imports an engine's settings, never its driver.
+``Engine.connect`` loads the driver, or raises ``DriverMissing`` with the command that installs it.
 
-How an engine is found: built-in ones by name, third-party ones by the entry-point group ``hotplace.connectors``.
-
-The only place that knows which engines exist. Looking up an engine imports its settings, never its driver: that happens
-in ``Engine.connect``, which raises ``DriverMissing`` with the command that installs it when it is not there.
-
-How an optional part is added to the hotplace that runs.
-
-hotplace is not published on a package index, so its name alone would fetch a stranger's package. What can be installed
-is the folder, wheel or repository that this one came from, which pip recorded (``direct_url.json``, PEP 610), or the
-packages of the part under their own names.
+``install_command`` adds an optional part to the hotplace that runs. hotplace is on no package index, so its name alone
+would fetch a stranger's package. The command names the folder, wheel or repository of this installation, which pip
+recorded (``direct_url.json``, PEP 610), or else the packages of the part.
 """
 
 from __future__ import annotations

@@ -1,23 +1,19 @@
 """Sessions with a server: Ctrl-C, leases, lost connections, and how much others wait for the log.
 
-Ctrl-C while a driver waits for its server.
+``interruptible`` and ``abandonable`` keep Ctrl-C working while a driver waits for its server. Python calls a signal
+handler between two instructions of the main thread, and a driver's call is one instruction: a statement of a minute
+would delay Ctrl-C by a minute. So another thread makes the call, and the main thread waits where it hears signals. A
+statement is cancelled and its end awaited; an attempt to connect cannot be cancelled and is left behind.
 
-Python calls the handler of a signal between two instructions of the main thread, and a driver's call is one of them: a
-statement that runs for a minute would hold Ctrl-C up for a minute. So the main thread has another one make the call,
-and waits for it where a signal is heard. A statement is cancelled, and its end is waited for; an attempt to connect,
-which nothing cancels, is left behind.
+``take_lease`` and ``take_public_lease`` let one agent at a time act on a database, by a lock of a session of its own.
+Most servers let any user lock by any name. A holder that is no session of the agent's own login is therefore no agent:
+it is named, and acting goes on. Two agents of that login are kept apart by a mark that only their sessions can bear.
 
-Taking the lease: one agent acts on a database at a time, held by a lock of a session of its own.
+``RetryingSession`` opens at first use and replaces a connection that died while it was idle. It is for reading only,
+where a query that runs twice does no harm; statements that change something are never repeated here.
 
-Most servers let any user lock by any name. Whoever has the lock and is no session of the agent's own login is therefore
-no agent: he is named, and acting goes on. What keeps two agents of that login apart meanwhile is a mark that only their
-sessions can bear.
-
-A reading session that opens at first use and replaces a connection that died while it was idle.
-
-Only for reading: a query that ran twice does no harm. A statement that changes something is never repeated here.
-
-How much others wait for what moves write to the log: followers that are behind, and room that runs out.
+``of_followers``, ``of_log`` and ``worst`` judge how much others wait for what moves write to the log: followers that
+lag behind, and log space that runs out.
 """
 
 from __future__ import annotations

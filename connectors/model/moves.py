@@ -1,23 +1,21 @@
-"""Ways to bring a unit somewhere: routes, their statements, and what they do to others.
+"""The vocabulary of a move: routes, their statements, what they do to others, and related changes.
 
-What a statement of a move does, stored with it, so that no program has to read its SQL to find out.
+Nothing here needs numpy, so that proposals are read without it; what has columns is in
+``connectors.model.observation``.
 
-What a move does: what it reads and writes where, whom it holds up, what it logs, leaves to do and has to keep.
+``Operation`` says what a statement does. It is stored with the statement, so that no program has to parse SQL.
 
-The vocabulary of a move: a bundle, the ways to bring it to a space, and their statements.
+``Route`` is one way to bring a ``Bundle`` to a space. Its ``Step`` objects are the statements; the classes before it
+say what the move reads, writes, locks, logs, leaves to do and must preserve.
 
-Apart from ``connectors.model``, which has columns: proposals are read without numpy.
+``Container`` is a file, device or folder under a space. One can be taken out while the space keeps the others. Its
+content goes to other containers of the same table space or filegroup, so units stay in their space and do not appear
+here.
 
-What is under a space: its containers, and how one of them can be taken out while the space keeps the others. Pure.
-
-A container is a file, a device or a folder. What lies in it goes to the other containers of the same table space or
-filegroup, so a unit never changes its space, and nothing here knows of units.
-
-Splitting a table: cold rows stay where they are, rows from a border on are born in another space. Optional.
-
-A unit becomes a partitioned table of two parts without a copy of the cold one. It is an own kind of change, next to
-moves from space to space: its route has statements, locks and a way back like any other, and ``Connector.inspect``
-tells where it stands.
+``SplitsTables`` is an optional ability: cold rows stay where they are, rows from a ``Border`` on are born in another
+space. The unit becomes a partitioned table of two parts without a copy of the cold one. A split is a change of its own
+kind, but its route has statements, locks and a way back like any other, and ``Connector.inspect`` tells where it
+stands.
 """
 
 from __future__ import annotations

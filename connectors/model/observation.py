@@ -1,12 +1,11 @@
-"""What an engine shows: spaces, units, samples, intervals, demand, and I/O that belongs to no unit.
+"""What an engine shows: spaces, units, samples, intervals and demand, as frozen dataclasses that know no engine.
 
-I/O that belongs to no unit: of whole spaces, and of logs, temporary and undo space.
+``SpaceFigures`` and ``RoleFigures`` hold I/O that belongs to no unit: of whole spaces, and of logs, temporary and undo
+space.
 
-The vocabulary of hotplace, as frozen dataclasses that know nothing of any engine.
-
-Units are many, so whatever exists once per unit is a column: a numpy array whose row ``i`` speaks of unit ``i``.
-Objects are for the few: spaces, routes, steps, findings. Those of a move are in ``connectors.model.moves``, so that
-proposals are read without numpy; whoever has it anyway imports them from here.
+Units are many, so what exists once per unit is a column: a numpy array whose row ``i`` belongs to unit ``i``. Spaces,
+routes, steps and findings are few, and are objects. Those of a move are in ``connectors.model.moves``, which works
+without numpy.
 
 Times are aware and in UTC, durations are seconds, sizes are bytes, rates are per second.
 """

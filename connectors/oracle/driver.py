@@ -1,14 +1,12 @@
 """The driver of Oracle, of either name and mode, and its errors as those of the contract.
 
-The one place that knows python-oracledb from its predecessor cx_Oracle, and thin mode from thick.
+``Driver`` is the only place that tells python-oracledb from its predecessor cx_Oracle, and thin mode from thick. Other
+code uses what both have: ``connect``, cursors, ``cancel``, the session's names. cx_Oracle always needs Oracle's client
+libraries, python-oracledb only in thick mode. Thin mode reaches 12.1 and later. 11.2 needs thick mode with client 19 or
+older, and a python-oracledb before 4, which its makers test with that client.
 
-Everything else uses what both have: ``connect``, cursors, ``cancel``, the session's names. cx_Oracle needs Oracle's
-client libraries always, python-oracledb in thick mode only. Thin mode reaches 12.1 and later; 11.2 needs thick mode
-with client 19 or older, and a python-oracledb before 4 is what its makers test with that.
-
-Turns what the driver raises into the errors of the contract: by ORA- and DPY- number, never by words.
-
-23ai has re-worded messages; numbers stayed. Meanings: Oracle error help, python-oracledb appendix on exceptions.
+``translate`` turns a driver's error into one of the contract, by ORA- or DPY- number and never by words: 23ai reworded
+messages but kept the numbers. Meanings: Oracle error help; python-oracledb appendix on exceptions.
 """
 
 from __future__ import annotations

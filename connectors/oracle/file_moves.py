@@ -1,15 +1,13 @@
 """Data files to another place, or one out of its tablespace. Pure.
 
-A whole tablespace to another place, file by file: ``ALTER DATABASE MOVE DATAFILE``. Pure.
+``routes_of`` moves a whole tablespace, file by file, with ``ALTER DATABASE MOVE DATAFILE`` (since 12.1, Enterprise
+Edition). Sessions go on reading and writing. Only the path changes in the dictionary, so indexes, ids and counters stay
+as they are. REUSE is never used, because it overwrites a file; nor is KEEP, which leaves the old one behind.
 
-Since 12.1, Enterprise Edition. Sessions read and write on; nothing of the dictionary changes but the path, so indexes,
-ids and counters stay as they are. SQL Language Reference, ALTER DATABASE (move_datafile_clause). Never REUSE, which
-overwrites a file, and never KEEP, which leaves the old one behind.
+``by_hand`` writes the script that takes one file out of a tablespace that keeps others; no statement empties a file in
+place. Either the file moves as it is (12.1, Enterprise Edition), or every segment with an extent in it leaves the
+tablespace and the empty file is dropped. Within the tablespace, a segment might take extents of the same file again.
 
-One data file out of a tablespace that keeps others, written for a person: no statement empties one in place. Pure.
-
-Either the file goes elsewhere as it is (12.1, Enterprise Edition), or every segment with an extent in it leaves the
-tablespace - within it, it might take extents of the same file again - and the empty file is dropped.
 Source: SQL Language Reference, ALTER DATABASE (move_datafile_clause), ALTER TABLESPACE (DROP DATAFILE).
 """
 

@@ -1,17 +1,14 @@
 """Moves written down for a person and never sent: online redefinition, and splits. Pure.
 
-Online redefinition, written down for a person and never sent. Pure.
+``redefinition`` uses DBMS_REDEFINITION (Enterprise Edition), which moves a heap table online before 12.2. It needs many
+ANY privileges and leaves objects behind when it is interrupted, so a person watches over it. Since 12.1 one call does
+it all. Before that, an interim table is made, filled, kept up to date and swapped, and the rows of both tables are
+counted before the old one is dropped. START_REDEF_TABLE refuses a table with policies on its rows (copy_vpd_opt is
+CONS_VPD_NONE). Source: PL/SQL Packages Reference, DBMS_REDEFINITION.
 
-Before 12.2 no heap table moves online, and DBMS_REDEFINITION (Enterprise Edition) is how it is done all the same. It
-needs many ANY privileges and leaves things behind when it is interrupted, so a person watches over it. Since 12.1 one
-call does it all; before that an interim table is made, filled, kept up to date and swapped, and the rows of both are
-counted before what the table was is dropped. A table with policies on its rows is refused by START_REDEF_TABLE
-(copy_vpd_opt is CONS_VPD_NONE). PL/SQL Packages Reference, DBMS_REDEFINITION.
-
-A table split by a range of a column, written for a person: MODIFY PARTITION BY RANGE ... ONLINE. Pure.
-
-Unlike PostgreSQL it copies every row: both parts are new segments, and there is room for the table twice meanwhile.
-Source: VLDB and Partitioning Guide, converting a non-partitioned table (12.2); SQL Language Reference, ALTER TABLE.
+``by_hand`` splits a table by a range of a column with MODIFY PARTITION BY RANGE ... ONLINE. Unlike PostgreSQL, Oracle
+copies every row: both parts are new segments, so there must be room for the table twice. Source: VLDB and Partitioning
+Guide, converting a non-partitioned table (12.2); SQL Language Reference, ALTER TABLE.
 """
 
 from __future__ import annotations

@@ -1,17 +1,15 @@
 """The statements of moves, and what each of their steps does. Pure.
 
-Steps of proposals stored before a step said what it does: recognised by their SQL, as it was then.
+``recognise`` serves proposals that were stored before a step said what it does: it reads the SQL of that time. Its
+forms are frozen. A statement that is worded differently today is not recognised, and need not be, because every new
+step carries ``Step.operation``.
 
-Only for those: whatever is planned now carries ``Step.operation``. The forms below are frozen; a statement that is
-worded otherwise today is not recognised here, and need not be.
+``moving_table`` to ``adding_partition`` make that operation; ``operation_of`` and ``file_number`` read it back.
 
-What a step of an Oracle move does, as ``Step.operation`` has it, and questions to it. Pure.
-
-The statements of moves, as text. Pure. Identifiers come from the dictionary and are always quoted.
-
-Forms: SQL Language Reference, ALTER TABLE (move_table_clause, move_table_partition), ALTER INDEX (rebuild_clause).
-Never NOLOGGING (a standby would lose the blocks) or INCLUDING ROWS (it deletes). PARALLEL only where it is configured,
-and never without the statement that restores the degree, which REBUILD stores.
+``move``, ``rebuild`` and ``set_degree`` write the statements. Identifiers come from the dictionary and are always
+quoted. NOLOGGING is never used, because a standby would lose the blocks; nor is INCLUDING ROWS, which deletes. PARALLEL
+is used only where configured, and only with the statement that restores the degree, which REBUILD stores. Forms: SQL
+Language Reference, ALTER TABLE (move_table_clause, move_table_partition), ALTER INDEX (rebuild_clause).
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Tables partitioned by time: what is due, templates and routes of next and aged partitions.
 
-A table that is partitioned by ranges of dates, as the dictionary shows it, and where a next partition may lie.
+``PartitionedTable`` is a table partitioned by ranges of dates, as the dictionary shows it.
 
-Next partitions and aged ones of tables that are partitioned by time: their templates, and routes made of them. Pure.
+Next partitions (``next_template``, ``next_routes``) are made by ``ALTER TABLE ... ADD PARTITION``, which puts one
+behind the last and leaves indexes usable (VLDB and Partitioning Guide, "Adding a Partition to a Range-Partitioned
+Table"). Pieces of local indexes are made where those indexes have a default, else with the partition ("Adding Index
+Partitions"). The statement waits for its lock as long as DDL_LOCK_TIMEOUT says.
 
-``ALTER TABLE ... ADD PARTITION`` puts a partition behind the last one, and leaves indexes usable (VLDB and Partitioning
-Guide, "Adding a Partition to a Range-Partitioned Table"). Pieces of local indexes are made where those indexes have a
-default, else with the partition ("Adding Index Partitions"). It waits for its lock as long as DDL_LOCK_TIMEOUT says.
+Aged partitions (``aged_template``, ``aged_route``) move by the route of a single partition.
 
-What the calendar asks of a partitioned table: a template to be signed, and what is due under one.
+``PartitionCalendar`` answers what the calendar asks of a table: a template to be signed, and what is due under one.
 """
 
 from __future__ import annotations

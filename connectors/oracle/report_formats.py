@@ -1,18 +1,16 @@
 """Takes Statspack and AWR reports apart, as text and as HTML.
 
-Numbers as reports print them.
+``number`` and ``seconds`` read the figures as reports print them.
 
-The common form of both kinds of report: titled tables of text cells, with the line that each begins at.
+``Section`` is the common form of both kinds: a titled table of text cells, with the line at which each begins.
 
-Takes an HTML report apart: each table with the heading above it.
+``html_sections`` reads an HTML report: each table, titled by the heading above it. The reader is our own, because that
+of the standard library takes quadratic time over tags and comments that do not end.
 
-By a reader of our own: the standard library's takes quadratic time over tags and comments that do not end.
-
-Takes a text report apart: titles, headings above rulers of dashes, rows cut at the rulers.
-
-A ruler gives the columns (``-------- ----- ---``). A lone dash line that is indented ends a section. Two rulers with
-nothing but headings between them are of rows that take two lines: names (a tablespace; since 12.2 owner and tablespace
-of a segment), then figures. SQL*Plus wraps a name that is too long: a line without figures continues the row above.
+``text_sections`` reads a text report: titles, headings above rulers of dashes, and rows cut at the rulers. A ruler
+(``-------- ----- ---``) gives the columns. A lone dash line that is indented ends a section. Two rulers with only
+headings between them announce rows of two lines: names (a tablespace; since 12.2 owner and tablespace of a segment),
+then figures. SQL*Plus wraps a name that is too long: a line without figures continues the row above.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
-"""From a report to demand, by the same arithmetic as from counters.
+"""From a report to demand, by the same arithmetic as from counters (``demand``).
 
-Sizes of segments from rows of ``sql/units.sql``: reports do not have them.
+``Sizes`` holds the bytes of segments, from rows of ``sql/units.sql``: reports do not have them.
 
-From a report to demand, by the same arithmetic as from counters (``demand``).
-
-A report names the largest segments only, so each tablespace has one more unit, the rest of it. Calls and blocks that a
-list does not give for a segment are taken from its tablespace's mean. Single-block reads of a tablespace are bounded by
-its calls and blocks::
+``observe_report`` builds the observation. A report names the largest segments only, so each tablespace gets one more
+unit for the rest of it. Calls and blocks that a list does not give for a segment are taken from the mean of its
+tablespace. Unless they are printed, the single-block reads of a tablespace are bounded by its calls and blocks::
 
     max(0, 2R - B) <= single <= min(R, (M R - B) / (M - 1))        R calls, B blocks, M blocks a call at most
 
-and within the bounds they are set so that all tablespaces together have as many as sessions waited for.
+Within the bounds they are chosen so that all tablespaces together have as many as sessions waited for.
 """
 
 from __future__ import annotations

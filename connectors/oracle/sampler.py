@@ -1,25 +1,22 @@
 """Takes a sample: counters of segments, tablespaces and the instance, and reads and waits by kind.
 
-Divides the reads of each segment into those of one block and of several, through the buffer cache and past it. Pure.
-
-Oracle counts, for each segment, blocks read (B, direct ones included), direct ones (D) and read calls (R). No view that
-is free of a licence says how many calls read a single block. A call that is no single-block one moves between 2 and M
-blocks (M: 1 MiB of them), hence::
+``divide_reads`` splits the reads of each segment into single-block and multi-block reads, through the cache and past
+it. For a segment, Oracle counts blocks read (B, direct ones included), direct ones (D) and read calls (R). No view that
+is free of a licence counts single-block calls. Any other call reads between 2 and M blocks (M: 1 MiB of them), hence::
 
     max(0, 2R - B) <= single <= min(R, (M R - B) / (M - 1))
 
-V$FILESTAT and V$IOSTAT_FILE do count single-block reads through the cache, of a whole tablespace (F). What they leave
-between the bounds is given to all segments there alike::
+V$FILESTAT and V$IOSTAT_FILE count the single-block reads through the cache of a whole tablespace (F). They place all of
+its segments at the same point between their bounds::
 
     single = lower + (upper - lower) * (F - sum of lower) / (sum of upper - sum of lower)          clipped to 0 .. 1
 
-Segments that are in no known tablespace might have done any of it, so what they may have done is taken off F. Calls for
-several blocks, which V$IOSTAT_FILE counts too (LARGE), say nothing: small ones are missing there.
+Segments in no known tablespace might have done any of these reads, so what they may have done is taken off F.
+Multi-block calls of V$IOSTAT_FILE (LARGE) are not used: small ones are missing there.
 
-How long sessions waited for each segment: the time of each kind of wait, divided among the segments. Pure.
-
-V$SYSTEM_EVENT times waits of foreground sessions by kind for the whole container, the files time single-block reads of
-each tablespace, and no view free of a licence times a segment::
+``waited_seconds`` divides the waits of sessions among segments. V$SYSTEM_EVENT times waits of foreground sessions by
+kind for the whole container, the files time single-block reads per tablespace, and no view free of a licence times a
+segment::
 
     db file sequential read   single-block reads x read time of the tablespace, in all no more than the event
     db file parallel read     several single-block reads at once, in no file's count: its time by those blocks
@@ -27,13 +24,10 @@ each tablespace, and no view free of a licence times a segment::
     direct path read          single-block ones are waited for each, scans are issued ahead: what is left of its time
     read by other session     a wait for what another reads into the cache: its time by the waits above it
 
-Meanings: Reference, appendix on wait events. A block more in a call costs about ``BLOCK_RATIO`` of a random read.
+Meanings: Reference, appendix on wait events. One more block in a call costs about ``BLOCK_RATIO`` of a random read.
 
-Redo log, temporary and undo tablespaces as figures of roles; no view free of a licence tells sorts by unit.
-
-Takes one sample: counters of all segments by object, read times by tablespace, figures of the database.
-
-Counters and texts of single statements, from V$SQLSTATS of every instance: needs no pack.
+``role_figures`` holds the redo log, temporary and undo tablespaces; no view free of a licence tells sorts by unit.
+``SegmentSampler`` takes the sample. ``read_statements`` reads V$SQLSTATS of every instance, which needs no pack.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
 """Sessions with Oracle: queries, how sessions are opened, what the server is, and its instances.
 
-Loads the queries, one file each.
+``query`` loads a statement from its file. ``open_connection`` opens a session under the names by which a DBA knows it,
+and ``ReadSession`` is one that cannot write.
 
-Sessions: how they are opened, what every one of them is called, and one that cannot write.
+``Server`` holds release, edition, options and container, which decide the queries and routes that fit.
 
-What this server is and has: release, edition, options, container. It decides which queries and routes fit.
-
-Counters of every instance of a cluster.
-
-GV$ views answer for all instances over one session, by query servers on each. Where those cannot start (ORA-12850, or
-ORA-12801 around it), each instance is asked over a session of its own, which reads the V$ views. What both ways return
-is the same: rows of all instances, to be summed.
+``Instances`` reads the counters of every instance of a cluster. GV$ views answer for all instances over one session, by
+query servers on each. Where those cannot start (ORA-12850, or ORA-12801 around it), each instance is asked over a
+session of its own, which reads the V$ views. Both ways return the same: rows of all instances, to be summed.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""Routes that end the open part of a partitioned table, or why it cannot be closed.
+"""Routes that end the open part of a partitioned table, or why it cannot be closed. Pure.
 
-The statements that end the open part of a partitioned table, and of its way back. Pure; psycopg quotes identifiers.
+``refusal_of_closing`` names the first reason against closing the part.
 
-A constraint proves that no row of the part lies beyond its new end, so that attaching it again reads none. The last
-statement of each way is one transaction (``split_block``), in which the server compares how users see the table.
+``add_end`` to ``reopen`` write the statements; psycopg quotes the identifiers. A constraint (``add_end``,
+``validate_end``) proves that no row of the part lies beyond its new end, so that attaching it again reads none. The
+last statement of the way there (``close``) and of the way back (``reopen``) is one transaction (``split_block``), in
+which the server compares how users see the table before and after.
 
-The route that gives the open part of a partitioned table an end, and makes the next one behind it. Pure.
-
-As a split with its border ahead: a constraint, its validation, and one short transaction. Only the part is read. From
-the constraint on until the transaction ends, rows from the border on are refused.
+``route_of_closing`` gives the open part an end, and makes the next part behind it. It works like a split with its
+border ahead: a constraint, its validation, and one short transaction. Only the part is read. From the constraint until
+the end of the transaction, rows from the border on are refused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Turns counters into signals. Pure; nothing here asks the server.
 
-PostgreSQL counts, for each relation, the blocks asked of its buffer pool and those found there. It does not say how
-the others were read, so the split is a bound, on the careful side: whatever a sequential scan, VACUUM or ANALYZE may
-explain counts as read ahead, and only the rest as a read that a session waited for::
+``classify`` estimates how blocks were read. For each relation, PostgreSQL counts the blocks requested from its buffer
+pool and those found there, but not how the others were read. The split is a bound on the careful side: whatever a
+sequential scan, VACUUM or ANALYZE may explain counts as read ahead, and only the rest as a read that a session waited
+for::
 
     missed     = fetched - hit                                  (minus new blocks, which 14 and 15 count as missed)
     scanned    = min(rows_scanned / rows * blocks, scans * blocks)
@@ -11,10 +12,10 @@ explain counts as read ahead, and only the rest as a read that a session waited 
     PREFETCHED = swept + min(missed - swept, runs) * runs / (runs + single)
     SYNC       = missed - PREFETCHED
 
-A bitmap scan reads a table in the order of its blocks, a range scan the leaves of an index one after the other: runs,
-as long as the rows fill blocks (``runs = rows / rows a block``; rows that lie apart are single reads and stay so).
-Rows looked up one by one (``single``) miss as often as runs do, as far as anybody can tell. Without this, one report
-over a table that is looked into as well makes it look ten times as hot as it is.
+``runs`` are blocks read one after the other: a bitmap scan reads a table in the order of its blocks, a range scan the
+leaves of an index. Runs last as long as rows fill blocks (``runs = rows / rows a block``); rows that lie apart are
+single reads. ``single`` counts rows looked up one by one, which are taken to miss as often as runs do. Without runs,
+one report over a table that also serves look-ups makes the table look ten times as hot as it is.
 
 A miss may still be found in the operating system's cache; only the read times of the whole database tell.
 """

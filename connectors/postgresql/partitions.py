@@ -1,18 +1,17 @@
 """Tables partitioned by time: what is due, next and aged partitions, and the end of an open part.
 
-A table that is partitioned by time, as the catalog shows it: its ranges, in order, and where each partition is.
+``PartitionedTable`` is a table partitioned by time, as the catalog shows it: its ranges in order, and the place of each
+partition.
 
-Next partitions and aged ones of tables that are partitioned by time: their templates, and routes made of them. Pure.
+Next partitions (``next_template``, ``next_routes``) are made by ``CREATE TABLE ... PARTITION OF``, which takes ACCESS
+EXCLUSIVE on the partitioned table for a moment (the manual, CREATE TABLE). ATTACH PARTITION locks less, but needs two
+statements and could leave a table behind. ``default_tablespace`` puts the indexes of the partition in the same
+tablespace, unless the table's own indexes name another one.
 
-``CREATE TABLE ... PARTITION OF`` takes ACCESS EXCLUSIVE on the partitioned table for a moment (the manual, CREATE
-TABLE). ATTACH PARTITION takes less, but needs two statements and could leave a table behind. Indexes of the partition
-are born in the same tablespace by ``default_tablespace``, unless the table's own indexes name another one.
+Aged partitions (``aged_template``, ``aged_route``) move by the route of a single partition.
 
-Whether the open part of a table can be closed, by the catalog as it is now.
-
-What closing the open part of a partitioned table asks of the catalog: a route, a template, what is due.
-
-What the calendar asks of a partitioned table: a template to be signed, and what is due under one.
+Closing an open part (``find_closable`` to ``close_routes``) checks the catalog as it is now, and gives a route, a
+template and what is due. ``template_of`` and ``routes_due`` answer what the calendar asks of a table.
 """
 
 from __future__ import annotations

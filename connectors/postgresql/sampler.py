@@ -1,30 +1,25 @@
 """Takes a sample: counters of relations, figures of roles, sessions of the load and their waits.
 
-The write-ahead log and what sorts and temporary tables do, as figures of roles. PostgreSQL has no undo space.
+``role_figures`` covers the write-ahead log, and what sorts and temporary tables do. PostgreSQL has no undo space.
+Nothing times the temporary files of sorts and hashes, not even ``track_io_timing``, and no view breaks them down by
+table.
 
-Nothing times the temporary files of sorts and hashes (not even ``track_io_timing``), and no view tells them by table.
+``Population`` counts the sessions that take part in the load, from looks at what each session does.
+``pg_stat_database`` adds up the time of every connected session: unused sessions of a pool, a monitor that asks once a
+minute and the agent's own session count as much as one that asks a thousand times a second. Here a session counts if it
+is at work, or idle for no longer than sessions of this load pause between transactions. By Little's law, ``N`` sessions
+with ``X`` transactions a second come round every ``N / X`` seconds; a session idle for several rounds does not take
+part (Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10, 1978).
 
-How many sessions a load consists of, from looks at what each session does.
+``SessionKinds`` estimates which sessions wait for reads, and their part of the work. Sessions of one role under one
+application name are of one kind. The server counts neither transactions nor waits by kind, so looks estimate both. A
+kind is one of readers if a fair part of the sessions seen waiting for a read were its own. How often its sessions come
+round follows from how long ago they began what they are doing. A look finds a pause or a transaction half over on
+average, and more than half if lengths vary; that factor cancels as far as the lengths of both kinds vary alike.
 
-``pg_stat_database`` adds up the time of every session that is connected: those of a pool that are not in use, a monitor
-that asks once a minute and the agent's own count as much as one that asks a thousand times a second. So sessions are
-counted where they take part: at work, or idle for no longer than a session of this load is between two transactions.
+``StatisticsSampler`` takes the sample. The counters of TOAST are added to its table.
 
-By Little's law (Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10,
-1978) ``N`` sessions with ``X`` transactions a second come round every ``N / X`` seconds. A session that has been idle
-for several rounds is not one of them.
-
-Which sessions wait for reads, and what part of the work is theirs, from looks at what each session does.
-
-Sessions of one role under one application name are of one kind. The server counts neither transactions nor waits by
-kind, so both are estimated from looks. A kind is one of readers if a fair part of the sessions that were seen waiting
-for a read were its own. How often its sessions come round follows from how long ago they began what they are doing: a
-look finds a pause or a transaction half over on average, and more than half if lengths vary. That factor cancels, as
-far as the lengths of both kinds vary alike.
-
-Takes one sample: the counters of all relations, TOAST added to its table, and the figures of the database.
-
-How long sessions wait for their reads, apart from those of moves.
+``read_foreground`` tells how long sessions wait for their reads, apart from the reads of moves.
 """
 
 from __future__ import annotations

@@ -1,25 +1,19 @@
 """Sessions with PostgreSQL: queries, patience, copied rows, processor time, and how sessions are opened.
 
-Loads the queries, one file each.
+``LimitedConnection`` gives up on a silent server. libpq waits for an answer without end. The server's own time limits
+end a statement, but not the silence of a server that is frozen or cut off: its kernel, or one on the way, goes on
+acknowledging what is sent.
 
-A connection that waits for its server no longer than it was told to.
+``to_copy`` and ``from_copy`` convert rows to the output of COPY ... TO STDOUT (FORMAT binary) and back, for answers
+that are kept or brought as rows. Module ``rows`` takes the same format apart into columns, for many rows.
 
-libpq waits for an answer without end. The server's own time limits end a statement, not the silence of a server that is
-frozen or cut off: its kernel, or one on the way, goes on acknowledging what is sent.
+``server_processors`` reads the processor time of a server on this machine from /proc (Linux only). Over a Unix socket,
+the kernel names the process that listens: the postmaster (unix(7), SO_PEERCRED). Its own time, that of its processes
+and that of ended ones (proc(5), ``cutime`` and ``cstime``) make up the server's. A pooler listens on such sockets too,
+so only the process that has the session's own backend among its children counts as the postmaster. Quotas of control
+groups are ignored.
 
-Rows as the output of COPY ... TO STDOUT (FORMAT binary) and back, for answers that are kept or brought as rows.
-
-``rows`` takes the same format apart into columns, for many.
-
-Processor time of a server that runs on this machine, from /proc. Linux only.
-
-Over a Unix socket the kernel tells which process listens: the postmaster (unix(7), SO_PEERCRED). Its own time, that of
-its processes and that of those which have ended (proc(5), ``cutime`` and ``cstime``) are all that the server has taken.
-A pooler listens on such sockets, too: only who has the session's own backend among its processes is the postmaster.
-
-A quota of a control group is not looked at.
-
-Sessions: how they are opened, what every one of them sets, and how much is read over them at once.
+``open_connection`` makes the settings of every session, and ``ReadSession`` is one that cannot write.
 """
 
 from __future__ import annotations

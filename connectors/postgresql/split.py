@@ -1,19 +1,19 @@
-"""Routes that split a table, or why it cannot be split.
+"""Routes that split a table, or why it cannot be split. Pure.
 
-Why a table cannot be split, by name, and what a person would have to do first. Pure.
+``refusal_of`` names the first reason against a split, and what a person would have to do first.
 
-Rows from the border of a split on that are there already: whether there are any, whether they may be moved. Pure.
+``refuse_rows`` looks at rows from the border on that exist already. They are moved under a lock that keeps all sessions
+out, so their bytes and the seconds of that lock have limits.
 
-They are moved under a lock that keeps everybody out, so their bytes and the seconds of that lock have limits.
+``routes_of_split`` makes the routes. The cold part is the table as it is, with all its files.
 
-The routes that split a table. Pure. The cold part is the table as it is, with all its files.
-
-With a border ahead of the rows: a constraint, its validation, and one short transaction. From the constraint on until
-the transaction ends, rows from the border on are refused: so the border lies ahead of what arrives meanwhile, and what
+With the border ahead of the rows, a route is a constraint, its validation, and one short transaction. Rows from the
+border on are refused until that transaction ends. The border therefore lies ahead of what arrives meanwhile, and what
 an interrupted run leaves is removed before anything else.
 
-With a border among the rows: one transaction alone, which moves those from the border on to the hot part and has the
-server read the rest. It keeps the table for that long, so it is refused where that is too long or too much.
+With the border among the rows, a route is one transaction. It moves the rows from the border on to the hot part and has
+the server read the rest. The table is locked throughout, so the route is refused if that takes too long or moves too
+much.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
-"""One transaction that makes a split or takes it back, and the rows that it moves.
+"""One transaction that makes a split or takes it back, and the rows that it moves. Pure.
 
-One transaction that makes a split, or takes it back: what it is made from, its guard, how its text is made. Pure.
+``guarded_begin`` and ``block`` make the text of the transaction. The lock comes before any check. The server itself
+compares what users see of the table before and after (``sql/split_description.sql``), and rolls all back if that
+differs.
 
-The lock comes before anything is looked at, and the server itself compares what users see of the table before and after
-(``sql/split_description.sql``): where that differs, all is rolled back.
-
-Rows that one transaction moves from table to table: counted and compared before anything of theirs is dropped. Pure.
-
-An INSERT does what hangs on its table says: a rule or a trigger swallows rows or changes them, a generated column is
-computed anew, perhaps by another function than then. So what hangs on it is refused by name, and what was read before
-is compared, value by value, with what can be read afterwards; where it differs, all is rolled back. A policy that would
-hide rows is an error under ``row_security = off``.
+``copied`` and ``taken`` move rows from table to table. An INSERT does what hangs on its table says: a rule or a trigger
+may swallow or change rows, and a generated column is computed again, perhaps by a function that has changed. So rules
+and triggers are refused by name. The rows are counted and compared, value by value, with what can be read afterwards;
+all is rolled back if they differ. Nothing is dropped before that. A policy that would hide rows is an error under
+``row_security = off``.
 """
 
 from __future__ import annotations

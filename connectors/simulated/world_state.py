@@ -1,12 +1,12 @@
 """What a simulated server holds: placement, buffer pool, workload and counters.
 
-What lies where, and what is on its way: the part of the world that statements change.
+``SimulatedPlacement`` knows where units lie and which moves are under way. It is what statements change.
 
-How much of each unit's working set the buffer pool holds.
+``hit_ratios`` says how much of each unit's working set the buffer pool holds.
 
-How fast the sessions get on with a given placement.
+``Workload`` says how fast the sessions of a scenario get on with a given placement.
 
-What a simulated server holds: units, their counters and the totals of the database, at one time.
+``WorldState`` keeps the units, their counters and the totals of the database at one time.
 """
 
 from __future__ import annotations

@@ -1,23 +1,20 @@
 """Looks at the buffer pool: which pages it holds, where they lie, and how much of a unit is in memory.
 
-Where the pages of a unit lie in its files, as far as looks at the buffer pool have shown it. Pure.
+``PageOrder`` learns where the pages of a unit lie in its files, as no documented view lists them. Each extent of eight
+pages belongs to one unit (since 2016 always; before, once the unit has more than eight pages), so a page in the pool
+reveals its extent. A unit that only grows gets its extents in about the order of its rows, and in turns from all files
+of its filegroup. Pages are therefore numbered by their place in their file, as a share of what the unit has there: a
+range of numbers is the same stretch of each file.
 
-No documented view lists the pages of a unit. But each extent of eight pages belongs to one unit (since 2016 always,
-before that once the unit has more than eight pages), so a page in the pool tells its extent. Extents of an ever-growing
-unit are allocated in about the order in which its rows came, and where its filegroup has several files, from all of
-them in turns. So its pages are numbered by where they lie in their file, as a share of what the unit has there: a range
-of numbers is the same stretch of each file.
+Extents that were never seen are placed between those that were, where the file has room, and rather where few pages of
+each extent were seen. With ``l`` pages of an extent seen on average, by Poisson's law one extent in ``exp(l)`` of that
+neighbourhood was not seen.
 
-How many extents the unit has is known, and some were never seen. They are taken to lie between those that were, where
-there is room in the file, and rather where few pages of each extent were seen: with ``l`` pages of an extent seen on
-average, by Poisson's law one extent in ``exp(l)`` of that neighbourhood was not.
+``PoolReader`` reads ``sys.dm_os_buffer_descriptors`` over a session of its own. The view has a row for each cached
+page, and a look through a large pool is a burden.
 
-Looks at the buffer pool through ``sys.dm_os_buffer_descriptors``, over a session of their own.
-
-How much of a unit is in memory, on demand: what is read from memory gains nothing from a faster disk.
-
-``sys.dm_os_buffer_descriptors`` has a row for each cached page, and a look through a large pool is a burden. So it is
-asked for the few units that a plan names, only where the configuration allows a pool of that size, and not for long.
+``resident_note`` says how much of a unit is in memory: what is read from memory gains nothing from a faster disk. It
+asks for the few units that a plan names, only if the configuration allows a pool of that size, and not for long.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """T-SQL of moves, and what may be built while the table is used. Pure.
 
-T-SQL of moves. Pure: names are quoted by QUOTENAME's rules, filters are the catalog's own text.
+``rebuild`` to ``drop_function`` write the statements. Names are quoted by QUOTENAME's rules; filters are the catalog's
+own text. Unlike ALTER INDEX, CREATE INDEX inherits nothing: what is not stated falls back to its default. So every
+property that the catalog knows of an index is stated (sql-docs, CREATE INDEX; the list is that of SMO's index
+scripter).
 
-CREATE INDEX does not inherit as ALTER INDEX does: whatever is not stated falls back to its default, so that everything
-the catalog knows of an index is stated (sql-docs, CREATE INDEX; the list is that of SMO's index scripter).
-
-What may be built while the table is used, and what of that may be paused. Pure.
-
-Sources: sql-docs, "Guidelines for online index operations", CREATE INDEX; the message catalog for the numbers.
+``may_build_online`` and ``may_be_paused`` decide what may be built while the table is used, and what of that can be
+paused. Sources: sql-docs, "Guidelines for online index operations", CREATE INDEX; the message catalog for the numbers.
 """
 
 from __future__ import annotations

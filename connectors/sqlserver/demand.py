@@ -1,9 +1,8 @@
-"""Turns counters into signals and waits, of rows and large objects. Pure.
+"""Turns counters into signals and waits, of rows and large objects. Pure; nothing here asks the server.
 
-Divides what a partition's row of counters says between its rows and its large objects. Pure.
-
-``sys.dm_db_index_operational_stats`` has one row for both: their waits are measured as one sum. What tells them apart
-is how many pages of large objects were fetched, from memory or storage, and how many rows were sought::
+``with_large_objects`` divides the counters of a partition between its rows and its large objects.
+``sys.dm_db_index_operational_stats`` has one row for both, with one sum of waits. The pages of large objects that were
+fetched, from memory or storage, and the rows that were sought tell them apart::
 
     high  = min(waits - waits on upper levels, pages of large objects)
     low   = waits - waits on upper levels - rows sought        where no scan was begun, else 0
@@ -11,15 +10,13 @@ is how many pages of large objects were fetched, from memory or storage, and how
 
 The sum is exact; the division errs by up to ``high - low``.
 
-Turns counters into signals. Pure; nothing here asks the server.
+``classify`` makes the signals. The time that sessions waited for pages of a unit is measured
+(``page_io_latch_wait_in_ms``), waits behind read-ahead included. It becomes ``Demand.waited``, by which demand is
+priced. Waits that are all too short to count in milliseconds are not measured.
 
-How long sessions waited for the pages of a unit is measured (``page_io_latch_wait_in_ms``), waits behind read-ahead
-among them: ``Demand.waited``, which is what demand is priced by. It is divided between rows and large
-objects of a partition. Waits that are all too short to count in milliseconds are not measured.
-
-The counts say how much was read. A wait for a page's I/O latch is a session that needed a page which was not in memory.
-It is no count of reads: pages that were read ahead are read without a wait, and several sessions may wait for one page.
-The files of a filegroup say how much was read and in how many pieces; with read-ahead of up to S bytes::
+Counts say how much was read. A wait for a page's I/O latch means that a session needed a page which was not in memory.
+It does not count reads: pages read ahead cause no wait, and several sessions may wait for one page. The files of a
+filegroup count reads and bytes; with read-ahead of up to S bytes::
 
     random_g   = clamp((R * S - B) / (S - 8192), 0, R)         R reads of B bytes are single pages and pieces of S
     random_g   = min(random_g, sum of waits in g)              smaller pieces: of single pages each one is waited for
@@ -27,11 +24,10 @@ The files of a filegroup say how much was read and in how many pieces; with read
     sequential = (B - 8192 * random_g) / 8192                   pages
     PREFETCHED = sequential * share, share by scans begun * pages of the unit
 
-Read times of a filegroup are those of its random reads, or of all if none was, at the mean stall of all of them. An
-interval that a backup touched keeps the waits and not the files; one that CHECKDB, UPDATE STATISTICS or an index build
-touched says nothing about anyone.
-Source: facts of ``sys.dm_db_index_operational_stats`` and ``sys.dm_io_virtual_file_stats`` in Microsoft's sql-docs; the
-mixture of two sizes is an inference from them.
+Read times of a filegroup are those of its random reads, or of all reads if none was random, at the mean stall of all.
+An interval that a backup touched keeps the waits but not the files; one that CHECKDB, UPDATE STATISTICS or an index
+build touched says nothing about any unit. Source: ``sys.dm_db_index_operational_stats`` and
+``sys.dm_io_virtual_file_stats`` in Microsoft's sql-docs; the mixture of two sizes is an inference from them.
 """
 
 from __future__ import annotations

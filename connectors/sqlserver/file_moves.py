@@ -1,17 +1,15 @@
 """Files of a filegroup to another disk, or one file out of it, and the truth about it.
 
-A whole filegroup to another disk by its files: new ones there, the old ones emptied and removed. Pure.
+Both kinds of move empty files with DBCC SHRINKFILE and then remove them. They are online in every edition and may be
+stopped at any time: what has moved stays moved, and the same statement goes on. Source: sql-docs, DBCC SHRINKFILE
+(EMPTYFILE) and ALTER DATABASE File and Filegroup Options.
 
-It is online in every edition, and may be stopped at any time: what has moved stays moved, and the same DBCC SHRINKFILE
-goes on. It changes no filegroup, so the home of a unit is a disk here: a folder that the configuration names. Source:
-sql-docs, DBCC SHRINKFILE (EMPTYFILE) and ALTER DATABASE File and Filegroup Options.
+``file_route`` moves a whole filegroup: it adds files on the other disk, and empties and removes the old ones. The
+filegroup stays the same, so the home of a unit is a disk here: a folder that the configuration names. ``inspect_files``
+tells where such a move stands.
 
-The truth about a filegroup that changes disks by its files.
-
-One file out of a filegroup that keeps others: its pages go to those, then it is removed; the undo adds one again.
-
-It is online in every edition. What has moved when it is stopped stays moved, and the same DBCC SHRINKFILE goes on.
-Source: sql-docs, DBCC SHRINKFILE (EMPTYFILE) and ALTER DATABASE File and Filegroup Options.
+``removal_route`` takes one file out of a filegroup that keeps others: its pages go to those. The undo adds a file
+again. ``inspect_container`` tells whether the file is there.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """Reasons not to start a move now: paused builds, the log, replicas, and transactions in the way.
 
-Room in the transaction log: what is free in it and what its files can really grow by, and what holds the rest.
+``LogRoom`` is what is free in the transaction log, what its files can really grow by, and what holds the rest.
 
-How far the replicas of an availability group are behind: a move floods the log, and all of it goes to them.
+``find_crowding`` tells how far the replicas of an availability group lag: a move floods the log, and they receive all
+of it.
 
-Whom the locks of a move would wait for, seen before it is sent: transactions that have been open for long.
+``find_blockers`` names, before a statement is sent, the long-open transactions that its locks would wait for. A build
+that has copied for hours asks for its last lock at the end, and gives up if it does not get it. Young transactions are
+no obstacle: most end soon, and a busy table always has some.
 
-A build that has copied for hours asks for its last lock then, and gives up when it does not get it. A young transaction
-is no obstacle: most end soon, and a busy table always has some.
-
-Resumable index builds that the server holds: paused by a user, or by a failure or restart.
-
-Reasons not to start a move now: a paused build, no room in the log, a replica that lags behind.
+``operations`` lists the resumable index builds that the server holds, running or paused by a user, a failure or a
+restart. ``against`` gives the reason not to start now, if there is one.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """The truth about a move, from the catalog, also while it runs.
 
-The tables that the exchange of a partition makes, and where such a move stands by them.
+``inspect_exchange`` adds to the result of ``inspect`` where the exchange of a partition stands, by the tables that it
+makes. Until the copy is counted, the replaced rows are the only ones known to be whole. So a move at that point does
+not count as placed, and the replaced rows can return to their place as long as nothing is written.
 
-The replaced rows are the only ones that are known to be whole until they are counted: a move that has come so far is
-not placed, and as long as nothing is written they can take their place again.
+``inspect`` tells where the bundle of any route is.
 
-Inspects a running move over a second session: an index that is built, or files that are emptied.
-
-It is used by two threads, the mover's and the one that reads progress; a lock lets one query run at a time.
+``MoveInspector`` watches a running move over a second session: an index that is built (``BuildInspector``), or files
+that are emptied (``FileInspector``). Two threads use it, the mover's and the one that reads progress; a lock lets one
+query run at a time.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
-"""What a step of a SQL Server move does, also of steps that were stored before they said so.
+"""What a step of a SQL Server move does, also of steps that were stored before they said so. Pure.
 
-Steps of proposals stored before a step said what it does: recognised by their SQL, as it was then.
+``recognise`` serves proposals that were stored before a step said what it does: it reads the SQL of that time. Its
+forms are frozen. A statement that is worded differently today is not recognised, and need not be, because every new
+step carries ``Step.operation``.
 
-Only for those: whatever is planned now carries ``Step.operation``. The forms below are frozen; a statement that is
-worded otherwise today is not recognised here, and need not be.
-
-What a step of a SQL Server move does, as ``Step.operation`` has it, and questions to it. Pure.
-
-Parameters: ``index``, ``table``, ``scheme``, ``file``, ``filegroup`` and ``folder`` are plain names; ``resumable`` is a
-build that can be paused; ``size_mb`` is a file's new size; ``new`` and ``old`` are the tables of a copy and of the rows
-that it replaces, ``kept``: these stay for a time, ``counted``: not dropped before they are counted; ``builds`` is a
-digest of what the statement makes, without how it is built and under which name of the move's own.
+``operation_of`` and the functions after it answer questions about that operation. Its parameters ``index``, ``table``,
+``scheme``, ``file``, ``filegroup`` and ``folder`` are plain names. ``resumable`` means a build that can be paused;
+``size_mb`` is a file's new size. ``new`` and ``old`` are the tables of a copy and of the rows that it replaces; with
+``kept`` the old rows stay for a time, with ``counted`` they are not dropped before they are counted. ``builds`` is a
+digest of what the statement makes, without how it is built and the move's own name for it.
 """
 
 from __future__ import annotations

@@ -1,22 +1,19 @@
 """Tables partitioned by time: what is due, templates and routes of next and aged partitions.
 
-A table whose partition function has dates or times for boundaries, as the catalog shows it.
+``PartitionedTable`` is a table whose partition function has dates or times as boundaries, as the catalog shows it.
 
-Next partitions of tables that are partitioned by time: their templates, and routes made of them. Pure.
+Next partitions (``next_template``, ``next_routes``) are made by ``ALTER PARTITION SCHEME ... NEXT USED`` and ``ALTER
+PARTITION FUNCTION ... SPLIT RANGE`` in one transaction. It first checks that the last partition is empty; then the
+split changes the catalog only. SPLIT of a range with rows rewrites them while the table is locked (sql-docs, ALTER
+PARTITION FUNCTION: "always keep empty partitions at both ends"). The new partition is the side that holds the new
+boundary: with RANGE RIGHT it begins there, with RANGE LEFT it ends there.
 
-``ALTER PARTITION SCHEME ... NEXT USED`` and ``ALTER PARTITION FUNCTION ... SPLIT RANGE``, in one transaction that
-begins by seeing that the last partition is empty: then it is catalog only. SPLIT of a range with rows writes them, the
-table shut (sql-docs, ALTER PARTITION FUNCTION: "always keep empty partitions at both ends"). The side that holds the
-new boundary is the new partition: with RANGE RIGHT the one that begins there, with RANGE LEFT the one that ends there.
+Aged partitions (``aged_template``, ``aged_route``) are copied and exchanged as module ``switching`` says. From one
+partition to the next, only the partition number, its two boundaries and the digits in table names differ. CHECK holds
+the copy to those boundaries, and SWITCH refuses a table whose CHECK allows more than the range of that number (4982).
+So the server itself compares the two.
 
-Aged partitions of tables that are partitioned by time: their template, and what of a route it is filled with. Pure.
-
-They are copied and exchanged as ``switching`` says. Of its statements only the number of the partition, its two
-boundaries and the digits in the names of tables differ from one partition to the next. CHECK holds the copy to those
-boundaries, and SWITCH refuses a table whose CHECK allows more than the range of that number (4982), so that the server
-itself compares the two.
-
-What the calendar asks of a partitioned table: a template to be signed, and what is due under one.
+``PartitionCalendar`` answers what the calendar asks of a table: a template to be signed, and what is due under one.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """Whether an approved route still fits the catalog, and whether a rebuild has kept what belonged to it.
 
-Whether an approved route still fits what the catalog shows. Pure.
+``drift_reason`` compares a route with what the catalog shows now. CREATE INDEX states every property of an index as it
+was when the move was planned. If another session has since added a column to the index, or moved another of its
+partitions, the statement would silently bring the old state back. Pure.
 
-CREATE INDEX states every property of an index as it was when the move was planned. If another session
-has since added a column to it, or moved another partition of it, the statement would silently put the old state back.
-
-What a rebuild restates or may lose, in words, to be compared with what is there after the move.
-
-Everything that CREATE INDEX states is compared, and what it cannot state: extended properties of indexes, persisted
-sample sizes (reset by a rebuild before 2016 SP2 CU17, 2017 CU26, 2019 CU10), and rights on the table, which another
-session may have taken away meanwhile. Filegroups and index numbers are to change, and are left out. What this login may
-not see is named as such: it is not absent, and whether it stayed is then not known.
+``read_belongings`` and ``changes`` compare, in words, what belonged to the table before and after the move: all that
+CREATE INDEX states, and what it cannot state. The latter are extended properties of indexes, persisted sample sizes
+(reset by a rebuild before 2016 SP2 CU17, 2017 CU26, 2019 CU10), and rights on the table, which another session may have
+taken away meanwhile. Filegroups and index numbers are meant to change and are left out. What this login may not see is
+named as unseen. It is not absent, and whether it stayed is then unknown.
 """
 
 from __future__ import annotations

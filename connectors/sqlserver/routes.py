@@ -1,16 +1,14 @@
-"""Every way to another filegroup, the kindest first, or why there is none.
+"""Every way to another filegroup, the kindest first, or why there is none. Pure.
 
-Why a unit cannot be moved to a filegroup, in words. Pure.
+``refusal`` says in words why a unit cannot be moved to a filegroup.
 
-Routes to another filegroup by every method SQL Server has: the kindest first. Pure.
+``routes_of`` makes a route for every method of SQL Server, with tags and costs. The statements are in ``move_methods``;
+``ddl`` says what may be built online.
 
-``move_methods`` has the statements, ``online`` says what may be built online; here they get their tags and costs.
-
-A table split by a range of a column, written for a person: function, scheme, clustered index rebuilt on it. Pure.
-
-It copies every row of the clustered index; online where edition and columns allow it. The other indexes stay where they
-are, not aligned with the partitions, until they are rebuilt on the scheme.
-Source: sql-docs, CREATE PARTITION FUNCTION, CREATE PARTITION SCHEME, CREATE INDEX.
+``by_hand`` writes the script that splits a table by a range of a column: function, scheme, and the clustered index
+rebuilt on it. Every row of the clustered index is copied, online if edition and columns allow it. The other indexes
+stay where they are, not aligned with the partitions, until they are rebuilt on the scheme. Source: sql-docs, CREATE
+PARTITION FUNCTION, CREATE PARTITION SCHEME, CREATE INDEX.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Sessions with SQL Server: queries, errors, statements that run, and how sessions are opened.
 
-Turns what pyodbc raises into the errors of the contract.
+``translate`` turns what pyodbc raises into an error of the contract. It goes by the server's own number, because
+drivers disagree on the SQLSTATE, and never by the words of a message.
 
-By the server's own number, because drivers disagree on the SQLSTATE, and never by the words of a message.
+``query`` loads a statement from its file, as the server's version takes it.
 
-Loads the queries, one file each, as the server's version takes them.
+``RunningStatement`` is the statement that a session runs, which another thread may cancel.
 
-The statement that a session runs, which another thread may cancel.
-
-Sessions: how they are opened, what every one of them sets, and that a reading one sends nothing but our queries.
+``open_connection`` makes the settings of every session. ``ReadSession`` sends only the queries of ``sql/``: SQL Server
+has no read-only session, so the rights of the login must do the rest.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Counters and texts of statements, and what running queries read at this moment.
 
-Counters and texts of single statements, from Query Store.
+``read_statements`` and ``read_texts`` use Query Store, which keeps means per interval. Means times executions are
+totals. They are added up since the day began, so that the cost does not grow with what the store keeps. The day is the
+epoch: once a day, an interval is lost.
 
-It keeps means by interval; times their executions they are totals, added up since the day began, so that the cost does
-not grow with what the store keeps. The day is the epoch: once a day an interval is lost.
-
-What running queries read from disk at this moment, on demand: a remark for a person, never a figure of the heat.
-
-``sys.dm_exec_query_profiles`` forgets a query when it ends, and before 2019 shows only those that are profiled. So it
-is asked by the doctor, where the configuration wants it, once and not for long.
+``profile_findings`` shows what running queries read from disk at this moment: a remark for a person, never a figure of
+the heat. ``sys.dm_exec_query_profiles`` forgets a query when it ends, and before 2019 shows only profiled queries. So
+only the doctor asks it, if the configuration wants it, once and not for long.
 """
 
 from __future__ import annotations

@@ -1,16 +1,14 @@
 """Whether the hot part of a unit is a range of one of its columns, and how its border wanders.
 
-The types of a split: along which column, at which value, and what it would bring.
+``Split`` and ``Unsplit`` are the answers: what splitting off the hot part would bring, or why no split helps.
 
-Whether the hot part of a unit is a range of one of its columns, and at which value that range begins.
+``find_border`` knows the reads of each range of blocks, and the least and the greatest value in the blocks at its ends.
+It assumes that the rows of a range lie evenly between these two values, so reads and blocks can be counted by value
+instead of by place. Among values it then seeks what ``range_heat`` seeks among blocks: the run that takes most beyond
+its share. A column with values scattered over the file has every value in every range. Then no run takes more than its
+share, and the column is not the one.
 
-Known are the reads of each range of blocks, and the least and the greatest value in the blocks at its ends. The rows of
-a range are taken to lie evenly between these. So reads and blocks can be counted by value instead of by place, and the
-hot part is sought among values as ``range_heat`` seeks it among blocks: the run that takes most beyond its share.
-A column whose values are scattered over the file has every value in every range; then no run takes more than its share,
-and the column is not the one.
-
-How the border of a unit's hot part wanders over looks at its values.
+``wandering`` follows the border over repeated looks at the values (``BorderLook``).
 """
 
 from __future__ import annotations

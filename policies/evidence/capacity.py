@@ -1,24 +1,18 @@
 """How many bytes a space has and will need, and limits of a tier other than bytes.
 
-How many bytes a space has, how many may still be written to it, and when a unit outgrows it.
+``room_bytes`` and ``capacity_bytes`` count what a space has. ``seconds_until_outgrown`` says when a unit outgrows it.
 
-Limits of a tier other than bytes: I/Os per second of its drives and bytes written per day, by unit.
+``drive_io`` follows the RAID formula of ``settings``: reads that no cache answers, and host writes times the factor.
+Sequential reads and writes cost one I/O per ``RUN_BLOCKS`` blocks. ``drive_io`` and ``written_per_day`` are per unit
+and add up, so a solver can take each limit as one more resource next to capacity.
 
-Drive I/Os follow the RAID formula of ``settings``: reads that no cache answers, and host writes times the factor. What
-is read or written in runs costs one I/O per ``RUN_BLOCKS`` blocks. Everything is per unit and adds up, so a solver can
-take each limit as one more resource next to capacity. How much of a budget of weekly turnover is used is here as well.
+``without_room`` checks that each move of a plan finds room at its turn, with expected growth. While a bundle is copied,
+the source still holds it, and the target holds the copy plus what the route needs beyond it (sorts, journals, all that
+a table space has allocated). Afterwards the source is free, unless the original is kept there for a time.
 
-Whether the moves of a plan find room in their order, with growth and temporary space included.
-
-While a bundle is copied the source still holds it, and the target holds the copy plus what the route needs beyond it
-(sorts, journals, all that a table space has allocated). Afterwards the source is free of it, unless the original is
-kept there for a time, and the target holds the copy alone.
-
-How fast units grow, by the sizes of every catalog, and what a plan has to leave room for because of it.
-
-A decayed mean of each unit's growth forecasts it, with three bounds. What has grown for an hour is not yet expected to
-grow for a day. What has paused for longer than it ever did has stopped, as a partition does when its day is over. And a
-new partition is expected to become about as large as the one before it.
+``Growth`` forecasts each unit from a decayed mean of its growth between catalogs, with three bounds. A unit that has
+grown for an hour is not yet expected to grow for a day. One that has paused for longer than ever before has stopped, as
+a partition does when its day is over. A new partition is expected to become about as large as the one before it.
 """
 
 from __future__ import annotations

@@ -1,28 +1,24 @@
 """What moving costs: how long copies take, and what earlier moves have taught.
 
-How long copies take: what is read and written where, at which speed, among the sessions that use the same devices.
+``route_seconds`` adds up transfers, because a copy reads and writes one thing after the other. A transfer takes
 
-A copy reads and writes one thing after the other, so its time is the sum of its transfers'. A transfer takes
-
-- the device's time for the bytes in a run, ``bytes / block * seconds of a block in a run that finds no queue``,
-- for each stretch of read-ahead a turn in the queue, if there is one: among ``n`` sessions that wait for a device at a
-  time, one more request waits for all of theirs, which is what a random read takes under this load, and then has the
-  head brought back, which is what one takes without. With less than one session there, only so many turns are lost.
-  Writes are taken by caches and written behind the session: they take the transfer alone;
+- the device's time for a sequential run, ``bytes / block * seconds of a block in a run that finds no queue``;
+- one turn in the queue for each stretch of read-ahead. With ``n`` sessions waiting for the device, a turn takes as long
+  as a random read under this load, plus one without load to bring the head back. With ``n`` below one, only that share
+  of turns is lost. Writes wait for no turn: caches take them and write them behind the session;
 - the server's own work on the bytes, at ``copy_bytes_per_second``.
 
-A move that locks its units frees the devices of those who wait for it. Where each session touches them ``h`` times a
-second, ``n`` sessions have become less than one after ``log(1 + n) / h`` seconds: others cost a copy no more than that.
+``n`` is what waits on the tier per second (Little's law). The shape is that of a closed queue with one device served in
+order (Denning and Buzen 1978), measured in the laboratory (``lab.postgresql.copy_time_factor_max``).
 
-``n`` is by Little's law what waits on the tier per second. The shape is that of a closed queue (one device served in
-order, Denning and Buzen 1978), measured in the laboratory (``lab.postgresql.copy_time_factor_max``); what it cannot
-know (the length of read-ahead, a slower log) is learnt as a factor by kind of move, see ``copy_factors``.
+A lock frees the devices of the sessions that wait for it. Where each session touches the locked units ``h`` times a
+second, ``n`` sessions are fewer than one after ``log(1 + n) / h`` seconds. They slow a copy for no longer than that.
 
-What moving costs: what earlier moves have taught of copying, and what a route adds by log, locks and follow-up.
+``copy_factors`` learns by kind of move what this model cannot know, such as the length of read-ahead or a slower log.
+``slow_down`` learns how much sessions suffer meanwhile. Both are fits over finished moves, shrunk towards the figure
+assumed without them, so that one odd move changes little.
 
-How much longer copies take than predicted, and how much sessions suffer meanwhile, are fits over
-finished moves, drawn towards what was said without them as if that had been seen for a while: one odd move changes
-little.
+``route_cost`` is what a route adds to its copying by log, locks and follow-up.
 """
 
 from __future__ import annotations

@@ -1,20 +1,17 @@
 """What happened between two samples, and demand in waits that an engine measured.
 
-What happened between two samples: counter differences that a reset, a gap or a clock can never turn into heat.
+``difference`` subtracts two samples. If a reset, a gap or a clock makes the counters untrustworthy, the result is a
+``Gap``: the interval says nothing, and no heat changes. Nothing is not zero.
 
-The rule everywhere: when the counters cannot be trusted, the interval says nothing. Nothing is not zero.
-
-Demand in measured waits: where an engine measures how long sessions waited for a unit, this counts, not how often.
-
-Whatever reads are priced by later (``rate * seconds of a read on that tier``), a unit with a measured wait has the rate
-that gives just this wait at the read time of its own space in the same interval::
+``in_measured_waits`` applies where an engine measures how long sessions waited for a unit. Reads are later priced as
+``rate * seconds of a read on that tier``, so the unit gets the rate that yields exactly the measured wait at the read
+time of its own space in the same interval::
 
     SYNC_READ   = waited / read time      reads that a session waited for in full
     DIRECT_READ = 0                       they are among those
 
-A wait for a page that is nearly there is a part of such a read; several sessions that wait for one page are several.
-
-Nothing counts twice, because each engine that measures waits measures all of a unit's reads. ``waited`` holds
+A wait for a page that is nearly there counts as part of a read; several sessions that wait for one page count as
+several. Nothing counts twice, because an engine that measures waits measures all reads of a unit. ``waited`` holds
 
 ========== ================================== ============================== =======================================
 engine     reads of single pages              what was read ahead            direct reads
@@ -24,7 +21,7 @@ SQL Server page I/O latch waits               the same, behind read-ahead    non
 Oracle     db file sequential, parallel read  db file scattered read         direct path read
 ========== ================================== ============================== =======================================
 
-So ``Engine.prefetched_share`` is 0 for them: reads ahead still load a tier, and cost no further wait.
+``Engine.prefetched_share`` is therefore 0 for these engines: reads ahead still load a tier, but add no further wait.
 """
 
 from __future__ import annotations

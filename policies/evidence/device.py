@@ -1,47 +1,29 @@
 """How fast each tier really is, how many requests it serves at a time, and the pace of work on it.
 
-How many requests a tier serves at a time, learnt from how the latency of its reads grows with its load.
+``fit_servers`` learns how many requests a tier serves at a time. On one disk a read behind ten others takes eleven
+times as long as alone; on twenty disks, half again as long. Each interval with enough reads is a point: sessions at the
+tier (by Little's law its read wait per second), and the time of a read over the configured time of an idle one. Points
+are binned by sessions and fade over weeks. They give a likelihood for each number of servers and both ways to queue
+(``queueing``), with the error of the configured idle time integrated out. The prior gives equal ratios equal weight,
+times one over the number, which prefers few servers. The estimate is the likelier way to queue and the median of its
+numbers (a median over both ways would fit neither); the interval covers both. The result is **measured** only if the
+points alone, with the idle time left open, leave an interval of at most ``NARROW``. One load alone cannot do that: a
+long read may be a slow disk or a queue.
 
-On one disk a read behind ten others takes eleven times as long as alone; on twenty disks half again as long. So each
-interval with enough reads is a point: sessions at the tier, by Little's law its read wait per second, and the time of a
-read over the configured time of an idle one. Points are kept as sums by bins of the first, and fade over weeks: a
-device changes less often than its load.
+``calibrate`` scales configured speeds by what counters measured. An engine may give only one figure per interval, the
+seconds that sessions waited for reads. A regression finds one factor per tier so that
+``sum of factor * wait by the prior`` comes near it, shrunk towards 1 as if the prior had been seen for ``PRIOR_READS``
+reads. A sum says little about a small part of it, so ``left_possible`` gives the least and the most that the waits
+allow each factor. Where these are further apart than ``NARROW``, the tier keeps its configured speed, or the nearest
+possible one.
 
-For each number of servers, and both ways to queue (``stations``), the points say how likely it is; the time of an idle
-read is integrated out, with the error that a configured one has. Equal weight goes to equal ratios, but small numbers
-are preferred in proportion. What is believed is the likelier way to queue, and the median of its numbers: a few servers
-with one queue lengthen reads much as many with a queue each do, so a median of both would be the number of neither. The
-interval covers both. **Measured** is only what the points alone decide: an interval of at most ``NARROW`` with the idle
-time left open. One load alone cannot do that: a long read may be a slow disk or a queue.
+``error_ratios`` says how sure each speed is, by how far each interval lay from the belief before it.
 
-How fast each tier really is: configured speeds, scaled by what counters measured.
-
-Per interval the engine gives one figure, the seconds that sessions waited for reads, and the units give how many reads
-of each class went to each tier. With the configured speeds as the prior this is a small regression: find one factor per
-tier so that ``sum of factor * wait by the prior`` comes near the measured wait. It is shrunk towards factor 1 as if the
-prior had been seen for ``PRIOR_READS`` reads, so a tier without traffic keeps its configured speed.
-
-A sum says little about a small part of it. What the waits leave possible for a tier lies between two ends: all of the
-wait that its reads share in was its own, and the others took as long as they possibly can. Where these are further
-apart than ``NARROW``, the tier keeps its configured speed (the nearest that is possible), whatever the regression says.
-
-How sure a speed is comes out of the same sums: how far each interval lay from what was believed before it.
-
-The pace of work: how much the same sessions would get done with everything on the slowest tier.
-
-Sessions that wait less ask again the sooner. So what is read from fast storage is read oftener than it would be from
-slow storage, by the same sessions for the same work, and reads a second say as much about where a unit was as about
-what it is worth. Each interval's demand is therefore brought to one pace before it is remembered: that of the closed
-network of its sessions (``queueing``) with every read on the slowest tier. This depends on the sessions,
-on what they do between reads and on the reads of their work, none of which a move changes. More sessions still count
-for more.
-
-Reads that no unit is known for (of a unit that was dropped or rebuilt within the interval) are taken to be like the
-others. They were waited for too: an interval without them would seem to be work of few reads, and were it left at its
-own pace instead, it would outweigh its neighbours as often as those had waited less.
-
-The reads are taken to be served in their idle time there, and to queue for it. Where that time is wrong, all units are
-wrong by the same factor. Below one session at work who asks sets the pace, not what they wait for: nothing is changed.
+``slowest_pace`` removes the effect of placement from demand. Sessions that wait less ask again sooner, so fast storage
+raises the reads per second of the same work. Before demand is remembered, it is scaled to the pace of the closed
+network (``queueing``) with every read on the slowest tier, which no move changes. Reads of unknown units (dropped or
+rebuilt within the interval) count like the others, because sessions waited for them too. A wrong idle time scales all
+units alike. Below one session at work, arrivals set the pace and not waits, so nothing is changed.
 """
 
 from __future__ import annotations

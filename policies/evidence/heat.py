@@ -1,30 +1,22 @@
 """Heat: demand decayed over time, how much it varies, and the heat of units without history.
 
-How much a unit's demand varies, as six decayed columns, and what that says about the demand to come.
+``error_ratio`` says how far mean demand may be off. ``index_of`` reduces a unit's demand to one figure: the wait on a
+usual disk. Its decayed mean, square and product with the interval before give variance and persistence. With
+correlation ``r`` from one interval to the next, ``n`` intervals count as ``n * (1 - r) / (1 + r)`` independent ones
+(first-order process). Future demand is a mean over a time as long as the one watched and errs as much as the past mean,
+so its variance is ``2 / n`` of that of an interval.
 
-One figure stands for a unit's demand: the wait it would cause on a usual disk (``index``). Its decayed mean, square and
-product with the interval before give variance and persistence. Intervals that persist tell less than independent ones:
-with correlation ``r`` from one to the next, ``n`` of them count as ``n * (1 - r) / (1 + r)`` (first-order process).
+``update`` lets an interval of ``dt`` seconds pass, the time that really passed, with half-life ``H``:
+``d = 2 ** (-dt / H)``, ``sum = sum * d + rate * (1 - d)``, ``weight = weight * d + (1 - d)``, heat = ``sum / weight``.
+The division removes the bias of starting from nothing: after one interval heat is the rate just seen. A young unit
+reacts fast, an old one slowly. A slot without data for the interval is left alone: no evidence is neither hot nor cold.
 
-The demand to come is a mean over a time as long as the one that was watched; it errs as much as the mean so far, so its
-variance is ``2 / n`` of that of an interval.
+``decision_heat`` chooses between a short horizon that reacts and a long one that remembers. For the units that matter,
+``horizons`` chooses among more of them.
 
-Heat: demand decayed over time by the time that really passed, in columns by slot.
-
-For an interval of ``dt`` seconds and a half-life ``H``: ``d = 2 ** (-dt / H)``, ``sum = sum * d + rate * (1 - d)``,
-``weight = weight * d + (1 - d)``, heat = ``sum / weight``. Dividing by the weight removes the bias of starting from
-nothing: after one interval heat is the rate just seen, and a young unit reacts fast, an old one slowly.
-
-There are two horizons, a short one that reacts and a long one that remembers. For the units that matter ``horizons``
-chooses among more of them; ``decision_heat`` says which counts for the others.
-
-A slot whose interval was lost is left alone: no evidence is neither hot nor cold.
-
-Heat for a unit without history: that of its own former name, or of the partition before it.
-
-A unit is known by its key, so a rebuild or a failover, which change only physical ids, lose nothing. A rename changes
-the key and keeps the physical id: then the heat is the same unit's. A new partition is of no age that its table did not
-have before: the youngest before it was like it when it was new, so it is born with half of what is known of that one.
+``find_renames`` and ``successors`` find heat for units without history. A unit is known by its key, so a rebuild or a
+failover, which changes only physical ids, loses nothing. A rename changes the key and keeps the physical id, so the
+heat moves to the new key. A new partition inherits half of what is known of the youngest one before it.
 """
 
 from __future__ import annotations

@@ -1,24 +1,21 @@
 """What a wait is worth: prices by kind and tier, bounds, costs of moves, and logs and temporary space.
 
-The price of a wait: seconds that sessions wait for one I/O of each kind, on each tier. Said here and nowhere else.
-
+``Prices`` is the only place that prices an I/O: plans, explanations, advice, sizing, forecasts and assessments all ask
+it, so they agree on every unit. The price is the seconds that sessions wait for one I/O of each kind on each tier:
 ``wait = sum over I/O classes of rate * share of its time that sessions wait * seconds on that tier``. A read that the
-buffer pool answers and a write that a background process does later weigh nothing (unless settings say otherwise), so
-neither the busiest nor the most written unit wins by that alone.
+buffer pool answers and a write that a background process does later weigh nothing, unless settings say otherwise. So
+neither the busiest nor the most written unit wins for that reason alone.
 
-Plans, explanations, advice, sizing, forecasts and assessments all ask ``Prices``: a change of the formula changes each
-of them, and what they say of one unit agrees.
+``with_bounded_waits`` limits modelled waits to what sessions can wait. The model multiplies reads by the time of one,
+which on a busy day can exceed the time of all sessions together. Where the engine counts how long sessions execute,
+that is the limit, and read times are cut to meet it. Queued tiers give way first (``queueing.Loop``), because no
+configured speed says how long their queues are.
 
-Modelled waits are bounded by the sessions that can wait.
+``move_cost_seconds`` is what a move costs sessions, ``payback_seconds`` how long it must last to earn that, and
+``ceiling_ratio`` the most that any placement could save.
 
-A model multiplies reads by the time of one, and knows nothing of who waits for them: reads of a busy day at the read
-time of its longest queue come to more than all sessions together have time for. Where the engine tells how long
-sessions execute, that is the most that they can have waited, and read times are taken to be so much shorter. The queued
-tiers give way first, as in ``loop``: how long their queues are is what no speed tells.
-
-What a move costs sessions, how long it must last to earn that, and the most that any placement could save.
-
-Logs, temporary and undo space judged by their own measured waits: a faster device, one of its own, or as it is.
+``advice_of_roles`` judges logs, temporary and undo space by their own measured waits: a faster device, a device of
+their own, or no change.
 """
 
 from __future__ import annotations

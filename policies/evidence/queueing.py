@@ -1,60 +1,45 @@
 """Tiers as queues: stations, relief, and mean value analysis of a closed network.
 
-Queueing relief: when hot units leave a busy disk, what stays behind waits less in its queue.
+``relief`` is what units that stay on a busy disk are spared when hot ones leave. Reads take ``R`` seconds there and
+``S`` on an idle disk. For one queue with random arrivals ``R = S / (1 - u)``, so ``u = 1 - S / R``. With ``x`` of the
+I/Os left, ``R' = S / (1 - x u)``; on the receiving tier ``x`` exceeds 1, and its own units pay. This holds only while
+as many requests come as before, but sessions that wait less ask for more. So relief is not part of a plan's saving: it
+is a figure of its own, and it widens the upper end of the saving's interval. What the receiving tier's own units may
+lose widens the lower end.
 
-How busy a disk is shows in its own reads: they take ``R`` seconds where an idle disk takes ``S``. For one queue with
-random arrivals ``R = S / (1 - u)``, so ``u = 1 - S / R``; with ``x`` of the I/Os left, ``R' = S / (1 - x u)``. On the
-tier that gets them, ``x`` is more than 1 and its own units pay. Disks with a queue each are one queue each; where
-several servers share one, ``R = S (1 + w u**k / (1 - u))``: see ``stations``.
-
-That holds while as many requests come as before. Sessions that wait less ask for more, and where they keep the disk as
-busy as it was, relief is nothing. So relief is no part of a plan's saving: it is given as a figure of its own, and
-widens the upper end of the saving's interval. What the faster tier's own units may lose widens the lower end.
-
-A tier as a station of a queueing network: how many requests it serves at a time, and what one more waits.
-
-With ``Q`` requests there, ``m`` served at a time and ``u`` the utilisation of each server, a request of ``S`` seconds
-of service spends::
+``Stations`` models a tier with ``m`` servers, each at utilisation ``u``. A request of ``S`` seconds of service
+spends::
 
     R = S * (1 + w * (u * b)**k / (1 - u * b))      b = (N - 1) / N of N sessions: an arrival does not wait for itself
 
-- ``w = 1, k = 1``: each of ``m`` disks has a queue of its own, and what is read decides which (striping). This is
-  Schweitzer's approximation of mean value analysis (1979), for one disk as for ``m`` that are used equally.
-- ``w = 1 / m, k = sqrt(2 (m + 1)) - 1``: whichever server is free takes the next request (Sakasegawa, "An approximation
-  formula Lq = a rho^b / (1 - rho)", Annals of the Institute of Statistical Mathematics 29, 1977). Many servers queue
-  late and then steeply, which one fast server with a delay (Seidmann and others) does not show.
-- ``w = 1 / sqrt(m)`` and a quarter of the way to that ``k``, where it is not known which of the two a tier is: so far
-  off either that neither forecast nor sizing misses more than the other by much (``tests.bench.policy_arrays``).
+- ``w = 1, k = 1``: each of ``m`` disks has its own queue, chosen by what is read (striping). This is Schweitzer's
+  approximation of mean value analysis (1979).
+- ``w = 1 / m, k = sqrt(2 (m + 1)) - 1``: the next free server takes the request (Sakasegawa, "An approximation formula
+  Lq = a rho^b / (1 - rho)", Annals of the Institute of Statistical Mathematics 29, 1977). Many servers queue late and
+  then steeply, which one fast server with a delay (Seidmann and others) does not show.
+- ``w = 1 / sqrt(m)`` and a quarter of the way to that ``k``: it is unknown which of the two applies. Forecast and
+  sizing then miss by about the same in either case. ``tests.bench.policy_arrays`` compares all three with exact
+  networks.
 
-A tier that serves everybody at once has infinitely many servers. ``tests.bench.policy_arrays`` compares all of it with
-exact networks.
-
-Mean value analysis of a closed queueing network: the throughput and the waits of another placement.
-
-``N`` sessions circulate between tiers, each a station with one or several servers (``stations``), the processors where
-they are known, and time spent elsewhere, most of it between two transactions::
+``Network`` is the closed network of another placement. ``N`` sessions circulate between tiers, processors (where known)
+and time spent elsewhere, most of it between two transactions::
 
     residence at a station  R = D * stretch(X * D / servers)     D  seconds of service a transaction
     throughput              X = N / (Z + sum of R)               Z  seconds a transaction spends elsewhere
 
-The second line is the interactive response time law (Denning and Buzen, "The operational analysis of queueing network
-models", ACM Computing Surveys 10, 1978), the first the approximation by Schweitzer (1979) of the exact recursion of
-Reiser and Lavenberg ("Mean-value analysis of closed multichain queuing networks", Journal of the ACM 27, 1980). Both
-need only what a database counts. ``N`` is the number of sessions in use, thinking ones included (``population``); where
-that is unknown, those at work stand in for them, as if nobody paused between two transactions: then the throughput
-is what the placement allows, and not what the sessions will ask for.
+The first line is Schweitzer's approximation of the exact recursion of Reiser and Lavenberg ("Mean-value analysis of
+closed multichain queuing networks", Journal of the ACM 27, 1980). The second is the interactive response time law
+(Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10, 1978). ``N`` counts
+the sessions in use, thinking ones included (``population``). Where only those at work are known, they stand in, as if
+no session paused between transactions: the result is then what the placement allows, not what sessions will ask for.
 
-Solved backwards, the same equations give D and Z from measurements: the mean number of sessions waiting at a tier is
-its wait seconds per second (Little's law), which gives its utilisation. The present placement therefore returns the
-present throughput. A tier that is fast and has no known limit serves everybody at once.
+Background work takes its share of a tier. Reads ahead keep their own pace or come with the transactions; writes always
+come with the transactions. Many placements are solved at once: they are the last axis of every array.
 
-Work that nobody waits for takes its share of a tier off it. Reads ahead of scans may go on at a pace of their own or
-come with the transactions; writes come with the transactions. What comes with them grows with the throughput.
-
-A limit that is no tier's and no processors' (locks, the log) shows once reads no longer hold sessions up: a transaction
-then spends more time elsewhere than it did before the moves. What came on top is taken to be one more queue.
-
-Many placements are solved at once: they are the last axis of every array here.
+``Loop`` solves the same equations backwards for D and Z. Wait seconds per second at a tier are the sessions waiting
+there (Little's law), which gives its utilisation, so the present placement returns the present throughput. A fast tier
+without a known limit serves everybody at once, as if it had infinitely many servers. A limit outside tiers and
+processors (locks, the log) shows as more time elsewhere after moves than before; the extra time becomes one more queue.
 """
 
 from __future__ import annotations

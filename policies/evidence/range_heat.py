@@ -1,23 +1,18 @@
 """Reads by range of a unit's blocks, from looks at the buffer pool, and how concentrated they are.
 
-What two looks at the buffer pool say about reads by range of blocks.
+``compare_looks`` estimates reads from two lists of the blocks that the pool holds. Blocks that appear only in the
+second list have been read, but counting them alone misses blocks that left and came back, most of all in hot ranges. A
+block outside the pool is read at some rate ``a``, and then stays for longer than the time ``d`` between the looks,
+since a pool is not turned over so fast. Of the blocks outside at the first look, the share inside at the second is
+``1 - exp(-a d)``. With the same number outside at any time, the range is read ``a d`` times that number between the
+looks. A model of how long blocks stay is not needed. One with a constant chance of leaving was tried and errs by up to
+twice, since what a clock sweep leaves in the pool is what came last.
 
-A look lists the blocks of a unit that the pool holds. Blocks that are there now and were not at the look before have
-been read meanwhile, but they are not all that was read: of the blocks inside at the first look some went and came back,
-and they would be missed in proportion to how hot their range is. So the count is corrected. A block outside the pool is
-read at some rate ``a`` and then stays for longer than the time ``d`` between the looks, since a pool is not turned over
-so fast. Of the blocks outside at the first look the share inside at the second is then ``1 - exp(-a d)``, and with the
-same number outside at any time the range is read ``a d`` times that number between the looks. No model of how long
-blocks stay is needed: one with a constant chance of leaving was tried and errs by up to twice, since what a clock sweep
-leaves in the pool is what came last.
+``RangeHeat`` accumulates what the looks at one unit have shown: reads by range, decayed, and hour by hour.
 
-What looks at one unit have shown so far: reads by range of its blocks, decayed, and hour by hour.
-
-How few blocks of a unit take most of its reads, and whether they lie together.
-
-Whoever picks the hottest ranges by noisy counts picks the luckiest too, and counts them by what made them lucky. So
-ranges are picked by one half of the looks and counted by the other, and the other way round (cross-fitting); the mean
-of both errs on the careful side.
+``concentrate`` says how few blocks take most of the reads, and whether they lie together. Ranges picked by noisy counts
+are partly the luckiest, and the same counts would then overstate them. So one half of the looks picks the ranges, the
+other half counts them, and vice versa (cross-fitting). The mean of both errs on the careful side.
 """
 
 from __future__ import annotations

@@ -1,25 +1,23 @@
 """The whole database's work over time, and whether its load is closed or open.
 
-The whole database's work over time: averages of database demand, and the yardstick of an outcome.
+``RecentWork`` keeps decayed means of database demand.
 
-In a closed system throughput rises when waits fall, so wait per hour says little about a move; wait **per transaction**
-does, because the work done is the same on both sides.
+``wait_per_transaction`` is the yardstick of an outcome. In a closed system throughput rises when waits fall, so wait
+per hour says little about a move. Per transaction, the work done is the same before and after.
 
-Whether a load is closed or open, from a database's own hours.
-
-Closed: as many sessions as there are ask again when they have been answered and have thought, so by the interactive
-response time law (Denning and Buzen 1978) ``X = N / (Z + R)``, which is a straight line in what is counted::
+``load_by_hours`` decides between ``CLOSED`` and ``OPEN`` from a database's own hours. In a closed load the same
+sessions ask again once they have been answered and have thought. By the interactive response time law (Denning and
+Buzen 1978) ``X = N / (Z + R)``, which is a straight line in what is counted::
 
     1 / X = Z / N + R / N        X transactions a second, R seconds of each in the server, N sessions in use
 
-Hours in which latency differs must lie on a line with slope ``1 / N`` of the very sessions that were counted. A night
-of few long reports and a day of many short questions lie on a line too, though not on that one.
+Hours with different latencies must lie on a line, and its slope must be ``1 / N`` for the sessions counted. A night of
+few long reports and a day of many short questions also lie on a line, but not on that one.
 
-Open: work arrives by itself. The rate differs from hour to hour whatever the latency, with as many sessions connected,
-and latency follows the rate, if anything does: a queue is longer in a busy hour.
+In an open load, requests arrive regardless of latency. The rate differs from hour to hour with as many sessions
+connected, and latency, if anything, follows the rate: queues are longer in a busy hour.
 
-All else is unknown, which is a result: sessions that come and go with the hour make a closed load look like an open
-one.
+``UNKNOWN`` is a result too: sessions that come and go with the hour make a closed load look open.
 """
 
 from __future__ import annotations

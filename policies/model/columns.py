@@ -1,13 +1,11 @@
 """Columns of units: slices of long ones, value per byte and the canonical order by it.
 
-Slices of long columns, so that what is computed from some thousand rows stays in the processor's cache.
+``row_chunks`` keeps intermediate results in the processor's cache. An expression over whole columns of a million rows
+writes each of them to memory and reads it again.
 
-An expression over whole columns of a million rows writes each intermediate result to memory and reads it again.
-
-Value per byte, and the canonical order of units by it.
-
-Ranking by value per byte is the greedy rule of the fractional knapsack (Dantzig, "Discrete-variable extremum problems",
-Operations Research 5, 1957): with items that may be cut it is optimal, so the items it takes first are the safest ones.
+``densest_first`` ranks by value per byte, the greedy rule of the fractional knapsack (Dantzig, "Discrete-variable
+extremum problems", Operations Research 5, 1957). It is optimal for items that may be cut, so the items it takes first
+are the safest ones.
 """
 
 from __future__ import annotations

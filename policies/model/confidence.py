@@ -1,27 +1,21 @@
 """How sure a figure is, and how far earlier forecasts were off.
 
-How sure a predicted saving is: an interval around the mean, for one unit and for a whole plan.
+``plan_interval`` puts an interval around a predicted saving. Three errors go in, each a standard error as a share:
 
-Three things make a prediction wrong, and each has its standard error as a share:
-
-- demand: it varies from interval to interval (``heat``: variance, thinned by its own persistence);
-- the speed of a tier: configured or fitted (``device``), shared by everything on that tier;
+- demand, which varies from interval to interval (``heat``: variance, thinned by its own persistence);
+- the speed of a tier, configured or fitted (``device``), shared by everything on that tier;
 - the model itself: per-class waits that do not know of queues or neighbours.
 
-Demand is positive and varies by factors, so its interval is log-normal: ``mean * exp(+-z * error)``. Errors of a plan's
-moves are taken to be independent in demand and common in speed and model; they add up as squares.
+Demand is positive and varies by factors, so intervals are log-normal: ``mean * exp(+-z * error)``. Errors of a plan's
+moves are independent in demand and common in speed and model; they add up as squares.
 
-What outcomes teach of the error of forecasts: how far the next one may be off, whatever its model believes.
-
-An earlier forecast that missed names a cause that the model does not have. It is not known which one, so it widens the
-interval: each end is at least as far from the forecast as earlier outcomes were, by factors. A forecast of a smaller
-change is off by less: what a hidden queue holds back is no more than the whole change, so its logarithm is the limit,
-or as many times of it as was seen. The worst of the last ``OUTCOMES`` counts: were all of them drawn
-alike, the next would lie beyond it once in ten (split conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic
-Learning in a Random World", 2005).
-
-Nothing is excluded because the model has learnt since (that work arrives by itself, that another limit holds it): such
-a model forecasts a smaller change, and the earlier error shrinks with it.
+``reach_of`` widens the interval of a forecast by how far earlier ones were off. A forecast that missed shows that the
+model lacks some cause, without showing which. So each end lies at least as far out as earlier outcomes did, by factors.
+A hidden queue holds back at most the whole change, so the logarithm of the change is the limit, or as many times that
+logarithm as was seen. The worst of the last ``OUTCOMES`` counts: were all drawn alike, the next would lie beyond it
+once in ten (split conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005). No
+outcome is dropped because the model has learnt since (that the load is open, that another limit holds it). Such a model
+forecasts a smaller change, and the earlier error shrinks with it.
 """
 
 from __future__ import annotations

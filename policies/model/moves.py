@@ -1,14 +1,12 @@
 """Why a move is planned, what it relocates, and how wrong such predictions have been. Needs no arrays.
 
-Why a move is planned and what it costs: what is stored with each move. Needs no arrays.
+``MoveReason`` and ``RouteCost`` are stored with each move. ``Relocation`` and ``Group`` name what a plan moves, by the
+rows of its bundles and spaces.
 
-What a plan moves, by the rows of its bundles and spaces: single relocations, and groups of them.
-
-What outcomes teach of the error of predictions, by kind of move, and how it widens or narrows the next interval.
-
-A prediction errs by a factor of the wait that remains: the logarithm of measured over predicted remaining wait is its
-residual. What the measurement itself does not know is taken off its square. Kinds with few outcomes borrow from all
-moves of the database, and those from the interval that the model gives (shrinkage towards a prior of a few outcomes).
+``learn_errors`` and ``taught_variance`` widen or narrow the next interval by what outcomes have shown. A prediction
+errs by a factor of the wait that remains, so its residual is the logarithm of measured over predicted remaining wait.
+The uncertainty of the measurement is subtracted from its square. Kinds of move with few outcomes borrow from all moves
+of the database, and those from the model's interval (shrinkage towards a prior of a few outcomes).
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Advice in addition to moves: fast storage, splits, and what lies inside a unit.
 
-Advice in addition to moves: what fast storage, or something cheaper, would do where no move of units helps.
-
-Logs, temporary and undo space belong to no unit; they are judged by their own measured waits alone. Where an engine
-counts their work and not its time, the advice says so and concludes nothing (``roles``). The plan itself shows halves
+``advice_of`` says what fast storage, or something cheaper, would do where moves of units do not help. It covers halves
 of a pair (a table without its hot index), work that no placement makes faster, and a larger buffer pool for the same
-money.
+money. Logs, temporary and undo space belong to no unit. They are judged by their own measured waits alone
+(``prices.advice_of_roles``); where an engine counts their work but not its time, the advice says so and concludes
+nothing.
 
-What is said of the column whose values tell the hot part of a unit from the rest.
+``border_sentences`` and ``inside_sentences`` describe the inside of a unit: the column that separates the hot part from
+the rest, and where the reads go.
 
-What is said of splitting units: what it would bring, next to all of a unit and to memory, or why none helps.
+``advice_of_splits`` compares a split with moving all of the unit and with more memory, or says why no split helps.
 """
 
 from __future__ import annotations

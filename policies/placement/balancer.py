@@ -1,20 +1,17 @@
 """The balancer: from a situation to an ordered plan with its value, bound, gap and verdicts.
 
-Mode ``hsm``: hot data up, cold data down only to make room, in groups that each pay for themselves.
+``make_plan`` is mode ``hsm``: hot data goes up, and cold data goes down only to make room. The solver decides for all
+tiers at once which bundle belongs where. A group is the demotions that make room, then the promotion that uses it.
 
-A group is the demotions that make room, then the promotion that uses it. Pins come first and need not pay, since an
-operator asked for them. Then the solver decides for all tiers at once which bundle belongs where, and groups are built
-such that each saves more than it loses, exceeds the floor and pays back.
+Every prefix of a plan keeps three promises. No space is filled past its head-room, and the source counts as occupied
+until its copy is done. Demotions come directly before the promotion that needs their room. Each such group saves more
+than it loses, exceeds the floor and pays back.
 
-The balancer: from a situation to an ordered plan with its value, bound, gap, and a verdict for every unit.
+Two kinds of groups come first and need not pay: ``pin_groups``, because an operator asked for the pins, and
+``growth_groups``, which leave a space that growth would fill before the next plan can act.
 
-Every prefix of a plan keeps these promises: no space is filled past its head-room, the source counting as occupied
-until its copy is done; demotions come directly before the promotion that needs their room; each such group saves more
-than it loses. There are two exceptions, which come first: pins, because an operator asked for them, at any cost; and
-what leaves a space that growth would fill before the next plan can act.
-
-Each space of a tier is a place of its own (``placement_state``). A space whose free bytes and capacity are both
-unknown is never a target, since its head-room could not be guaranteed.
+Each space of a tier is a place of its own (``placement_state``). A space with both free bytes and capacity unknown is
+never a target, since its head-room could not be guaranteed.
 """
 
 from __future__ import annotations

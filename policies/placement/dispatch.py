@@ -1,23 +1,17 @@
 """The balancer's modes behind one door, when a plan would move something, and the spaces after it.
 
-The balancer's modes behind one door: what is asked for, and the plan that answers it.
+``plan_mode`` makes the plan of the mode asked for. At every prefix of its plan each mode keeps what ``balancer``
+promises about room, pins, cool-downs, limits and determinism. Only ``Hsm`` in its subtypes ``calc`` and ``hdd``
+promises that each group saves wait. The others do what their names say, and state what that costs.
 
-Every mode keeps what ``balancer`` promises of room, pins, cool-downs, limits and determinism at every prefix of its
-plan. Only ``hsm`` in its subtypes ``calc`` and ``hdd`` promises that each group saves wait; the others do what they
-are named for, and say what that costs.
+``moves_after`` says when a plan would first have a move if demand stayed the same and sampling went on. Policies are
+pure, so it takes the situation forward in time and plans again. Cool-downs have passed by then, and units have been
+watched for longer, so their mean errs less: by the square root of the time watched, as far back as the long horizon
+remembers. Read times stay as sure as they are, since how soon they improve depends on the load.
 
-From when on would a plan move anything, if demand stayed as it was seen so far and was watched all the time?
-
-Policies are pure, so this is asked of them: the situation is taken forward in time and planned for again. Units then
-have been watched for longer, their mean errs less (by the square root of how long they were watched, as far back as
-the long horizon remembers), and cool-downs have passed. Read times stay as sure as they are: how soon they become surer
-depends on the load.
-
-Bytes, fill and read load of each space, before and after the moves of a plan.
-
-Fill is the share that mode ``capacity`` evens out, read time the load that mode ``usage`` evens out. Bytes and reads
-only change their place; read time changes in sum where a unit changes tier. It is counted at each tier's present speed:
-that queues grow or shrink with the load is left out.
+``spaces_after`` gives bytes, fill and read load of each space before and after the moves. Mode ``capacity`` evens out
+fill, mode ``usage`` read time. Bytes and reads only change their place. Read time also changes in sum where a unit
+changes tier. It is counted at each tier's present speed, ignoring that queues grow or shrink with the load.
 """
 
 from __future__ import annotations

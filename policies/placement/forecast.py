@@ -1,45 +1,33 @@
 """Throughput and latency after moves: sessions of several kinds, and what a plan forecasts of them.
 
-What is forecast of throughput and latency, and how earlier outcomes widen it.
+``taught`` widens a ``Forecast`` by how far earlier ones were off (``confidence``).
 
-Sessions of two kinds on one server: those that wait for reads, and those that hardly ever do.
+``Mixture`` separates the sessions that wait for reads from those that hardly ever do (a monitor, a queue of small
+writes). Only the readers come back sooner, so the network is solved for them alone, and the others go on as before. If
+``N`` readers, of which ``T`` are at work on average, have ``T'`` at work at the same rate after the moves, they get
+``N / (N - T + T')`` times as much done. What that adds to the throughput of all depends on their share of the
+transactions, which is only estimated from looks, so both ends of that share are solved for. Where looks say nothing, it
+is taken to be their share of the sessions, with ends at none and all.
 
-One class of sessions in a network does a bit of everything: its mean transaction reads a little. Beside sessions that
-never read (a monitor, a queue of small writes) this is wrong in both directions, since only those that read come back
-sooner. So the network is solved for the readers alone, and the others go on as they did.
+``forecast`` turns saved wait into throughput. A session that waits less asks again sooner, until the next queue holds
+it. ``workload`` says which of two cases a load is; until it knows, both are given:
 
-How many of the transactions are the readers' is counted nowhere, and estimated from looks at best. For them alone it
-does not matter: ``N`` sessions, of which ``T`` are at work on average, get ``N / (N - T + T')`` times as much done
-where ``T'`` would be at the same rate, whatever they do in one transaction. How much that adds to the throughput of all
-does depend on it, so both ends of their share are solved for. Where looks tell nothing, it is taken to be that of their
-sessions, and its ends are none and all.
-
-Throughput and latency that another placement would bring: sessions that go round in a closed network.
-
-Saved wait is no throughput: a session that waits less comes back sooner and asks again, until the next queue holds it.
-How soon it asks depends on who asks. Two answers are the ends of what may happen:
-
-- **closed**: the sessions that are there ask again as soon as they have thought (``queueing``). They are as many
-  as before, and so are the seconds between two of their transactions;
-- **open**: work arrives by itself. As much gets done as before, and each transaction takes less time.
-
-Which of them a load is shows in its own past (``workload``); until it does, both are given.
+- **closed**: the same sessions ask again once they have thought (``queueing``). Their number and their pauses stay;
+- **open**: requests arrive regardless of latency. As much gets done as before, and each transaction takes less time.
 
 The mix of transactions stays, and the buffer pool misses the same blocks per transaction wherever they come from. What
-is not known is not left out, it widens the interval: each cause is solved for by itself, at both of its ends, and the
-distances add up as squares. The causes are
+is unknown widens the interval: each cause is solved at both of its ends, and the distances add up as squares:
 
-- the model and what was counted, sessions' time outside reads among them;
-- how many requests a tier serves at a time (``device``), and for a fast tier without ``iops`` whether it has a
-  limit at all: ``ASSUMED_IO`` a second, or what it serves now;
-- whether reads ahead keep a pace of their own or come with the transactions, half of them by default;
-- what background work costs a tier: scans may be one endless run, or seek once for each ``RUN_BLOCKS``; writes may
-  cost nothing, as if a cache took them, or one random write each. The forecast takes the geometric mean of both;
-- whether sessions that wait for a log, temporary or undo space wait for one another there: a delay that stays as it is,
-  or a queue of one at a time;
-- how many processors there are, where no engine tells: in the worst case as many as leave half of them idle now;
-- how many sessions are in use, where no engine tells: then as much as now is the lower end;
-- causes that the model does not have, where earlier outcomes show that there are some (``confidence``).
+- the model and what was counted, including sessions' time outside reads;
+- how many requests a tier serves at a time (``device``), and for a fast tier without ``iops`` whether it has a limit at
+  all: ``ASSUMED_IO`` a second, or what it serves now;
+- whether reads ahead keep their own pace or come with the transactions, half of them by default;
+- what background work costs a tier: a scan may be one endless run, or seek once for each ``RUN_BLOCKS``; a write may
+  cost nothing (a cache takes it) or one random write. The forecast takes the geometric mean of both;
+- whether sessions that wait for a log, temporary or undo space wait for one another: a fixed delay, or a queue of one;
+- how many processors there are, where the engine does not say: at worst as many as leave half of them idle now;
+- how many sessions are in use, where the engine does not say: the lower end is then as much as now;
+- causes missing from the model, where earlier outcomes show that there are some (``confidence``).
 """
 
 from __future__ import annotations

@@ -1,22 +1,17 @@
 """Units separately or a space as a whole, and the most that any plan could save.
 
-Choose the granularity of each group: its units separately, or all of them as a whole, never both.
-
-Once the granularity of every group is fixed, what remains is an ordinary knapsack for the ``solver``. The choice is
-made with a Lagrangian dual over both: at given prices a group contributes the larger of its gain as a whole and of its
-members' gains. That sum, minimised over the prices, bounds all answers of both kinds. A group whose better granularity
-leads by more than the remaining gap is settled. Of the others all combinations of a few are tried, the least certain
-ones; also all groups separately, and all as a whole.
-
-The granularity of moves: each unit separately, or all units of a space as a whole.
-
 A **group** is what can be moved as a whole, such as a table space. Once the granularity of every group is fixed, its
-units form either one bundle or their own ones, and the rest of the planner does not know the difference. So no rule has
-to prevent a unit from moving both ways: no plan has the unit in two bundles.
+units form either one bundle or one each, and the rest of the planner does not know the difference. No plan can then
+move a unit both ways. A group that holds a pinned unit is not moved as a whole if that unit can move separately.
 
-Pins decide first: a group that holds a pinned unit is not moved as a whole if that unit can move separately.
+``choose_granularity`` fixes the granularity of every group, which leaves an ordinary knapsack for the ``solver``. It
+uses a Lagrangian dual over both granularities: at given prices a group contributes the larger of its gain as a whole
+and of its members' gains. That sum, minimised over the prices, bounds all answers of both kinds. A group is settled if
+its better granularity leads by more than the remaining gap. Of the few least certain others, all combinations are
+tried, as well as all groups separately and all as a whole.
 
-An upper bound on what every plan saves, net of what its moves cost: quick where it is close, else searched for.
+``value_bound`` is an upper bound on what any plan saves, net of the cost of its moves. ``closer_bound`` tightens it by
+search where the gap is wide.
 """
 
 from __future__ import annotations

@@ -1,25 +1,21 @@
 """Modes of the balancer beside the usual one: clear, drain, usage and capacity, preference.
 
-Mode ``hsm``, subtype ``ssd``: cold leaves the fastest tier until a stated share of each of its spaces is free.
+``clear_groups`` is mode ``hsm``, subtype ``ssd``: cold bundles leave the fastest tier until a stated share of each of
+its spaces is free. A bundle is cold if the next slower tier costs it less than the floor in wait. Hot ones stay, even
+if the share is then not reached.
 
-Cold is what would wait less than the floor more on the next slower tier. What is hot stays, even where the share is
-then not reached.
+``drain_groups`` empties a space before it is removed. Bundles go to other spaces of the same tier while they have room,
+then to the next slower tiers, then to the next faster ones. Pins and cool-downs hold; a short history does not matter.
+``left_behind`` gives a reason for each bundle that stays.
 
-Mode ``drain``: empty a space before it is removed, and give a reason for every unit that stays.
+``level_groups`` evens out read load (mode ``usage``) or fill (mode ``capacity``) among the spaces of one tier. The
+bundle that lowers the fullest space most per byte copied goes to the least full space with room for it. Two dead-bands,
+as in Citus, keep things at rest: a space within 10 % of the mean gives nothing away, and a move must lower the fuller
+of its two spaces by at least half of the bundle's weight. No move raises the maximum. Under an unchanged load repeated
+plans come to an end, because each move lowers the fuller of its two spaces, and so the sorted list of all.
 
-Bundles go to other spaces of the same tier while they have room, otherwise to the next slower tiers, otherwise to the
-next faster ones. Pins hold: a bundle pinned to the fastest tier does not leave it, one pinned off it does not enter it.
-A short history does not matter here, a cool-down does.
-
-Modes ``usage`` and ``capacity``: even out read load, or fill, among the spaces of one tier.
-
-The bundle that lowers the fullest space most per byte copied goes to the least full space that has room for it. Two
-dead-bands, as Citus has them, keep things at rest: a space within 10 % of the mean gives nothing away, and a move
-has to lower the fullest of the two spaces by at least half of what the bundle weighs. So no move ever raises the
-maximum, and moves that are made again and again under the same load come to an end: every one of them lowers the
-fullest of its two spaces, and thereby the sorted list of all.
-
-Mode ``preference``: how far each pin is fulfilled, and what stands in the way. Its moves are ``balancer.pin_groups``.
+``pin_view`` is mode ``preference``: how far each pin is fulfilled, and what stands in the way. Its moves are
+``balancer.pin_groups``.
 """
 
 from __future__ import annotations

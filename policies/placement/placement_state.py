@@ -1,16 +1,16 @@
 """The state of a placement: the space of every bundle, and the room and load left.
 
-Places: what a plan may send bundles to. Each space of a tier is one, where its room matters.
+``Place`` is what a plan sends bundles to. Free bytes of two spaces are not all free in either of them, so a bundle that
+fits in their sum may fit in none. Each space is therefore a resource of its own, and bundles may change between spaces
+of one tier to make room. If one space of a tier could take all that is on the other tiers, its room never matters, and
+the tier is one place.
 
-Free bytes of two spaces are not free in either of them, so a bundle that fits in their sum may fit in none. Therefore
-each space is a resource of its own, and bundles may change between spaces of one tier to make room. Where one space of
-a tier could take all that is on the other tiers, its room never matters, and the tier is one place.
-
-Load limits of a tier next to its bytes: I/Os its drives can serve, and bytes written to it per day.
-
-A bundle that comes takes its share, one that leaves releases what it would go on to take. The two differ for written
-bytes: the copy that brought a bundle stays written when it leaves. Numbers are whole, so that sums do not depend on the
+``TierLoad`` is a limit of a tier next to its bytes: I/Os its drives can serve, or bytes written to it per day. A bundle
+that comes takes its share; one that leaves releases what it would go on to take. The two differ for written bytes,
+because the copy that brought a bundle stays written when it leaves. Numbers are whole, so sums do not depend on the
 order of moves.
+
+``PlacementState`` is the only mutable part: ``apply`` and ``undo`` keep homes, rooms and loads consistent.
 """
 
 from __future__ import annotations

@@ -1,26 +1,18 @@
 """From the solver's answer to an executable sequence of groups.
 
-An order of moves in which every one finds room, where groups of swaps alone find none.
+``find_order`` finds an order in which every move finds room, where groups of swaps alone find none. While a bundle is
+copied it occupies both spaces, so bundles of two full tiers that change places take turns in the few free bytes there.
+A greedy order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they
+only free room. Those that come up from it go last, since they only need it. In between whatever finds room goes, the
+largest first; for few bundles, orders are searched. If no order is found, other moves help, the least loss first.
 
-While a bundle is copied it occupies both spaces. Bundles of two full tiers that change places need the few free bytes
-there: one moves, and the room it leaves lets the next one come back. Each may have to wait for another, so a greedy
-order can block although a feasible one exists. Bundles that leave for the slowest tier go first, since they only free
-room; those that come up from it go last, since they only need it. In the exchange between the upper tiers whatever
-finds room goes, the largest first; of few, orders are searched. If none is found, other moves help, the least loss
-first.
+``tables_first`` places an index after its table. Engines build an index in its new space by reading the table. If both
+are promoted, that reading is fast and disturbs no sessions once the table is on the fast tier. Only the order changes.
 
-The order of a plan's groups beyond their worth: an index comes after its table.
-
-Engines build an index in its new space by reading the table. If both are promoted, that reading is fast and disturbs no
-sessions once the table is on the fast tier; before, it is slow and competes with them. Only the order changes, not the
-placement.
-
-From the solver's answer to an executable sequence of groups: the demotions that make room, then the promotion.
-
-Promotions go by saving per byte. If a target has no room, bundles that the answer moves out of it go first, in the
-order of least loss per byte, each to its own target place, which may need others to leave in turn. No more than
+``schedule_groups`` takes promotions by saving per byte. If a target has no room, bundles that the answer moves out of
+it go first, by least loss per byte, each to its own target place, which may need others to leave in turn. Only what is
 necessary leaves. A group that does not pay is undone. Where only several promotions together pay for what gives way to
-them, one order for all of the answer (``find_order``) is cut into groups as short as possible.
+them, ``ordered_groups`` cuts one order for all of the answer into groups as short as possible.
 """
 
 from __future__ import annotations

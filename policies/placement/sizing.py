@@ -1,55 +1,36 @@
 """How much fast storage is worth buying: the curve of its sizes, also with units split.
 
-Contention relief: a saving with shorter queues compared with the saving at today's latencies.
-
-When part of the work leaves a busy tier, the rest waits less in its queue. How much less is answered by the network of
-the forecast (``loop``), asked for tiers that hold from none to all of what could be saved. Sessions of every kind queue
-for the same tier, so here their waits count as one.
-
-Three figures for the same share of the work:
+``ShorterQueues`` compares savings with shorter queues. What leaves a busy tier shortens its queue for all that stays.
+The network of the forecast (``queueing.Loop``) says by how much, for tiers that hold from none to all of what could be
+saved. Sessions of every kind count as one here, since they queue for the same tier. Each saving has three figures, all
+against everything on the slowest tier, and scaled down if sessions would wait for longer than they are there:
 
 - **at today's latencies**: as a plan says it, as if queues stayed as long as they are;
-- **likely**: sessions stay as many as they are and ask again the sooner the less they wait. Wait is stated for the
-  work done now: otherwise a system that gets more done would look worse;
-- **at most**: sessions do not ask for more however little they wait: they think in between, or have no more to do.
+- **likely**: the same sessions ask again sooner. Wait is stated for the work done now; otherwise a system that gets
+  more done would look worse. Where the engine does not count sessions, this figure is unknown;
+- **at most**: sessions ask for no more however little they wait. Without counted sessions it is derived from the time
+  of a read on an idle disk (``queueing.relief``).
 
-Where the engine does not count sessions, the last is derived from the time that a read takes on an idle disk
-(``queueing``), and the middle one is unknown. All three are savings over everything on the slowest tier, where sessions
-cannot wait for longer than they are there: where the model has them wait more, all savings are less by the same share.
+Likely rises with the saving at today's latencies, so the ranking of units stays the same. It is concave in the share,
+because the wait of a closed network is jointly convex in its demands, and so is the equation that gives it:
+``N v = Z + sum of D + b * sum of D^2 / (v - b D)`` with ``v`` the time of one round.
 
-Likely is concave in the share, since the wait of a closed network is convex in its demands: the equation that gives it,
-``N v = Z + sum of D + b * sum of D^2 / (v - b D)`` with ``v`` the time of one round, is jointly so.
+``select`` fills one room regardless of where things are, as the curve asks for many sizes. Greedy by density is within
+0.1 % of the optimum from some thousand items on. It errs around the threshold with few or large items, so those items
+are decided exactly; with at most ``CORE`` items the result is the optimum. ``solver`` handles what a plan asks.
 
-One room, and who deserves it, without regard to where things are: the question that the sizing curve asks often.
+``sizing`` draws bytes of the fastest tier against foreground wait saved per hour, with the benefit and bundles of
+``make_plan``. Guards of the next move (cool-down, history, floors, payback) do not count. Pins do: what must be on the
+tier takes its room first, what must never be there is left out. A preference saves no wait and is no reason to buy. The
+upper curve takes bundles by density and the last one in part (linear relaxation): concave beyond the pinned bytes, and
+no placement beats it. The lower curve is what whole bundles reach. They meet where whole bundles fill a size.
 
-Greedy by density with fill is within 0.1 % of the optimum from some thousand items on; few or large items are its weak
-side, so the items around the threshold, where greedy errs, are decided exactly. With at most ``CORE`` items that is the
-optimum. What a plan asks - existing placement, several tiers and limits - is answered by ``solver``.
+The **knee** is the point of the upper curve farthest from the chord between its ends, among those that whole bundles
+fill. From there the next bundle saves less per byte than the average byte of the database would. The knee depends on
+the scale of neither axis and needs no smoothing.
 
-How much fast storage is worth buying: fastest-tier bytes against foreground wait saved per hour.
-
-Benefit numbers and bundles are those of ``make_plan``; where things are now is ignored, since the question is what a
-tier of another size would do. Savings are against everything on the slowest tier. Guards of the moment (cool-down,
-history, floors, payback) speak about the next move, not about storage, and do not count; pins do: what must be on the
-tier takes its room first, what must never be is left out. A preference only orders the units and saves no
-wait, so it is no reason to buy.
-
-What leaves a busy disk shortens its queue for all that stays. So each saving is given three times: with shorter queues
-(``shorter_queues``), at today's latencies, and at most. The first rises with the second, so the ranking of units for
-the room stays the same.
-
-Two curves. The upper one takes bundles by density, the last one in part (linear relaxation): concave beyond the pinned
-bytes, and no placement beats it. The other one is what whole bundles reach (``select`` around the threshold).
-They meet wherever whole bundles fill a size.
-
-The **knee** is the point of the upper curve farthest from the chord between its ends, of those that whole bundles fill.
-For a concave curve that is where the next bundle saves less by the byte than the average byte of the database would; it
-does not depend on the scale of either axis and needs no smoothing.
-
-The database as it would be with units split: for its sizing curve and for a forecast of what it gets done.
-
-A split unit is two: its hot part with its share of the demand, and the rest. Which writes go to which is not known, so
-all demand is shared out as the reads are.
+``with_splits`` is the database with units split into a hot part and the rest, for the curve and for a forecast. Which
+writes go to which part is unknown, so all demand is divided as the reads are.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """The audit chain: appending to it, and checking all of it or its end.
 
-Checks the whole chain or the end of it, and the proposals and moves that it speaks of.
-
-The audit chain: every row carries the hash of the row before, so a changed, removed or inserted one shows.
-
-``hash = SHA-256(canonical JSON of [id, at, actor, event, subject, facts, previous])``. The head of the chain is kept in
-a table of its own, so that cutting off the tail shows as well. A user who may write the file can replace the
-whole chain: where that matters, keep the head's hash (``AuditReport.head``) elsewhere.
+Every row carries the hash of the row before, so a changed, removed or inserted row shows:
+``hash = SHA-256(canonical JSON of [id, at, actor, event, subject, facts, previous])``. The head of the chain is in a
+table of its own, so that cutting off the tail shows as well. A user who may write the file can replace the whole chain:
+where that matters, keep the head's hash (``AuditReport.head``) elsewhere.
 
 The chain records decisions and acts: proposals, approvals, moves, steps, outcomes, pins. Samples and caches are not in
-it. The chain is never pruned; a row takes about 0.5 kB.
+it. It is never pruned; a row takes about 0.5 kB.
+
+``Verification`` checks the whole chain or its end, and the proposals and moves that it speaks of.
+
+``AuditChain`` appends rows within the caller's transaction, reads them and verifies them.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """Links of the audit chain, their walk, and anchors outside the ledger.
 
-Links of the chain: names of events and subjects, the hash of a row, and the walk that checks one after the other.
+``link_hash`` is the hash of a row, and ``LinkWalk`` checks one row after the other. The names of events and subjects
+are here too.
 
-Anchors: where the audit chain ended at a known time, noted outside the ledger.
-
-A person who may write the ledger can replace all of it: by an older copy, or by a chain of his own that fits in itself.
-An anchor is one line that the ledger can no longer take back::
+``Anchor`` notes outside the ledger where the chain ended at a known time. A person who may write the ledger can replace
+all of it, by an older copy or by another chain that is consistent. An anchor is one line that the ledger can no longer
+take back::
 
     2026-03-01T12:00:00+00:00 hotplace-anchor ledger=3f0c... row=812 hash=9b1e...
 
-Each goes to a file next to the ledger (``AnchorFile``) and to the system's log, which belongs to root: under systemd
-that is the journal. ``ledger`` is the hash of the first row of the chain, which holds time, host and process.
+``ledger`` is the hash of the first row of the chain, which holds time, host and process. Each anchor goes to a file
+next to the ledger (``AnchorFile``), and to the system's log (``send_to_system_log``), which belongs to root: under
+systemd that is the journal.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """What this agent has sent, in a file of its machine, and a ledger restored from it after a failover.
 
-What this agent has sent, in a file of its own machine: a ledger on a server may fail over to a copy that is behind.
+A ledger on a server may fail over to a copy that is behind and lacks statements that were already sent.
 
-An intent is on this disk before its statement is sent, with the number and the hash of its audit row: a ledger that
-does not hold that row lacks what was done. What it lacks is restored from here (``agent.ledger.chain.sent``).
+``SentFile`` keeps them. An intent is on this disk before its statement is sent, with the number and the hash of its
+audit row. A ledger without that row lacks what was done.
 
-A ledger that has failed over to a copy which was behind: what this agent has sent is written there once more.
-
-Statements are restored as this machine noted them (``agent.ledger.chain.sent``), and moves brought to where these
-statements can have been sent: what they came to is then found out from the catalog, as after a crash. What was lost,
-restored, or has no place any more is in the chain. A copy that is older than that is not trusted.
+``Restoring`` writes what such a ledger lacks. It restores the statements as this machine noted them, and brings each
+move to the state in which they can have been sent. What the statements came to is then found out from the catalog, as
+after a crash. The chain records what was lost, what was restored, and what has no place any more. A ledger that lacks
+more than is kept here (``KEPT``) is not trusted.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Approvals as the chain holds them, of single proposals and of several with one signature.
 
-Approvals of several proposals with one signature, as the chain holds them.
+A signature is a row of the audit chain. It counts only while its key is among the allowed signers. The same judge
+checks it when it is given, and again before each statement that rests on it.
 
-The row of a signature over a list holds its members and the signature; the row of each member names that row, so that
-the text can be put together again: with what the ledger says of this member now, and what the row says of the others.
+``SignedList`` is several proposals under one signature. Its row holds the members and the signature, and the row of
+each member names that row. So the signed text can be put together again: from what the ledger says of this member now,
+and from what the row says of the others.
 
-Approvals as the ledger holds them: the story of a proposal, the document that is to be signed, what was signed.
-
-A signature is a row of the audit chain. It counts only as long as its key is among the allowed signers: it is checked
-when it is given, and again before each statement that rests on it, by the same judge.
+``read_story`` is what the chain says of one proposal, ``document_of`` the document to be signed, and ``given_for`` the
+signatures that count for it.
 """
 
 from __future__ import annotations

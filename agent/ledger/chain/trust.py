@@ -1,15 +1,13 @@
 """Whether a statement may be sent on the strength of what the ledger holds, standing rules included.
 
-Standing rules as the audit chain tells them: proposed, signed, opened, closed, and what was approved under them.
+``RuleStanding`` is a standing rule as the chain has it: proposed, signed, opened, closed, and what was approved under
+it. The chain is all that is stored of a rule, so no other table can contradict it. Its limits are trusted because of
+the signatures over them, which are checked again before each statement that rests on the rule.
 
-The chain is all that is stored of a rule. No other table could say something else about it, and the limits are trusted
-because of the signatures over them, which are checked again before each statement that rests on the rule.
-
-Whether a statement may be sent on the strength of what the ledger holds.
-
-Any process of the agent's user can write to the ledger. It would have to change everything that must agree: the chain
-with its own links, with the anchors outside the ledger, and with the tables of proposals and moves. Each statement
-asks for that agreement, within the transaction that journals it. What is read here is judged by ``judge``.
+``Trust`` asks for agreement before each statement, within the transaction that journals it. Any process of the agent's
+user can write to the ledger. To deceive ``Trust`` it would have to change everything that must agree: the chain with
+its own links, the anchors outside the ledger, and the tables of proposals and moves. ``judge`` decides on what is read
+here.
 """
 
 from __future__ import annotations

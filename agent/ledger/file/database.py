@@ -1,25 +1,20 @@
 """The ledger's file: SQLite in WAL mode, one writer at a time, its damage and its free room.
 
-Where a ledger's file is damaged: the page, found through SQLite once something in it could not be read.
+``find_place`` names the damaged page once something in the file could not be read. It finds the page by counting rows:
+``dbstat`` gives how many each page has, in the order of the table's key (sqlite.org/dbstat.html). Without ``dbstat`` in
+the library only the row is named. Only SQLite ever opens the file here: closing another handle would drop the locks
+that this process holds on it.
 
-The file is never opened here but by SQLite: closing another handle would drop the locks that this process holds on it.
-A page is found by counting rows: ``dbstat`` tells how many each page has, in the order of the table's key
-(sqlite.org/dbstat.html); a library that is built without it names the row alone.
-
-The ledger's file: SQLite in WAL mode, one writer at a time, errors in our own words.
-
-Two kinds of writing. What was decided or is about to be done (``durable``) is on the disk when the call returns
+``FileDatabase`` writes in two ways. Decisions and intents (``durable``) are on the disk when the call returns
 (``synchronous=FULL``): a statement must not be sent to an engine on the strength of an intent that a power cut can take
-back. Samples (``durable=False``) use ``synchronous=NORMAL``: a power cut may take the last of them, never more, and
-nothing else. Neither a crash nor a kill of the process loses anything that returned.
+back. Samples (``durable=False``) use ``synchronous=NORMAL``: a power cut may take the last of them and nothing else.
+Neither a crash nor a kill of the process loses anything that returned.
 
-Giving back to the file system what the ledger no longer needs: free pages, and a journal that has grown.
-
-SQLite keeps pages that deleted rows leave for later rows. Where history is kept for a shorter time than before, that
-would be hundreds of megabytes for good. A ledger is made with ``auto_vacuum=INCREMENTAL``, so that free pages can be
-given back some at a time, each time for a few milliseconds of the write lock. One that an older version made becomes
-such a ledger by VACUUM, once: it writes all content again under the write lock, so it is limited in time and done when
-there is much to give back, which is when it has the least to write.
+``Upkeep`` returns free pages and a grown journal to the file system. SQLite keeps the pages of deleted rows for later
+rows, which can be hundreds of megabytes once history is kept for a shorter time. A ledger is made with
+``auto_vacuum=INCREMENTAL``, so pages can be returned a few at a time, each time for some milliseconds of the write
+lock. A ledger of an older version is converted by a single VACUUM. This rewrites all content under the write lock, so
+it is limited in time, and done when there is much to return, which is when there is least to write.
 """
 
 from __future__ import annotations

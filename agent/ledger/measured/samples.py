@@ -1,16 +1,16 @@
 """Intervals as the ledger keeps them, and where samples are: in its file, or on this machine first.
 
-Intervals as the ledger keeps them: unpacked, merged into coarser ones, and their hours on the way to a server.
+``merged`` makes one coarser row of the rows of a bucket.
 
-An hour is known by the end of its last interval, exact to the microsecond, which no other agent's hour has. What the
-server lacks is asked of the server itself: an hour comes once, however often it is sent, and comes again where the
-server is an older copy. An hour that has got more intervals since takes the place of what was sent of it.
+``send_hours`` gives a server the hours that it lacks. The end of an hour's last interval, exact to the microsecond,
+identifies the hour: no other agent's hour has the same. The server itself is asked what it lacks. So an hour is stored
+once however often it is sent, and is sent again if the server is an older copy. An hour that has got more intervals
+since replaces what was sent of it.
 
-Where samples are: all of them in a ledger's file; or in a file of this machine, and by the hour on a server.
-
-While the server is away samples wait in the file, as long as it keeps history. The file has the tables of a ledger's
-file, so that it is migrated, folded and made smaller as one; only those of samples are used, and what the agent
-remembers of them.
+``Samples`` knows the two arrangements: all in a ledger's file, or in a file of this machine (``SampleFile``) and by the
+hour on a server. While the server is away, samples wait in the file for as long as it keeps history. The file has the
+tables of a ledger's file, so the same code migrates, folds and shrinks it. Only the tables of samples are used, and
+what the agent remembers of them.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """What each database, and single statements, did between two samples.
 
-What each database did between two samples: the rates that outcomes compare, interval by interval, for a week.
+``WorkHistory`` keeps the rates that outcomes compare, interval by interval, for a week. They are apart from the history
+of units, where rows are folded into coarser ones, because an outcome needs exact intervals. A ledger on a server has
+means of hours, for as long as history is kept.
 
-Stored apart from the history of units: those rows are folded into coarser ones, but an outcome needs exact intervals.
-A ledger on a server has means of hours, for as long as history is kept.
-
-What single statements did between two readings, for two days: ids and figures, never their texts.
-
-Kept by the interval, since an outcome compares the time before the moves with the time after, and moves may begin any
-time. They stay on the machine that has sampled them: by the hour there are too few in two days to tell one statement
-from another.
+``StatementHistory`` keeps ids and figures of single statements for two days, never their texts. It keeps intervals,
+because an outcome compares the time before the moves with the time after, and moves may begin at any time. The
+intervals stay on the machine that sampled them: two days have too few hours to tell one statement from another.
 """
 
 from __future__ import annotations

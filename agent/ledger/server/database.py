@@ -1,21 +1,19 @@
 """The ledger on a PostgreSQL server: its transactions, and its tables brought up to date.
 
-The ledger on a PostgreSQL server: the same transactions as on a file, by the server's own locks.
+``ServerDatabase`` offers the same transactions as a file, by the server's own locks. Decisions are serial for the whole
+ledger: each appends to one chain, so any two conflict. Waiting for a lock wastes nothing, while a serialization failure
+wastes all work done. The lock is that of the chain's head (``SHARE ROW EXCLUSIVE``): readers go on, and only logins
+that may write the head can take it. Under it each statement sees all earlier decisions (READ COMMITTED). Samples take
+another lock and wait for no decision. Readers see one snapshot (REPEATABLE READ, READ ONLY).
 
-What is decided is one after the other for the whole ledger, as on a file: every decision appends to one chain, so any
-two of them conflict, and what waits for a lock wastes nothing, where a serialization failure wastes all of its work.
-The lock is that of the chain's head (``SHARE ROW EXCLUSIVE``): readers go on, and only who may write the head can
-take it. Under it, each statement sees all that was decided before (READ COMMITTED). Samples take another lock and wait
-for no decision. Readers see one snapshot (REPEATABLE READ, READ ONLY).
+An intent is on the server's disk, and on those of its synchronous standbys, when the call returns. Settings are made
+for the transaction and never for the session, so that a pooler between agent and server may hand the same connection to
+others. Errors are recognised by SQLSTATE, never by the text of a message.
 
-An intent is on the server's disk, and on that of its synchronous standbys, when the call returns. Everything is set for
-the transaction and nothing for the session, so that a pooler between agent and server may hand the same connection to
-others. Errors go by SQLSTATE, never by the text of a message.
+``bring_up_to_date`` opens a ledger: its schema, whether it is one of ours, and its migrations.
 
-Opening a ledger on a server: its schema, whether it is one of ours, and bringing its tables up to date.
-
-History and work have a partition for each week there, which the server drops as a whole: no row is deleted by age, so
-nothing is left for its autovacuum. ``partitions.sql`` says who makes and drops them, and on whose word.
+``divide_history`` gives history and work a partition for each week. The server drops whole partitions, so no row is
+deleted by age, and nothing is left for autovacuum. ``partitions.sql`` says who makes and drops them, and on whose word.
 """
 
 from __future__ import annotations

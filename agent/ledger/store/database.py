@@ -1,15 +1,12 @@
 """Short transactions on a ledger, and statements of SQLAlchemy's Core run without its engine.
 
-Statements of Core as a driver takes them: made ready once, then run without Core's engine.
+``Prepared`` is a statement that Core has compiled once for a driver. Core's types convert values and the columns of
+rows; the driver does the rest. A value of the wrong kind for its column counts as damage, since SQLite does not hold
+columns to their types. Core's own connection is left out: with it the question that an agent asks once a second takes
+54 microseconds instead of 17.
 
-Core compiles a statement, and its types convert values and the columns of rows; the driver does the rest. A value that
-is none of its column is damage: SQLite holds no column to its type. Core's own connection is left out: with it the
-question that an agent asks once a second takes 54 microseconds in place of 17.
-
-Short transactions on a ledger, whichever kind of database it is in: statements of SQLAlchemy's Core, by its driver.
-
-Two kinds: ``database`` (SQLite, one machine) and ``database`` (PostgreSQL, many agents). What is here is
-the same for both; each begins its transactions in its own way.
+``Database`` is what all ledgers have in common. ``agent.ledger.file`` (SQLite, one machine) and ``agent.ledger.server``
+(PostgreSQL, many agents) each begin transactions in their own way.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """The tables as the newest migration leaves them, and parts of statements that Core has no word for.
 
-The tables as the newest migration leaves them, and what their columns hold.
+``metadata`` holds the tables. ``tests/ledger/test_schema.py`` compares tables and migrations, on SQLite and on
+PostgreSQL. Instants are whole microseconds since 1970 in UTC: exact, sortable, and without a time zone to misread.
+Decisions are stored as text that a person can read with any SQLite tool; measurements are compressed.
 
-``tests/ledger/test_schema.py`` holds tables and migrations to each other, on SQLite and on PostgreSQL. Instants are
-whole microseconds since 1970 in UTC: exact, sortable, and without a time zone to misread. What was decided is text that
-a person can read with any SQLite tool; what was measured is compressed.
-
-Parts of statements that SQLAlchemy's Core has no word for, compiled for SQLite and for PostgreSQL.
-
-Statements are built once, as constants of the modules that use them; the values are given when they are carried out
-(``given``, ``one_of``). To build one anew takes longer than to carry it out.
+``given``, ``one_of`` and the conditions after them are compiled for SQLite and for PostgreSQL. Statements are built
+once, as constants of the modules that use them, and get their values when they are carried out. Building one takes
+longer than carrying it out.
 """
 
 from __future__ import annotations

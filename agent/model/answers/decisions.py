@@ -1,12 +1,8 @@
 """What commands answer that list, decide and steer proposals, and that read the chain.
 
-What ``approve``, ``reject`` and ``strike`` answer.
-
-What ``rules`` answers: standing rules, their limits and what they approved.
-
-What ``pause``, ``resume``, ``cancel``, ``close`` and ``reopen`` answer.
-
-What ``history --audit`` and ``audit verify`` answer.
+The answers stand in this order: ``approve``, ``reject``, ``strike`` and the lists of proposals; ``rules``, with limits
+and what they approved; ``pause``, ``resume``, ``cancel``, ``close`` and ``reopen``; ``history --audit`` and
+``audit verify``.
 """
 
 from __future__ import annotations

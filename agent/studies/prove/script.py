@@ -1,14 +1,13 @@
 """What a proof sends and compares, who may run it, and why it is not begun.
 
-Why a proof is not begun, or not gone on with.
+``ProofRefused`` and ``ProofNotApproved`` say why a proof is not begun, or not continued.
 
-Every statement of a run but those of the moves: listed and digested before anything is sent.
+``Script`` lists and digests every statement of a run before anything is sent, except those of the moves. The statements
+of moves are shown and approved as proposals, once what they move exists.
 
-Statements of moves are shown and approved as proposals, once what they move exists.
+``State`` is what is compared before and after a move: structure, privileges, statistics, validity and rows.
 
-What is compared before and after a move: structure, privileges, statistics, validity and rows.
-
-Who may run a proof, and where: refused before anything is made.
+``admit`` checks who may run a proof, and where, before anything is made.
 """
 
 from __future__ import annotations

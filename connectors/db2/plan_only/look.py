@@ -1,30 +1,23 @@
-"""What Db2 for i and z/OS show, and for each unit the script that would move it.
+"""What Db2 for i and z/OS show: spaces, units, and for each unit the script that would move it.
 
-Reads of Db2 for i by unit, as totals since the last IPL, and what an interval says of them. Rows to columns: pure.
+Reads of Db2 for i (``counted``, ``waited_for``) are totals since the last IPL. Shares are taken of an interval only: a
+product of two totals, such as physical reads times the share of random ones, is no counter. Such a product falls with
+every scan, and after years of scans it no longer shows a look-up. An index that spans partitions has one equal row for
+each; the highest counts. Where SYSPARTITIONINDEXSTAT counts no physical reads, random and sequential operations are an
+upper bound.
 
-Shares are taken of an interval only. A product of two totals (physical reads by the share of random ones since the
-IPL) is no counter: a scan makes it fall, and after years of scans no look-up is seen in it.
+Bytes of Db2 for i (``bytes_by_object``, ``pools``) come from the disk units, as a preferred medium does not say where
+data is. ``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, even to an empty unit. Spanning
+indexes come again with every partition, which DISTINCT in the query takes out.
 
-An index that many partitions span comes with a row for each of them, equal each time: the highest of its rows counts.
-Where SYSPARTITIONINDEXSTAT counts no physical reads, its random and sequential operations stand for them: a bound from
-above.
+Scripts (``prefer_table`` to ``script``) are for a person and are never sent. On i, ``UNIT SSD`` is a wish that the
+system follows when it allocates, and ``STRASPBAL TYPE(*MP)`` moves what lies elsewhere. CL takes system names of at
+most ten characters. On z/OS, a table space is given another storage group, and its data sets move when REORG makes them
+again. DSNUTILU calls REORG, so no JCL is needed; TEMPLATE names the data sets.
 
-Where the bytes of Db2 for i are, by disk unit: what is preferred says nothing of that. Pure.
-
-``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, also to one on which nothing lies yet, and
-spanning indexes come again with every partition, which the query takes out with DISTINCT.
-
-The statements of a plan for Db2 for i or z/OS, as scripts for a person. Nothing here is ever sent. Pure.
-
-On i a medium is preferred, not chosen: ``UNIT SSD`` is a wish that the system follows when it allocates, and
-``STRASPBAL TYPE(*MP)`` makes it move what lies elsewhere. CL takes system names, of at most ten characters. On z/OS a
-table space is given another storage group, and its data sets move when they are next made: REORG does that, called by
-DSNUTILU, so that no JCL is needed; its data sets are named by TEMPLATE.
-
-What Db2 for i and z/OS show: spaces, units, and for each unit the script that would move it.
-
-Several rows an object are normal: an index of i has one for each member and table, a clone of z/OS shares the table
-space and the storage group of its base table, and moves with it.
+``look_at_i`` and ``look_at_zos`` put all of this together. Several rows for an object are normal: an index of i has one
+for each member and table; a clone of z/OS shares the table space and storage group of its base table, and moves with
+it.
 """
 
 from __future__ import annotations

@@ -1,34 +1,26 @@
 """Shadow prices: the Lagrangian dual, its minimum by the ellipsoid method, and sifting of many items.
 
-Minima of convex functions of prices, by the ellipsoid method with deep cuts (Shor; Yudin and Nemirovski).
+``minimise`` is the ellipsoid method with deep cuts (Shor; Yudin and Nemirovski). A dual is convex and piecewise linear
+in the prices, and a subgradient is free: capacity less consumption. With two to eight resources the ellipsoid shrinks
+fast, needs no step size, and ends with a proof of how near it is. Subgradient descent needs tuned steps and has no such
+proof; bisection works for a single resource only. Several functions are minimised side by side. An ellipsoid is
+represented by axes that map the unit ball to it, ``centre + axes @ ball``. The textbook matrix ``axes @ axes.T``
+squares the condition number and loses half the digits when two resources are consumed nearly alike.
 
-A dual is convex and piecewise linear in the prices, and a subgradient is free: capacity less consumption. With two to
-eight resources an ellipsoid in price space shrinks fast, needs no step size, and ends with a proof of how near it is.
-Subgradient descent needs tuned steps and has no such proof; bisection works for a single resource only.
+``DualEvaluator`` prices the capacities into the objective, so every item takes its best option independently. The sum
+of the reduced gains plus the value of all capacity is an upper bound on every feasible choice, whatever the prices.
 
-Several functions are minimised side by side, one ellipsoid each. An ellipsoid is represented by axes that map the unit
-ball to it, ``centre + axes @ ball``. The textbook form is the matrix ``axes @ axes.T``; it squares the condition number
-and so loses half the digits when two resources are consumed nearly alike and the ellipsoid becomes long and thin.
+``sift_prices`` solves the dual of many items. Sifting is column generation over items that exist already (Bixby et al.,
+"Very large-scale linear programming", 1992). A sample gives the first prices. The working set is the items nearest to
+changing their option at these prices; a weighted sample stands for how much the others would change. Items that do
+change at the new prices join the set. Once none does, the prices are optimal for all items. A million items thus cost a
+few passes instead of some hundred.
 
-The Lagrangian dual: items at prices, many prices at once, and the prices at which the bound is lowest.
+``prices`` gives the shadow prices and the bound that they prove, by the ellipsoid method for few items and by sifting
+for many. The minimum equals the bound of the linear relaxation (Geoffrion, "Lagrangean relaxation for integer
+programming", 1974: items without constraints of their own have the integrality property).
 
-With the capacities priced into the objective every item takes its best option independently of the others. The sum of
-those reduced gains plus the value of all capacity at these prices is an upper bound on every feasible choice,
-whatever the prices.
-
-The dual of many items by sifting: solve it for a small working set, check all others, repeat.
-
-Sifting is column generation over items that exist already (Bixby et al., "Very large-scale linear programming", 1992).
-A sample gives the first prices. The working set are the items nearest to changing their option at these prices; the
-others keep theirs, and a weighted sample of them stands for how much they would change. Items outside the working set
-that change their option at the new prices join it. Once none does, the prices are optimal for all items. So a million
-items cost a few passes instead of some hundred.
-
-Shadow prices of the scarce resources: the minimum of the Lagrangian dual, and with it the upper bound.
-
-The minimum equals the bound of the linear relaxation (Geoffrion, "Lagrangean relaxation for integer programming", 1974:
-items without constraints of their own have the integrality property), and the minimising prices are the shadow prices.
-Few items: the ellipsoid method. Many items: sifting. Raised until it fits, they make a feasible choice.
+``round_choice`` raises the prices until what they choose fits, which makes a feasible choice.
 """
 
 from __future__ import annotations

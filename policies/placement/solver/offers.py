@@ -1,16 +1,14 @@
 """A knapsack problem with prices: items, options, resources, and those that cannot run out.
 
-A knapsack problem: items, the options of each, what an option gains, and what it consumes of each resource.
+``Offers`` states everything as a difference from staying put, so "stay" is the zero option. A bundle that comes to a
+tier consumes its size of that tier's capacity. One that leaves releases it (negative consumption). Both consume bytes
+and moves of the plan. Any other limit, such as I/Os that drives can serve or bytes that flash may still take, is one
+more resource.
 
-Everything is a difference from staying put. A bundle that comes to a tier consumes its size of that tier's capacity,
-one that leaves releases it (negative consumption), and both consume bytes and moves of the plan. So "stay" is the zero
-option, and any other limit, such as I/Os that drives can serve or bytes that flash may still take, is one more
-resource.
+``Offers.in_chunks`` lets callers work through the items in chunks: writing and rereading columns of a million costs
+more time than the arithmetic.
 
-Presolve: drop the resources that cannot run out and the options for which there is never room.
-
-Works through the items in chunks (``Offers.in_chunks``): writing and rereading columns of a million costs more time
-than the arithmetic.
+``reduce_to_scarce`` is the presolve: it drops resources that cannot run out and options that never find room.
 """
 
 from __future__ import annotations

@@ -1,31 +1,25 @@
 """Beam search with bounds over the items that prices leave open.
 
-The Lagrangian relaxation of the undecided items, evaluated for thousands of search states at once.
+``Relaxation`` bounds thousands of search states at once. At each of a dozen prices the undecided items take their best
+option. That gives an upper bound on what a state can still reach. Where the options fit its residual capacity, it also
+gives a complete feasible choice, that is a lower bound. Suffix sums over the items in front are kept per price, so
+bounding a state costs a few additions, however many items follow.
 
-At each of a dozen prices the undecided items take their best option. That gives an upper bound on what a state can
-still reach, and where the options fit its residual capacity also a complete feasible choice, that is a lower bound.
-Suffix sums over the items in front are kept per price, so bounding a state costs a few additions, however many items
-follow.
+``search`` is branch and bound over the core, breadth first, at most ``width`` states at a time. States with an upper
+bound no better than the best lower bound are pruned. If too many survive, half of those kept have the best upper bounds
+and half the best lower bounds: upper bounds alone follow hopes that end infeasible, lower bounds alone stop at the
+first local optimum. Items are fixed for good once every other option loses more than any state can still win.
 
-Beam search with bounds: branch and bound over the core, at most ``width`` states at a time.
+Prices are optimised again after the first item, and then after longer and longer stages, for a few states that differ
+(``dual``), and the items are reordered by importance. Residual capacities differ once large items are decided, and with
+them the optimal prices and the critical items.
 
-Items are decided one after the other, breadth first. Every state, a partial choice, gets an upper and a lower bound
-from the Lagrangian relaxation of the undecided items at a dozen prices (``relaxation``). States whose upper bound does
-not exceed the best lower bound are pruned. Where more states survive than the width allows, half of those kept have the
-best upper bounds and half the best lower bounds: upper bounds alone follow hopes that end infeasible, lower bounds
-alone stop at the first local optimum. Items are fixed for good once every other option loses more than any state can
-still win.
+The answer is optimal if no state was dropped for width. Otherwise, or if the search stops at its target, the best upper
+bound among the dropped states is kept, so every answer comes with a proven bound.
 
-Why not plain depth-first branch and bound: with several capacities and items of very different size the bound at the
-root is loose until the large items are decided, and a depth-first search spends its time below one early wrong
-decision. Why not dynamic programming: its table has one dimension per resource, in bytes.
-
-After large items are decided the residual capacities differ, and so do the optimal prices and the critical items. So
-after the first item, and then after longer and longer stages, prices are optimised again for a few states that differ
-(``dual``), and the items are reordered by importance at the new prices.
-
-Without pruning for width the answer is optimal. Otherwise the best upper bound among the dropped states is kept, so
-every answer comes with a proven bound. The same holds when the search stops early because it has reached its target.
+Depth-first branch and bound is no alternative: with several capacities and items of very different size, the root's
+bound is loose until the large items are decided, and the search spends its time below one early wrong decision. Nor is
+dynamic programming: its table has one dimension per resource, in bytes.
 """
 
 from __future__ import annotations

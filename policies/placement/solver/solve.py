@@ -1,35 +1,27 @@
 """The solver's entrance: a problem in, the best choice found and a proven bound out.
 
-A tighter bound where few items fill a resource: the Lagrangian dual with capacities rounded to whole items.
+``rounded_bound`` tightens the dual bound where few items fill a resource. At its best prices the linear relaxation
+takes part of an item: of equal tables of 10 GB, ten and a half in 105 GB. If there are thousands, no search can rule
+out that half. So every such resource gets one more row, in units of that item's size, with its capacity rounded down.
+What other sizes consume of it is the mixed-integer rounding of Nemhauser and Wolsey ("A recursive procedure to generate
+all cuts for 0-1 mixed integer programs", 1990): with ``f`` the part of the capacity that is lost,
+``floor(a) + max(0, a - floor(a) - f) / (1 - f)``. A choice of whole items within the resource is also within its row,
+whether options consume or release.
 
-At its best prices the linear relaxation takes part of an item: of equal tables of 10 GB, ten and a half in 105 GB. Of
-thousands of equal ones no search proves that half away. So every such resource gets a row more, in units of that
-item's size, whose capacity is rounded down. What other sizes consume of it is the mixed-integer rounding of Nemhauser
-and Wolsey ("A recursive procedure to generate all cuts for 0-1 mixed integer programs", 1990): with ``f`` the part of
-the capacity that is lost, ``floor(a) + max(0, a - floor(a) - f) / (1 - f)``. Every choice of whole items that keeps the
-resource keeps its row too, whether options consume or release.
+``solve`` rounds the dual, then runs beam searches (``search``) over the core of the knapsack (Balas and Zemel, 1980):
+the items near the threshold, and also the large ones, which decide how much capacity is left for all others. Prices
+alone decide the rest. A search prunes what cannot exceed its floor: the gain of the best choice so far, or the gain to
+be beaten. If nothing is found and no state was dropped for width, nothing above the floor exists, which lowers the
+upper bound. A high floor leaves fewer items open, so the width goes further, but nothing may lie above it. So floors
+start just below the bound and fall until a search has come near it.
 
-From the dual to the best choice: rounding, then beam searches over the items that prices leave open.
+A single search from the rounded choice is as good in most instances, but lost 2 % of the gain in one of 20 with three
+tiers, 10,000 units and a heavy tail. Searches with their own floor are narrow: in several equal spaces, where no choice
+comes near the bound, they cost most, and wider ones brought nothing. Two orders of the items, a search around the best
+choice, and polishing were left out without a loss (``python -m tests.bench.policy_mechanisms``).
 
-A beam search (``search``) prunes what cannot exceed its floor: the gain of the best choice so far, or the gain that is
-to be beaten. What it does not find above its floor does not exist, as far as it did not drop states for its width; that
-lowers the upper bound.
-
-Most items are far from the threshold, and prices alone decide them (the core of a knapsack: Balas and Zemel, 1980).
-What is searched is what is near it, and also what is large: a large item may be far from the threshold by its gain and
-still decide how much capacity is left for all others.
-
-A high floor leaves fewer items open and prunes more, so the width goes further; but there may be nothing above it. So
-searches begin just below the bound, with floors that fall, until one has come near it. A single search from the rounded
-choice is as good in most instances, and lost 2 % of the gain in one of 20 with three tiers, 10,000 units and a heavy
-tail. Those with a floor of their own are narrow: in several equal spaces, whose bound no choice comes near, they cost
-most, and wider ones brought nothing. Two orders of the items, a search around the best choice, and polishing what was
-found were left out without a loss (``python -m tests.bench.policy_mechanisms``).
-
-The solver's entrance: a problem in, the best choice found and a proven bound out.
-
-Presolve (``offers``), Lagrangian dual (``dual``), then searches over the core (``search``). Staying put is always
-a candidate. Up to some dozen items the answer is optimal, and its bound equals its gain.
+``place`` is the entrance: presolve (``offers``), dual (``dual``), then ``solve``. Staying put is always a candidate. Up
+to some dozen items the answer is optimal, and its bound equals its gain.
 """
 
 from __future__ import annotations
