@@ -135,7 +135,9 @@ def test_two_kinds_are_sane_whatever_is_counted(
         assert found.interval.low <= found.transactions <= found.interval.high
         assert found.latency_interval.low <= found.latency <= found.latency_interval.high
         assert found.present_transactions == 100.0
-    assert stays.transactions == pytest.approx(100.0, rel=0.02)
+    # Where looks saw more readers at work than were counted, one count is wrong, and no network gives both back.
+    agree = readers >= active * max(theirs, 0.3)
+    assert stays.transactions == pytest.approx(100.0, rel=0.02 if agree else 0.15)
     if database.read_wait > 0.05:  # below it the hdd was as fast as the ssd is believed to be
         assert goes.transactions >= stays.transactions * (1 - 1e-6)
 
