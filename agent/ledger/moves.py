@@ -226,6 +226,15 @@ class Moves:
         with self._database.read() as reading:
             self._trust.require(reading, row)
 
+    def require_state(self, row: MoveRow) -> None:
+        """Check that chain and tables agree about the state of a move of which nothing was sent.
+
+        Raises:
+            Untrusted: they do not.
+        """
+        with self._database.read() as reading:
+            self._trust.require_state(reading, row)
+
     def require_chain(self) -> None:
         """Check that the whole chain fits, apart from any move: seconds where it is long.
 

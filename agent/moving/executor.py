@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from agent.config.models import DatabaseConfig
 from agent.ledger.errors import Spoiled
@@ -129,8 +129,14 @@ class Executor:
             ConnectorError: the engine did not answer; the moves stay as they are.
             Untrusted: the ledger does not agree with itself.
         """
-        rows = self._ledger.moves.rows(database=self._database.name, states=UNFINISHED)
-        return tuple(self._runner.reconcile(row) for row in self._sound(rows) if not self._spoils(row))
+        moves = self._ledger.moves
+        rows = self._sound(moves.rows(database=self._database.name, states=UNFINISHED))
+        sent = moves.steps_of([row.id for row in rows])
+        return tuple(
+            self._runner.reconcile(row)
+            for row in rows
+            if not self._spoils(row, moves.require_trust if sent[row.id] else moves.require_state)
+        )
 
     @property
     def foreground_seconds(self) -> float:
@@ -180,7 +186,7 @@ class Executor:
                 continue
             if self._is_in_vain(row):
                 break
-            if row.proposal_id in spoiled or self._spoils(row):
+            if row.proposal_id in spoiled or self._spoils(row, self._ledger.moves.require_trust):
                 spoiled.add(row.proposal_id)
                 continue  # what a forger did to one proposal holds up no other
             ended = self._run(row, group)
@@ -221,15 +227,19 @@ class Executor:
         """Forget spoiled proposals of which nothing is left to do: these are the rows of what is."""
         self._spoiled = {each: self._spoiled[each] for each in {row.proposal_id for row in rows} & self._spoiled.keys()}
 
-    def _spoils(self, row: MoveRow) -> bool:
+    def _spoils(self, row: MoveRow, require: Callable[[MoveRow], None]) -> bool:
         """Whether the ledger cannot be trusted about a move's proposal; each statement asks so too.
+
+        Args:
+            row: the move.
+            require: raises ``Spoiled`` or ``Untrusted`` where it cannot.
 
         Raises:
             Untrusted: it cannot be trusted at all.
         """
         self._spoiled.pop(row.proposal_id, None)
         try:
-            self._ledger.moves.require_trust(row)
+            require(row)
         except Spoiled as error:
             self._spoiled[row.proposal_id] = self._clock.monotonic() + LONG_REST_SECONDS, str(error)
             return True

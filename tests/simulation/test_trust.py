@@ -17,6 +17,7 @@ from agent.service.metrics import AgentCollector
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from tests.simulation.site import Site
+from tests.simulation.test_groups import a_group, crowded
 
 
 @pytest.fixture
@@ -52,6 +53,24 @@ def test_a_forged_approval_moves_nothing(site: Site) -> None:
         forge(site, "UPDATE audit SET facts=replace(facts, 'bob', 'ann') WHERE event='proposal.approved'")
         watch.act()
         assert (site.homes() != before, metric(watch)) == (True, 1.0)
+
+
+@pytest.mark.parametrize("states", [(MoveState.PRECHECK,), (MoveState.PRECHECK, MoveState.RUNNING)])
+def test_what_had_not_begun_when_the_agent_was_killed_expires(tmp_path: Path, states: tuple[MoveState, ...]) -> None:
+    """Away for longer than the approval holds, while the rest of the group expired: nobody forged anything."""
+    site = Site(tmp_path, scenario="eight_tables")
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        crowded(site)
+        number = a_group(site, watch, ledger)
+        (first, *_) = ledger.moves.rows(proposal_id=number)
+        for state in states:
+            ledger.moves.transition(first.id, state, "before the kill")
+        site.clock.sleep(400 * 86_400.0)
+        ledger.proposals.expire_due()
+        watch.act()
+        assert {row.state for row in ledger.moves.rows(proposal_id=number)} <= {MoveState.EXPIRED, MoveState.SKIPPED}
+        assert metric(watch) == 1.0
 
 
 def test_the_alert_ends_with_its_cause(site: Site) -> None:

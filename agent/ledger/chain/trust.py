@@ -380,13 +380,20 @@ class Trust:
         """
         story = read_story(reading, move.proposal_id)
         self._require_fitting(self._chain_fault(reading, move, story))
-        fault = self._late_fault(reading, move) or self._fault(reading, move, story)
-        if fault:
-            raise Spoiled(
-                f"the ledger cannot be trusted about proposal {move.proposal_id}, nothing of it was sent: {fault}",
-                advice=f"Keep the ledger as evidence; hotplace audit verify looks at all of it. hotplace strike "
-                f"{move.proposal_id} {move.move.ordinal} drops the move.",
-            )
+        _require_sound(move, self._late_fault(reading, move) or self._fault(reading, move, story))
+
+    def require_state(self, reading: Reading, move: MoveRow) -> None:
+        """Check that the chain fits, and that by it the move is in the state that it is marked with.
+
+        Of a move of which nothing was sent, nothing more is needed to say that it has not begun: its approval may have
+        expired while the agent was away, or another move of its group.
+
+        Raises:
+            Spoiled, Untrusted: as ``require``.
+        """
+        story = read_story(reading, move.proposal_id)
+        self._require_fitting(self._chain_fault(reading, move, story))
+        _require_sound(move, move_fault(story, move))
 
     def require_chain(self, reading: Reading) -> None:
         """Check that the whole chain fits, and the last anchor, whatever moves there are.
@@ -460,6 +467,16 @@ class Trust:
         # A standing rule is older than what it approves: a row that closed it could have been taken out in between.
         first = first and min(first, first_row_of_rule(reading, story.approval) or first)
         return _walk_fault(reading, 0 if anchor is None or first is None else min(anchor.row, first - 1))
+
+
+def _require_sound(move: MoveRow, fault: str) -> None:
+    """Raise ``Spoiled`` if there is a fault."""
+    if fault:
+        raise Spoiled(
+            f"the ledger cannot be trusted about proposal {move.proposal_id}, nothing of it was sent: {fault}",
+            advice=f"Keep the ledger as evidence; hotplace audit verify looks at all of it. hotplace strike "
+            f"{move.proposal_id} {move.move.ordinal} drops the move.",
+        )
 
 
 def _walk_fault(reading: Reading, after: int) -> str:
