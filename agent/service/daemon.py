@@ -459,23 +459,31 @@ class Daemon:
         for name in going:
             self._watches[name].stop()
         # Before the sessions are closed: a job may still use them. Those that wait for a silent server keep theirs.
-        self._leave(self._timetable.remove(going, JOBS_END_WITHIN_SECONDS))
-        ended = {name: self._watches.pop(name) for name in going & self._watches.keys()}
+        busy = self._timetable.remove(going, JOBS_END_WITHIN_SECONDS)
+        self._leave(busy)
+        ended = {name: self._watches[name] for name in going - busy}
         for watch in ended.values():
             _close(watch)
         self._finish_notices(NOTICES_END_WITHIN_SECONDS)
         self.config = config
         self._notifier = Notifier(self._ledger, self._clock, config.notices)
         self._ledger.use_rule(ApprovalRule.of(config.signers, config.approvals, automatic=config.automatic))
-        begun = self._begin(config, ended | self._left)
+        begun = self._begin(config, going, ended | self._left)
         self._timetable.arrange(list(self._watches.values()))
         ready = [watch for watch in begun if watch.database.name not in self._left]
         self._claim_or_watch(ready)
         self._timetable.add(ready)
 
-    def _begin(self, config: Config, before: Mapping[str, Watch]) -> list[Watch]:
-        """Make the watches that are missing, in the order of the configuration; returns them."""
-        there, names = self._watches, [database.name for database in config.databases]
+    def _begin(self, config: Config, going: Collection[str], before: Mapping[str, Watch]) -> list[Watch]:
+        """Make the watches that are missing, in the order of the configuration; returns them.
+
+        Args:
+            config: the new one.
+            going: databases whose watches are replaced, or dropped: at once, so that no scrape misses a database.
+            before: what new watches continue from, by database.
+        """
+        there = {name: watch for name, watch in self._watches.items() if name not in going}
+        names = [database.name for database in config.databases]
         begun = [self._make_watch(database, config) for database in config.databases if database.name not in there]
         for watch in begun:
             if (name := watch.database.name) in before:
@@ -490,7 +498,7 @@ class Daemon:
         """Set watches aside whose jobs have not ended."""
         for name in sorted(busy & self._watches.keys()):
             log.warning("still waits for its server; has the new configuration once it answers", database=name)
-            self._left.setdefault(name, self._watches.pop(name))
+            self._left.setdefault(name, self._watches[name])
 
     def _follow(self) -> None:
         """Take over the configuration for databases whose move or whose jobs have ended since."""

@@ -156,6 +156,8 @@ def deep(tmp_path: Path, anna: Person) -> Signers:
     path = tmp_path / "outer" / "inner" / "allowed_signers"
     path.parent.mkdir(parents=True)
     path.write_text(anna.line)
+    for each, mode in ((path, 0o644), (path.parent, 0o755), (path.parent.parent, 0o755)):
+        each.chmod(mode)  # whatever the umask is
     return Signers(path)
 
 
