@@ -49,6 +49,13 @@ def test_from_an_empty_schema_to_a_page(place: Place, finding: Find) -> None:
     assert all(each.claim.name in text.replace("\\", "") for each in page.findings)
 
 
+def test_a_proof_can_be_made_again(place: Place, finding: Find) -> None:
+    """With the same ledger: nothing that the first one approved is left to be carried out."""
+    for _ in range(2):
+        page = place.prove(place.script("disturbed"))
+        assert finding(page, "pitfall lock").result is Result.SEEN
+
+
 def test_the_lock_of_a_move_is_seen(place: Place, finding: Find) -> None:
     """By another session; on a busy machine a move may be over before it looks, so it may look several times."""
     for _ in range(10):

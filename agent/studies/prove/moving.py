@@ -261,6 +261,7 @@ class Pitfalls:
         words = f"while held: {row.state}, {held.sentence}; then: {after.state}"
         right = row.state is MoveState.APPROVED and held.home is Home.SOURCE and after.state in UNDOABLE
         self._tell("lock", right, words)
+        self._back(after)
 
     def _long_transaction(self) -> None:
         """An online build, while a transaction that has written to its table is open."""
