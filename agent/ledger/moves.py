@@ -217,17 +217,21 @@ class Moves:
             _check(row, to)
             return self._changes.set_state(transaction, row, to, reason)
 
-    def require_trust(self, row: MoveRow) -> None:
-        """Check that chain, anchors and tables agree about a move, before it begins.
+    def require_trust(self, row: MoveRow, *, begins: bool = True) -> None:
+        """Check that chain, anchors and tables agree about a move.
+
+        Args:
+            row: the move.
+            begins: it is about to begin, so its approval must not have expired.
 
         Raises:
             Untrusted: they do not.
         """
         with self._database.read() as reading:
-            self._trust.require(reading, row)
+            self._trust.require(reading, row, begins=begins)
 
     def require_state(self, row: MoveRow) -> None:
-        """Check that chain and tables agree about the state of a move of which nothing was sent.
+        """Check that chain and tables agree about the state of a move: enough for one that was not begun.
 
         Raises:
             Untrusted: they do not.

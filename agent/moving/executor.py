@@ -129,14 +129,16 @@ class Executor:
             ConnectorError: the engine did not answer; the moves stay as they are.
             Untrusted: the ledger does not agree with itself.
         """
-        moves = self._ledger.moves
-        rows = self._sound(moves.rows(database=self._database.name, states=UNFINISHED))
-        sent = moves.steps_of([row.id for row in rows])
-        return tuple(
-            self._runner.reconcile(row)
-            for row in rows
-            if not self._spoils(row, moves.require_trust if sent[row.id] else moves.require_state)
-        )
+        rows = self._ledger.moves.rows(database=self._database.name, states=UNFINISHED)
+        sound = (row for row in self._sound(rows) if not self._spoils(row, self._require_interrupted))
+        return tuple(self._runner.reconcile(row) for row in sound)
+
+    def _require_interrupted(self, row: MoveRow) -> None:
+        """Raise if the ledger cannot be trusted about an interrupted move; its approval may have expired meanwhile."""
+        if row.state is MoveState.PRECHECK:
+            self._ledger.moves.require_state(row)  # it goes back to APPROVED, whatever the catalog says
+        else:
+            self._ledger.moves.require_trust(row, begins=False)
 
     @property
     def foreground_seconds(self) -> float:

@@ -17,7 +17,7 @@ from agent.service.metrics import AgentCollector
 from agent.service.snapshot import status_document
 from agent.service.watch import Watch
 from tests.simulation.site import Site
-from tests.simulation.test_groups import a_group, crowded
+from tests.simulation.test_groups import a_group, bring, crowded
 
 
 @pytest.fixture
@@ -71,6 +71,26 @@ def test_what_had_not_begun_when_the_agent_was_killed_expires(tmp_path: Path, st
         watch.act()
         assert {row.state for row in ledger.moves.rows(proposal_id=number)} <= {MoveState.EXPIRED, MoveState.SKIPPED}
         assert metric(watch) == 1.0
+
+
+def test_what_was_interrupted_needs_its_signatures(tmp_path: Path) -> None:
+    """Rows that say it runs are not enough to have it placed, though its table lies where it was to go."""
+    site = Site(tmp_path, scenario="eight_tables")
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        crowded(site)
+        number = a_group(site, watch, ledger)
+        (first, *_) = ledger.moves.rows(proposal_id=number)
+        for state in (MoveState.PRECHECK, MoveState.RUNNING):
+            ledger.moves.transition(first.id, state, "as a forger writes it")
+        bring(site, (first.move.key,), first.move.to_space)
+    site.signers = tmp_path / "allowed_signers"
+    site.signers.touch()
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        watch.act()
+        assert ledger.moves.row(first.id).state is MoveState.RUNNING
+        assert "signatures" in watch.snapshot.untrusted
 
 
 def test_the_alert_ends_with_its_cause(site: Site) -> None:

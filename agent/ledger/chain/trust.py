@@ -371,8 +371,13 @@ class Trust:
         self._anchors = anchors
         self.rule = rule
 
-    def require(self, reading: Reading, move: MoveRow) -> None:
+    def require(self, reading: Reading, move: MoveRow, *, begins: bool = True) -> None:
         """Check that the chain fits, from the proposal's first row and from the last anchor on, and approves the move.
+
+        Args:
+            reading: of the ledger.
+            move: the move.
+            begins: its next statement may be its first, so its approval must not have expired.
 
         Raises:
             Spoiled: rows about the proposal do not approve it; of other proposals statements may be sent.
@@ -380,13 +385,13 @@ class Trust:
         """
         story = read_story(reading, move.proposal_id)
         self._require_fitting(self._chain_fault(reading, move, story))
-        _require_sound(move, self._late_fault(reading, move) or self._fault(reading, move, story))
+        _require_sound(move, (begins and self._late_fault(reading, move)) or self._fault(reading, move, story))
 
     def require_state(self, reading: Reading, move: MoveRow) -> None:
         """Check that the chain fits, and that by it the move is in the state that it is marked with.
 
-        Of a move of which nothing was sent, nothing more is needed to say that it has not begun: its approval may have
-        expired while the agent was away, or another move of its group.
+        No more is needed to say that a move was not begun: its approval may have expired while the agent was away, or
+        another move of its group.
 
         Raises:
             Spoiled, Untrusted: as ``require``.
