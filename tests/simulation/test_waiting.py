@@ -54,19 +54,31 @@ def test_what_waits_for_a_session_holds_up_what_follows(site: Site, monkeypatch:
         monkeypatch.setattr(watch.executor._connector, "blockers", blockers, raising=False)
         moves = tuple(move_of(watch, at, key, "hdd", at) for at, key in enumerate(COLD, start=1))
         number = approved(site, watch, ledger, moves)
-        planned, plan = [], watch.plan
-        monkeypatch.setattr(watch, "plan", lambda: planned.append(plan()))
-        jobs = Jobs(ledger, site.clock, HistorySettings())
-        jobs.act(watch)
+        watch.act()
         assert {row.state for row in rows(ledger, number)} == {MoveState.APPROVED}
-        assert not planned, "each try would cost a plan"
         assert not watch.snapshot.moves.total()
         in_the_way.clear()
         site.clock.sleep(MINUTE)
-        jobs.act(watch)
-        assert len(planned) == 1
+        watch.act()
         assert watch.snapshot.moves == {MoveState.PLACED: 2}
         assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
+
+
+def test_what_is_put_off_makes_no_plan(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A try every few seconds would cost a plan each time; a move that arrives has its new home ranked at once."""
+    bring(site, COLD, "ssd")
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        number = approved(site, watch, ledger, (move_of(watch, 1, COLD[0], "hdd", None),))
+        planned, plan = list[object](), watch.plan
+        monkeypatch.setattr(watch, "plan", lambda: planned.append(plan()))
+        jobs = Jobs(ledger, site.clock, HistorySettings())
+        with monkeypatch.context() as patch:
+            patch.setattr(watch.executor, "run_approved", lambda: tuple(rows(ledger, number)))
+            jobs.act(watch)
+        assert not planned
+        jobs.act(watch)
+        assert len(planned) == 1
 
 
 def test_the_rest_of_a_group_ends_outside_windows_too(site: Site) -> None:
