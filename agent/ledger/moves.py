@@ -227,7 +227,7 @@ class Moves:
             self._trust.require(reading, row)
 
     def require_state(self, row: MoveRow) -> None:
-        """Check that chain and tables agree about the state of a move of which nothing was sent.
+        """Check that chain and tables agree about the state of a move with no statement sent.
 
         Raises:
             Untrusted: they do not.
@@ -245,7 +245,7 @@ class Moves:
             self._trust.require_chain(reading)
 
     def results_since(self, database: str, after: int | None) -> tuple[int, list[MoveResult]]:
-        """What moves of a database have come to since a row of the chain, whoever brought them there.
+        """What moves of a database have come to since a row of the chain, no matter who brought them there.
 
         Args:
             database: its name.
