@@ -162,7 +162,7 @@ def values_of(kind: CompletionKind, begins: str, *, config: str = "", database: 
     """Values that begin so, each with a word about it or "", the most likely first.
 
     Args:
-        kind: of which kind.
+        kind: the kind of value.
         begins: what was typed of it.
         config: file that --config names; "": where it is looked for.
         database: that --database names; "": the only one, or all.
@@ -201,7 +201,7 @@ def _read_config(named: str) -> tuple[Path, Mapping[str, Any]]:
     """The configuration as plain values, unchecked.
 
     Raises:
-        OSError, ValueError: there is none, it could be somebody else's, or it is no YAML.
+        OSError, ValueError: there is none, another user could have written it, or it is no YAML.
     """
     import yaml
 

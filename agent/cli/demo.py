@@ -83,7 +83,7 @@ def _end(out: Output, ending: Ending, seconds: float) -> ExitCode:
 
 
 def require_answer(*, yes: bool) -> None:
-    """See that whoever runs a demo agrees that it moves things, or can be asked.
+    """Check that the user who runs a demo agrees that it moves things, or can be asked.
 
     Raises:
         CommandError: there is no terminal to ask on.

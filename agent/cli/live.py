@@ -68,7 +68,7 @@ benefit, saved   sessions that wait on average and would not on the fastest
 
 
 def perform(session: Session, database: DatabaseConfig, act: Act, width: int) -> ScreenPage | None:
-    """Run what a key stands for and return what it printed; None where a screen shows the effect by itself.
+    """Run the action of a key and return what it printed; None where a screen shows the effect anyway.
 
     Args:
         session: of ``top``.
@@ -252,7 +252,7 @@ def _print_again_and_again(session: Session, watched: list[Watching], keys: Keyb
             listing = listing_of(picture, View())
             picture = _with_heat(picture, listing, View(), watching, console.height)
             lines = draw(picture, listing, View(), console.width, console.height, blocks=has_blocks(console))
-            for line in lines[:-1]:  # without the keys, of which only q works here
+            for line in lines[:-1]:  # without the line of keys: only q works here
                 session.out.line(line.text.rstrip())
         session.out.line("q ends it")
         key = _wait(session, keys, seconds)

@@ -373,7 +373,7 @@ def _count_text(lines: list[Line], part: ScreenPart, count: int, width: int) -> 
 
 def lay_out(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """The titles and the rows as one line each; the least important columns leave, and names give way."""
-    # Texts count as numbers here: each row is one line, so nothing can be folded.
+    # Texts count as numbers here: each row is one line, so no row can be folded.
     fit = fit_columns([replace(column, number=not column.name) for column in columns], rows, width)
     kept = [at for at, column in enumerate(columns) if not column.leaves] if fit is None else list(fit.kept)
     name_width = SHORTEST_NAME if fit is None else fit.name_width

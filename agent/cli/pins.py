@@ -66,7 +66,7 @@ def _pin(session: Session, unit: str, wish: str, reason: str, until: str | None)
     """Set a pin.
 
     Raises:
-        BadParameter: what is wanted, or of which unit, is missing or wrong.
+        BadParameter: the wish or the unit is missing or wrong.
     """
     if not unit:
         raise typer.BadParameter("name a unit, or give --list or --remove", param_hint="UNIT")

@@ -190,7 +190,7 @@ def _over_a_template(out: Output, table: str, to: str, given: Mapping[str, str])
         out: for statements that a person has to run.
         table: whose partitions it is about.
         to: the space of them.
-        given: --ahead, --aged and --close, of which one has a value.
+        given: --ahead, --aged and --close; exactly one of them has a value.
 
     Raises:
         BadParameter: none of the three was given, several were, or it is no duration.

@@ -1,6 +1,6 @@
 """The daemon, or one cycle of it: ``run``; and the documents that it serves.
 
-The documents that commands print with ``--json``, made within the daemon for whoever asks over HTTP.
+The documents that commands print with ``--json``, made within the daemon for clients that ask over HTTP.
 
 The command's own function runs, with an output that keeps its document: what is served is what is printed.
 """

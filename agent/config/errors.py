@@ -41,7 +41,7 @@ class ConfigError(HotplaceError):
 
 
 class ForeignConfig(ConfigError):
-    """The configuration could have been written by somebody else than root and the caller."""
+    """The configuration could have been written by someone other than root and the caller."""
 
 
 class NothingToSize(HotplaceError):

@@ -146,11 +146,11 @@ PLACES = (Path("hotplace.yaml"), Path("/etc/hotplace/hotplace.yaml"))
 def find_config(explicit: Path | None = None) -> Path:
     """The configuration file: the given one, that of $HOTPLACE_CONFIG, ./hotplace.yaml, /etc/hotplace/hotplace.yaml.
 
-    A file that was named explicitly must exist; there is no fallback. One that somebody else has put into the current
+    A file that was named explicitly must exist; there is no fallback. One that another user has put into the current
     folder is an error and not passed over: the next one may be of another database.
 
     Raises:
-        ForeignConfig: somebody else could have written it.
+        ForeignConfig: another user could have written it.
         ConfigError: there is none; the message lists where it was looked for.
     """
     variable = os.environ.get(VARIABLE)
@@ -172,7 +172,7 @@ def load(path: Path) -> Config:
     """Read and validate a configuration file.
 
     Raises:
-        ForeignConfig: somebody else could have written it.
+        ForeignConfig: another user could have written it.
         ConfigError: the file cannot be read or holds mistakes; all of them are in ``problems``.
     """
     return parse(read_config(path), source=str(path), folder=path.absolute().parent)
@@ -182,7 +182,7 @@ def read_config(path: Path) -> str:
     """The text of a configuration file.
 
     Raises:
-        ForeignConfig: somebody else could have written it.
+        ForeignConfig: another user could have written it.
         ConfigError: the file cannot be read.
     """
     _believe(path, named=True)
@@ -195,14 +195,14 @@ def read_config(path: Path) -> str:
 
 
 def _believe(path: Path, *, named: bool) -> None:
-    """Refuse a file that says for somebody else where passwords are and whom to send them to.
+    """Refuse a file with which another user could say where passwords are and whom to send them to.
 
     Args:
         path: of the file.
         named: on purpose, and not merely found in the current folder.
 
     Raises:
-        ForeignConfig: somebody else could have written it.
+        ForeignConfig: another user could have written it.
         ConfigError: it cannot be looked at.
     """
     try:

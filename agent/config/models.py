@@ -142,7 +142,7 @@ class LedgerConfig(ConfigPart):
 
 
 class NoticeEvent(StrEnum):
-    """What people can be told of."""
+    """What people can be notified of."""
 
     PROPOSAL = "proposal"  # one waits for a decision
     EXPIRING = "expiring"  # one that waits has a quarter of its time left
@@ -154,7 +154,7 @@ class NoticeEvent(StrEnum):
 
 
 class WebhookConfig(ConfigPart):
-    """An HTTP POST. The address is a secret: whoever has it can write to the channel."""
+    """An HTTP POST. The address is a secret: anyone who has it can write to the channel."""
 
     url: SecretSource
     format: Literal["json", "slack", "teams"] = "json"
@@ -466,7 +466,7 @@ class DatabaseConfig(ConfigPart):
 class ApprovalMode(StrEnum):
     """What makes an approval one."""
 
-    PLAIN = "plain"  # whoever may run `hotplace approve` decides
+    PLAIN = "plain"  # any user who may run `hotplace approve` decides
     SIGNED = "signed"  # a person signs a document with a key that allowed_signers names
 
 

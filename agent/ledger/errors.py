@@ -197,7 +197,7 @@ def translate_error(
         find_place: where a file is damaged, once it is.
     """
     if isinstance(error, UnicodeDecodeError) or (isinstance(error, sqlite3.Error) and _DAMAGED.search(str(error))):
-        said = str(error).partition(" with text")[0]  # the text itself is nobody's business
+        said = str(error).partition(" with text")[0]  # the text itself is private
         return corrupt(path, said, find_place(path))
     if not isinstance(error, sqlite3.Error):
         return None

@@ -109,7 +109,7 @@ class Ledger:
             anchors: file of the anchors; None: next to the ledger's file, ``.anchors`` behind its name.
 
         Raises:
-            LedgerMissing: there is none and none was to be made, or there was one, of which the anchors speak.
+            LedgerMissing: there is none and none was to be made, or the anchors show that there was one.
             LedgerReadOnly: file, folder or schema cannot be written.
             LedgerCorrupt: it is not a ledger or is damaged.
             LedgerTooNew: a newer hotplace wrote it.

@@ -249,7 +249,7 @@ class Moves:
             self._trust.require_chain(reading)
 
     def results_since(self, database: str, after: int | None) -> tuple[int, list[MoveResult]]:
-        """What moves of a database have come to since a row of the chain, whoever brought them there.
+        """What moves of a database have come to since a row of the chain, no matter who brought them there.
 
         Args:
             database: its name.

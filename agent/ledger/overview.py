@@ -69,7 +69,7 @@ class Overview:
         self._database = database
 
     def agents(self, pattern: str = EVERY) -> list[AgentRow]:
-        """Every database of which an agent or a proposal speaks, by name."""
+        """Every database that an agent or a proposal mentions, by name."""
         with self._database.read() as reading:
             told = {row.database: row for row in reading.rows(_DOCUMENTS, name=STATUS, pattern=pattern)}
             worse = {

@@ -267,8 +267,8 @@ class WorkForecast:
     certainty: float
     why_not: str = ""  # "" where it is forecast
     limit: str = ""  # what keeps it from more, other than waits for disks; "": nothing that is known
-    load: str = ""  # "closed": who is answered asks again; "open": work arrives by itself; "": not known
-    latency_open: float | None = None  # were work to arrive by itself, as much as now
+    load: str = ""  # "closed": who is answered asks again; "open": work arrives independently; "": not known
+    latency_open: float | None = None  # if work arrived independently, as much as now
     busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
     assumed: tuple[str, ...] = ()  # what is not known and widens the interval
     unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval

@@ -37,7 +37,7 @@ _BEHIND_SUDO = " (sudo by "
 
 
 class NameUnclear(HotplaceError):
-    """A name that may look like another one, so that it cannot be told who it is."""
+    """A name that may look like another one, so that it is unclear who it is."""
 
 
 class ByOnePerson(Protocol):
@@ -70,7 +70,7 @@ def canonical_name(name: str) -> str:
 
 
 def names_of_asker(who: str) -> frozenset[str]:
-    """Whoever may have asked for something by a command, as ``canonical_name`` writes them.
+    """Everyone who may have asked for something by a command, as ``canonical_name`` writes them.
 
     Behind sudo both: the account, and the person whom sudo names. ``SUDO_USER`` is a variable that anybody can set, so
     it must not put another name in the place of the account's.
@@ -141,7 +141,7 @@ class Principals:
 
     @property
     def canonical(self) -> str:
-        """The person, as people are counted; of an authority it is a pattern, which is nobody's name."""
+        """The person, as people are counted; of an authority it is a pattern, which is no person's name."""
         return canonical_name(self.person)
 
     def __str__(self) -> str:
@@ -223,7 +223,7 @@ def parse_principals(names: str, *, authority: bool = False) -> Principals:
 
 
 def _canonical(person: str) -> str:
-    """The name as people are told apart by it.
+    """The name by which people are distinguished.
 
     Raises:
         SignersMistaken: it may look like another one.
@@ -323,7 +323,7 @@ class Signers:
         self.path = path
 
     def check_file(self) -> None:
-        """Check that nobody but root can have written the file, and that each line of it says what it seems to say.
+        """Check that only root can have written the file, and that each line of it says what it seems to say.
 
         Raises:
             SignatureInvalid: it is missing, could be another's, or has a mistaken line.
@@ -375,10 +375,10 @@ class Signers:
         """Whose key has made the signature.
 
         `verify` asks for the name of the person who is to have signed. It is asked of the file and not of the caller: a
-        name that somebody gives proves nothing.
+        name that the caller gives proves nothing.
 
         Raises:
-            SignatureInvalid: nobody's in the file.
+            SignatureInvalid: no key in the file has made it.
         """
         found = _run("find-principals", *common, document="").stdout.splitlines()
         if not found:

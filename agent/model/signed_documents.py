@@ -1,4 +1,4 @@
-"""What a person signs: one canonical text that says which moves of which proposal may run, where, and until when.
+"""What a person signs: one canonical text that says which of a proposal's moves may run, where, and until when.
 
 Or of several proposals at once, and in which order. Or a standing rule: within which limits proposals of a database
 may be approved without asking again.
@@ -21,7 +21,7 @@ RULE_HEADING = "hotplace standing rule 1"
 
 
 class Signable(Protocol):
-    """A document of which people sign the text."""
+    """A document whose text people sign."""
 
     namespace: ClassVar[str]
 

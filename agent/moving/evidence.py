@@ -338,7 +338,7 @@ def _compared_since(ledger: Ledger, database: DatabaseConfig, until: datetime) -
 
 
 def _before(others: Spans, until: datetime, settle: timedelta) -> tuple[set[int], datetime, datetime]:
-    """Moves that came too shortly before to be told apart, since when is compared, and until when.
+    """Moves that came too shortly before to be distinguished, since when is compared, and until when.
 
     Args:
         others: moves of other proposals.

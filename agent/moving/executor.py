@@ -193,7 +193,7 @@ class Executor:
                 continue  # what a forger did to one proposal holds up no other
             ended = self._run(row, group)
             done += ended
-            # None: while its facts were read, somebody else has ended what was to begin.
+            # None: while its facts were read, someone else has ended what was to begin.
             if not ended or ended[-1].state in ACTIONABLE or left_worse(self._group(row)):
                 break
         return done
@@ -226,7 +226,7 @@ class Executor:
         return [row for row, found in looks if found.running or found.paused]
 
     def _keep_spoiled(self, rows: Iterable[MoveRow]) -> None:
-        """Forget spoiled proposals of which nothing is left to do: these are the rows of what is."""
+        """Forget spoiled proposals with nothing left to do: these are the rows of what is."""
         self._spoiled = {each: self._spoiled[each] for each in {row.proposal_id for row in rows} & self._spoiled.keys()}
 
     def _spoils(self, row: MoveRow, require: Callable[[MoveRow], None]) -> bool:

@@ -202,7 +202,7 @@ class Leftovers:
                 space=remnant.space if remnant else None, bytes=remnant.size_bytes if remnant else None,
                 since=since.get(step.sql, self._clock.now()), why=why,
             )
-            # Engines report statements and what they are about in two lists, of which the second may be shorter.
+            # Engines report statements and what they are about in two lists; the second may be shorter.
             for step, remnant in zip_longest(inspection.leftovers, inspection.remnants[: len(inspection.leftovers)])
         ]  # fmt: skip
         if left:

@@ -219,7 +219,7 @@ class Reconciler:
                 self._end(row)
 
     def _note_begun(self, row: MoveRow, inspection: Inspection) -> None:
-        """Only of a move one of whose own statements was done: what is open may be somebody else's."""
+        """Only of a move one of whose own statements was done: what is open may be someone else's."""
         own = range(1, len(row.move.route.steps) + 1)
         if any(step.ordinal in own and step.state is StepState.DONE for step in self._ledger.moves.steps(row.id)):
             self._half_done.note(row.id, inspection)
@@ -280,8 +280,8 @@ class Reconciler:
 
     def _starts_without_end(self, row: MoveRow) -> int:
         """Statements of the move whose end was not seen."""
-        # Counted from the journal and not in memory: what kills the agent each time would begin its count anew each
-        # time, too.
+        # Counted from the journal and not in memory: what kills the agent each time would also restart its
+        # count each time.
         return sum(step.state in NOT_SEEN_TO_END for step in self._ledger.moves.steps(row.id))
 
     def _last_sent(self, row: MoveRow, among: Container[int]) -> int:

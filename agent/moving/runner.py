@@ -94,7 +94,7 @@ class MoveRunner:
             # have left half of an index. Only the catalog shows whether to repeat it, go on after it or stop.
             standing = self._s.reconciler.where_now(row) if result.end.needs_catalog else None
             if standing is not None and standing.inspection.home is not Home.SOURCE:
-                orders = replace(orders, crowded="")  # what is halfway is completed, whoever reads
+                orders = replace(orders, crowded="")  # what is halfway is completed, no matter who reads
             findings = None if standing is None else self._findings(
                 row, error, tries, standing, may_retry=orders.continuation is Continuation.GO_ON
             )  # fmt: skip

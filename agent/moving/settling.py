@@ -99,7 +99,7 @@ class Settling:
     def _outcome(
         self, proposal_id: int, rows: Sequence[MoveRow], homes: Callable[[], UnitHomes | None]
     ) -> Outcome | None:
-        """What was measured, written down for every move; None while it is too early or nothing can be said yet."""
+        """What was measured, written down for every move; None while it is too early or no conclusion is possible."""
         measured = self._ledger.moves.outcomes_of([row.id for row in rows])
         known = {number: each.outcome for number, each in measured.items()}  # by an agent that died behind it
         # Nothing is judged while a move of the proposal may still begin: before and after would be compared across a

@@ -1,7 +1,7 @@
 """How the wait per operation depended on load, mix and hour before the moves: what it would be without them.
 
 The logarithm of the wait per operation is linear in a queue's curve, the share of what moves, the share of other tiers,
-and the hour of the day. Which queue it is cannot be told from few intervals: several are fitted, and drawn by how well
+and the hour of the day. Few intervals do not show which queue it is: several are fitted, and drawn by how well
 they explain the time before (Bayesian model averaging, Hoeting et al. 1999). Coefficients that this time says little
 about keep the error of their prior, which is drawn as well.
 """

@@ -280,7 +280,7 @@ def _chosen(
 
 
 def _find(ledger: Ledger, number: int) -> ProposalRow | None:
-    """A proposal; None where it is another team's, of which an agent reads decisions and nothing else."""
+    """A proposal; None where it is another team's: of those an agent reads only the decisions."""
     try:
         return ledger.proposals.row(number)
     except NotFound:

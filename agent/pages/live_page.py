@@ -42,7 +42,7 @@ def render_page(status: StatusShown, top: TopShown, snapshots: Mapping[str, Snap
         status: the answer of ``hotplace status``.
         top: the answer of ``hotplace top``.
         snapshots: what each watch knows, by database.
-        guarded: whoever reads it has shown a password or a certificate, and may read who asked for what.
+        guarded: the reader has shown a password or a certificate, and may read who asked for what.
     """
     tops = {each.database: each for each in top.databases}
     parts = [

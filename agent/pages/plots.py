@@ -411,7 +411,7 @@ def across_from_zero(chart: Chart, most: float, label: Callable[[float], str] = 
 
 
 def byte_unit(most: float) -> float:
-    """The largest binary unit of which that is at least one: values are divided by it, so that ticks are round."""
+    """The largest binary unit that is not larger than that: values are divided by it, so that ticks are round."""
     return float(1024.0 ** floor(log10(max(1.0, most)) / log10(1024)))
 
 

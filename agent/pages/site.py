@@ -329,7 +329,7 @@ class WebSite:
         Args:
             documents: what a command prints as JSON, by its name and what is asked of it.
             snapshots: of every watched database.
-            guarded: whoever gets here has shown a password or a certificate.
+            guarded: every client that gets here has shown a password or a certificate.
             monotonic: time, for how long an answer is kept.
         """
         self._documents = documents
@@ -373,7 +373,7 @@ class WebSite:
         return _json(self._documents(endpoint.command, {arguments[name]: value for name, value in asked.items()}))
 
     def _page(self) -> Answer:
-        from agent.pages.live_page import render_page  # jinja2 with it: only once somebody looks
+        from agent.pages.live_page import render_page  # jinja2 with it: only once someone looks
 
         page = render_page(
             cast("StatusShown", self._documents("status", {})),

@@ -149,7 +149,7 @@ def _row_of(catalog: Catalog, key: str) -> int:
 
 
 def _bundle(catalog: Catalog, row: int) -> Bundle:
-    """The table, of which no byte is copied."""
+    """The table; no byte of it is copied."""
     units = catalog.units
     return Bundle(
         key=units.key[row],

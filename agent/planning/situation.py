@@ -152,7 +152,7 @@ def load_by_outcomes(outcomes: Iterable[Outcome]) -> str:
     """Whether a load is closed or open, by what moves did to it: an experiment, where hours only have happened so.
 
     Sessions that wait less show who asks. If clearly more gets done, they had waited for answers before they asked
-    again. If no more gets done, although a closed load was forecast to, work arrives by itself.
+    again. If no more gets done, although a closed load was forecast to, work arrives independently.
 
     Args:
         outcomes: the newest first.

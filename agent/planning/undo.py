@@ -90,7 +90,7 @@ def _own_way_back(done: Route, bundle: Bundle) -> Route:
 def settle_undos(database: str, ledger: Ledger) -> None:
     """Let moves whose undo was proposed know what became of it."""
     for row in ledger.moves.rows(database=database, states={MoveState.UNDO_PROPOSED}):
-        # Only the newest decides: an earlier undo may have been rejected before somebody proposed it again.
+        # Only the newest decides: an earlier undo may have been rejected before someone proposed it again.
         last = max(ledger.moves.taking_back(row), key=lambda undo: undo.id, default=None)
         if last is not None and last.state in UNDOABLE:
             ledger.moves.transition(row.id, MoveState.UNDONE, f"move {last.id} took it back")

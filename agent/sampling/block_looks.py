@@ -230,7 +230,7 @@ class BlockLooker:
             self._save()
 
     def hottest_tenths(self) -> dict[str, float]:
-        """Share of its reads in the hottest tenth of its blocks, of each chosen unit of which enough was seen."""
+        """For each chosen unit that was seen enough: the share of its reads in the hottest tenth of its blocks."""
         known = self._heat_known()
         found = {unit.key: concentrate(known[unit.key]) for unit in self._chosen if unit.key in known}
         return {key: each.hottest[TENTH].of_reads for key, each in found.items() if each.hottest}

@@ -39,15 +39,15 @@ from connectors.model.formatting import printable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What a person is told."""
+    """What a person is notified of."""
 
-    key: str  # the same for the same matter: it is told once
+    key: str  # the same for the same matter: it is reported once
     event: NoticeEvent
     database: str
     sentence: str
     command: str  # what to type next
     at: datetime
-    lasts: bool = False  # a condition: told again when it comes again after it was over
+    lasts: bool = False  # a condition: reported again when it comes again after it was over
 
     def document(self) -> dict[str, Any]:
         """As JSON values."""
@@ -347,7 +347,7 @@ def _connect(mail: MailConfig, deadline: _Deadline) -> smtplib.SMTP:
     if mail.encryption == "starttls":
         try:
             server.starttls(context=trusted)
-        # Not yet in the caller's with: nobody else would close it.
+        # Not yet in the caller's with: nothing else would close it.
         except BaseException:
             server.close()
             raise

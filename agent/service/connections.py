@@ -1,7 +1,7 @@
 """The open connections of the HTTP server: few at a time, so that the agent keeps its files and threads for its work.
 
-Whoever opens connections and says nothing, or asks byte by byte, costs the others nothing: where all places are taken,
-the connection that has kept the server waiting longest gives way to a new one.
+A client that opens connections and says nothing, or asks byte by byte, costs the others nothing: where all places are
+taken, the connection that has kept the server waiting longest gives way to a new one.
 """
 
 from __future__ import annotations

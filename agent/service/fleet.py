@@ -77,8 +77,8 @@ def by_worth(heads: Iterable[ProposalWorth]) -> list[ProposalWorth]:
 def measured_saved_per_hour(row: OutcomeRow) -> float:
     """Wait seconds per hour that moves saved as measured, from what was predicted; NaN where either is not known.
 
-    What was predicted is a share of the wait before and the same in seconds, so both give the wait before, of which
-    the measured share is taken.
+    What was predicted is a share of the wait before and the same in seconds, so both give the wait before, and
+    the measured share is taken of that.
     """
     outcome = row.outcome
     if not (outcome.measured and abs(outcome.predicted_saved_ratio) > 0):  # NaN: nothing was predicted

@@ -48,7 +48,7 @@ HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#\s]+))(?::[0-9]*)?")
 
 
 class Answer(NamedTuple):
-    """What is sent to whoever asked."""
+    """What is sent to the client."""
 
     status: HTTPStatus
     body: bytes

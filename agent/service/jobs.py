@@ -78,7 +78,7 @@ class Jobs:
         self._under_way: Counter[str] = Counter()  # jobs of each database
         self._changed = threading.Condition()
         self._ended = False
-        self._ended_of: set[str] = set()  # databases of which no further job begins
+        self._ended_of: set[str] = set()  # databases for which no further job begins
         self._told: dict[str, int] = {}  # number of the last proposal that the log spoke of, by database
 
     def run_guarded(self, job: Job, watch: Watch) -> None:

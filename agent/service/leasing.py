@@ -42,7 +42,7 @@ class Leasing:
         return self.of_engine is not None and self._leases.token(self._database) is not None
 
     def find_stranger(self) -> str:
-        """Who has the engine's lock though it is no agent, and keeps nobody from acting; "" for nobody."""
+        """Who has the engine's lock though it is no agent, and keeps no one from acting; "" for no one."""
         with self._taking:
             if self._stranger and self.of_engine is not None:
                 self.of_engine.is_held()  # asked again: it takes the lock once the stranger has let go

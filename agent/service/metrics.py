@@ -52,7 +52,7 @@ class AgentCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Every family once, with the rows of every database.
 
-        A name of an object may hold control characters, which the format passes on to whoever looks at a page; they
+        A name of an object may hold control characters, which the format passes on to anyone who looks at a page; they
         are shown as escapes.
         """
         for family in self._families():

@@ -43,10 +43,10 @@ LONGEST_PAUSE = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class SeenReasons:
-    """A matter that was told of, or need not be."""
+    """A matter that was reported, or need not be."""
 
     at: datetime  # when it was last the case
-    lasting_in: str = ""  # the database, for what is told again when it comes again; "": told once for all
+    lasting_in: str = ""  # the database, for what is reported again when it comes again; "": reported once for all
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """What was told, and what waits."""
+    """What was reported, and what waits."""
 
     known: Mapping[str, SeenReasons] = field(default_factory=dict)  # by the notice's key
     lanes: Mapping[str, Lane] = field(default_factory=dict)  # by channel
@@ -352,8 +352,8 @@ class Notifier:
     def _load(self) -> Outbox:
         """What the ledger keeps; from a ledger that was on a file it has come without an agent's name.
 
-        What cannot be read begins anew, so that some things are told twice: on a shared ledger every agent may write
-        it, and none may keep another one from starting.
+        What cannot be read starts over, so that some things are reported twice: on a shared ledger every agent may
+        write it, and none may keep another one from starting.
         """
         state = self._ledger.state
         try:
@@ -431,7 +431,7 @@ class Notifier:
     def _keep(self, outbox: Outbox, before: Outbox) -> None:
         """Store it where more has changed than when each matter was last seen."""
         self._outbox = outbox
-        # What lasts is seen anew in every turn; kept for that alone, the ledger would be written to in each.
+        # What lasts is seen again in every turn; kept for that alone, the ledger would be written to in each.
         if outbox.lanes != before.lanes or outbox.known.keys() != before.known.keys():
             try:
                 self._ledger.state.save_document(ALL_DATABASES, notices_of(self._agent), outbox_document(outbox))

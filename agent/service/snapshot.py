@@ -79,7 +79,7 @@ class Snapshot:
     moved_bytes: int = 0
     moves: Counter[MoveState] = field(default_factory=Counter)  # how many came to each result since start
     counted_row: int | None = None  # of the audit chain, up to which they are counted; None: nothing is yet
-    lock_taken_by: str = ""  # who has the engine's lock of agents and is none of them; "": as far as is known nobody
+    lock_taken_by: str = ""  # who has the engine's lock of agents and is none of them; "": no one, as far as is known
     stands_by: bool = False  # another agent watches this database and acts on it
     ledger_error: str = ""  # why the ledger takes nothing now; "": it does
     spooled: int = 0  # intervals of this machine whose hours the ledger lacks

@@ -367,7 +367,7 @@ class SupportBundle:
         with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
             for name, text in texts.items():
                 body = text.encode()
-                member = tarfile.TarInfo(f"{FOLDER}/{name}")  # of nobody: the archive names no user
+                member = tarfile.TarInfo(f"{FOLDER}/{name}")  # without an owner: the archive names no user
                 member.size, member.mode = len(body), 0o600
                 archive.addfile(member, io.BytesIO(body))
 

@@ -151,7 +151,7 @@ class Watch:
         Raises:
             ConnectorError: it failed; counted in the snapshot.
         """
-        self.snapshot.sampling_since = self._clock.now()  # before the lock: whoever holds it may wait for the server
+        self.snapshot.sampling_since = self._clock.now()  # before the lock: its holder may wait for the server
         with self._lock:
             snapshot = self.snapshot
             try:
@@ -548,7 +548,7 @@ class Watch:
         self._ledger.state.save_document(self.database.name, PROGRESS, progress_document(running))
 
     def count_results(self) -> None:
-        """Count what moves have come to since the last call, whoever brought them there, for the metrics."""
+        """Count what moves have come to since the last call, no matter who brought them there, for the metrics."""
         snapshot, moves = self.snapshot, self._ledger.moves
         snapshot.counted_row, results = moves.results_since(self.database.name, snapshot.counted_row)
         snapshot.moves.update(result.state for result in results)

@@ -160,7 +160,7 @@ def save_names(key_file: Path, known: Mapping[str, str]) -> Path:
     path = key_file.with_suffix(SUFFIX)
     every = {**(_read(path) if path.exists() else {}), **known}
     try:
-        # Written anew next to it: whoever reads it meanwhile finds it whole.
+        # Rewritten next to it: a process that reads it meanwhile finds it whole.
         part = path.with_name(f"{path.name}.part")
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as file:
             json.dump(every, file, ensure_ascii=True, indent=0, sort_keys=True)
@@ -294,7 +294,7 @@ def record(
         try:
             ended = _Recording(last, tap, clock, progress).run(seconds, database.sample_seconds, database.plan_seconds)
         except BaseException:
-            # A recording without its end could not be told from one that was damaged on its way.
+            # A recording without its end could not be distinguished from one that was damaged on its way.
             path.unlink(missing_ok=True)
             raise
         tap.end(ended)

@@ -234,7 +234,7 @@ class Output:
 
 
 def _below_each_other(text: str) -> str:
-    """Its lines, none of which begins where a line of ours does."""
+    """Its lines; none of them begins where a line of ours does."""
     return _LATER_LINE.sub(rf"\n{GAP}", printable(text.rstrip("\n"), keep="\n"))
 
 

@@ -49,7 +49,7 @@ class Transcript(Output):
 
     @contextmanager
     def through_pager(self) -> Iterator[None]:
-        """No pager: whoever shows the lines scrolls them."""
+        """No pager: the program that shows the lines scrolls them."""
         yield
 
     def note(self, text: str) -> None:

@@ -209,7 +209,7 @@ def space_totals(c: Columns) -> SpaceTotals:
 def reads_by_kind(c: Columns) -> dict[str, F64]:
     """Pages read of each kind, and of them those by prefetchers, for each row: "physical DATA", "async DATA" ...
 
-    Only the times of reads are over all kinds; how many were read ahead is told of each.
+    Only the times of reads are over all kinds; how many were read ahead is given for each.
     """
     found: dict[str, F64] = {}
     for kind in KINDS:

@@ -1,6 +1,6 @@
 """Whether a moved table has all its rows, asked before CLEANUP drops what it was: other eyes than the procedure's.
 
-After SWAP nobody writes to what the table was, and its rows can be counted at leisure. The table goes on: what users
+After SWAP no one writes to what the table was, and its rows can be counted at leisure. The table goes on: what users
 insert and delete meanwhile is known by its counters, so that the figures may differ by that much. What was written
 while SWAP and the count themselves ran may be in either figure or not; they agree if any of that explains the
 difference. No lock is taken, and a busy table is not refused for being busy.
@@ -22,7 +22,7 @@ SWAPPED = "CLEANUP"  # status: the table has its new home, and what it was is th
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Rows of one table by its counters, since somebody first touched it."""
+    """Rows of one table by its counters, since it was first touched."""
 
     inserted: int
     deleted: int

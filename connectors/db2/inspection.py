@@ -213,7 +213,7 @@ def _unfinished(
 ) -> tuple[Step, ...]:
     """CANCEL, for a move that a next try would go on with: its triggers slow every change of the table until then.
 
-    Never of a move that takes the table elsewhere than this route: that is somebody else's.
+    Never of a move that takes the table elsewhere than this route: that is someone else's.
     """
     phase = first_phase(route.steps)
     if phase is None or not (protocol.open and protocol.target and protocol.status in {"COPY", "REPLAY"}):

@@ -67,7 +67,7 @@ def table_named(text: str) -> Key | None:
 
 
 def table_of(key: Key, rows: Sequence[Row], storage: ServerStorage, landing: TableSpace) -> PartitionedTable | str:
-    """The partitioned table with these partitions, of which more are to be made in a table space; or why it is none.
+    """The partitioned table with these partitions, for which more are to be made in a table space; or why it is none.
 
     Args:
         key: of the table.
@@ -106,7 +106,7 @@ def range_of(key: Key, row: Row, storage: ServerStorage) -> Range | None:
     begin, end = (_time_of(str(value or "")) for value in (low, high))
     if begin is None or end is None:
         return None
-    days = _kind_of(str(low)) == DATE  # of which one that is included is one before the next
+    days = _kind_of(str(low)) == DATE  # of days: one that is included is one before the next
     if not days and (low_inclusive != INCLUSIVE or high_inclusive == INCLUSIVE):
         return None
     home = home_of(row, storage)

@@ -108,7 +108,7 @@ def refusal(table: TableFacts, *, keys_go: bool = False) -> tuple[str, str] | No
 
 
 def may_load(server: Server | None) -> bool:
-    """Whether a LOAD that leaves no copy loses nothing: nobody rolls this database forward, and it has no standby."""
+    """Whether a LOAD that leaves no copy loses nothing: no one rolls this database forward, and it has no standby."""
     return server is not None and load_refusal(server) is None
 
 
@@ -280,7 +280,7 @@ def changes(before: Sequence[Kept], table: TableFacts) -> tuple[str, ...]:
             continue  # likewise
         if kept.what.startswith(DEFINITION) and f"{TRIGGER}{kept.what.removeprefix(DEFINITION)}" not in now:
             continue  # likewise
-        # An index of the same properties under a new name is that index, not a loss: somebody would look for it in
+        # An index of the same properties under a new name is that index, not a loss: someone would look for it in
         # vain.
         if kept.what not in now and kept.what.startswith(INDEX) and new[kept.how]:
             new[kept.how] -= 1

@@ -145,7 +145,7 @@ def execute_missing(error: ConnectorError, function: str, specific: Sequence[str
     """The error of a function that the catalog has and this login may not execute, with its GRANT.
 
     Args:
-        error: SQL0440N as it was told.
+        error: SQL0440N as it was reported.
         function: of SYSPROC.
         specific: specific names of all forms of it, at least one; where there are more, a GRANT has to name one.
         user: that may not execute it.
@@ -213,9 +213,9 @@ class Connection(Protocol):
         ...
 
 
-# By default the path ends with the schema of the user's own name, which whoever may make schemas can fill with
-# functions. Where the driver connects again by itself it is lost: then the server's own functions come first, and only
-# one whose parameters fit better would be called in the place of another.
+# By default the path ends with the schema of the user's own name, which any user who may make schemas can fill
+# with functions. Where the driver reconnects automatically it is lost: then the server's own functions come first, and
+# only one whose parameters fit better would be called in the place of another.
 SYSTEM_PATH = "SET CURRENT PATH = SYSTEM PATH"
 
 
@@ -439,7 +439,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
         return self._with_retry(lambda connection: fetch(connection, statement), doing)
 
     def _ask(self, wanted: Query, read: Callable[[Connection], Result], doing: str) -> Result:
-        """Read; a function that may not be executed is told from one that this version lacks."""
+        """Read; a function that may not be executed is distinguished from one that this version lacks."""
         try:
             return self._with_retry(read, doing)
         except ObjectGone as error:

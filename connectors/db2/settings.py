@@ -45,7 +45,7 @@ class Db2Settings(BaseModel):
         default_factory=dict
     )  # where files of DMS table spaces may be, by name; not with table
     foreign_keys: Literal["refuse", "drop_and_add"] = (
-        "refuse"  # tables with foreign keys; drop_and_add: nobody checks the keys while such a table is copied
+        "refuse"  # tables with foreign keys; drop_and_add: no one checks the keys while such a table is copied
     )
     keep_original: bool = False  # ADMIN_MOVE_TABLE keeps the old table under another name
     load_copy_to: Annotated[str, StringConstraints(pattern=r"^[^\s\"',;]*$")] = (

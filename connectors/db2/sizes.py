@@ -45,7 +45,7 @@ class CopyRoom:
 def homes_after(table: TableFacts, bundle: Bundle, target: str) -> TableHomes:
     """Where data, indexes and LOBs are once the bundle has moved; LOBs that share the table's space go with it.
 
-    Where nobody made an index of a table, those that the server makes itself, and later ones, follow it.
+    Where no user made an index of a table, those that the server makes itself, and later ones, follow it.
     """
     goes = dict.fromkeys(parts_of(bundle), target)
     goes |= {parse_key(key).part: whole_of(name) for key, name in zip(bundle.unit_keys, bundle.homes, strict=False)}

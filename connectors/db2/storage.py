@@ -266,7 +266,7 @@ class _Live:
     @classmethod
     def of(cls, states: Sequence[Row], has_group: bool = False) -> _Live:
         if not states:
-            return cls(automatic=has_group, grows=has_group)  # automatic storage grows unless it was told not to
+            return cls(automatic=has_group, grows=has_group)  # automatic storage grows unless it was set not to
 
         def anywhere(at: int) -> bool:
             return any(int(row[at] or 0) == 1 for row in states)

@@ -20,7 +20,7 @@ from connectors.db2.names import Key, Part, identifier, readable
 from connectors.db2.sessions import ReadSession, Row
 from connectors.kit.contract import ObjectGone
 
-OF_THE_SERVER = re.compile(r"SQL\d{15}")  # the name of a constraint to which nobody has given one
+OF_THE_SERVER = re.compile(r"SQL\d{15}")  # the name of a constraint to which no user has given one
 _KINDS = {"P": "primary key", "U": "unique", "K": "check", "I": "functional dependency"}  # SYSCAT.TABCONST.TYPE
 _DIGITS = 8
 
@@ -34,7 +34,7 @@ class Constraint:
 
     @property
     def named(self) -> bool:
-        """Whether somebody has named it; the server's names are others after every copy."""
+        """Whether a user has named it; the server's names are others after every copy."""
         return not OF_THE_SERVER.fullmatch(self.name)
 
 
@@ -224,7 +224,7 @@ def _list_names(names: tuple[str, ...]) -> str:
     return ", ".join(map(identifier, names))
 
 
-MADE_BY_SERVER = {  # SYSCAT.INDEXES.INDEXTYPE of indexes that nobody names; as in indexes.sql
+MADE_BY_SERVER = {  # SYSCAT.INDEXES.INDEXTYPE of indexes that no user names; as in indexes.sql
     "BLOK": "block index",
     "DIM": "block index",
     "CPMA": "page map index",
@@ -308,7 +308,7 @@ class TableFacts:
 
     @property
     def named_indexes(self) -> tuple[IndexFacts, ...]:
-        """Those that somebody made: units of their own."""
+        """Those that a user made: units of their own."""
         return tuple(index for index in self.indexes if not index.made_by_server)
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from connectors.kit.contract import HotplaceError
 
-if TYPE_CHECKING:  # the registry names this; whoever reads the configuration alone needs no arrays
+if TYPE_CHECKING:  # the registry names this; code that only reads the configuration needs no arrays
     from connectors.model.observation import F64, Bools, Catalog, Demand, Interval, Sample
 
 Row = tuple[Any, ...]

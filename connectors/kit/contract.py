@@ -182,11 +182,11 @@ class Lease(Protocol):
 
 @runtime_checkable
 class NamesStranger(Protocol):
-    """Optional in a lease: whether somebody has the engine's lock who is no agent, as many engines let any user."""
+    """Optional in a lease: whether someone who is no agent has the engine's lock, as many engines let any user."""
 
     @property
     def stranger(self) -> str:
-        """Who, in words that name session and user; "" for nobody. As of when ``is_held`` was asked last."""
+        """Who, in words that name session and user; "" for no one. As of when ``is_held`` was asked last."""
         ...
 
 

@@ -39,12 +39,12 @@ def runs_for_another() -> bool:
 
 
 def trusted_owners() -> frozenset[int]:
-    """Users whose files are believed: root, and who runs this process unless he does so for somebody else."""
+    """Users whose files are believed: root, and who runs this process unless he does so for someone else."""
     return frozenset({ROOT} if runs_for_another() else {ROOT, os.geteuid()})
 
 
 def find_fault(path: Path, owners: Collection[int] | None = None, *, named: bool = True) -> str:
-    """Why what is read at a path could be somebody else's, in words that begin with the place; "" where it could not.
+    """Why what is read at a path could be someone else's, in words that begin with the place; "" where it could not.
 
     Args:
         path: of the file; a relative one is meant from the current folder.
@@ -104,7 +104,7 @@ def _fault_of(place: Path, status: os.stat_result, owners: Collection[int], *, m
 
 
 def _who_else_writes(place: Path, status: os.stat_result, owners: Collection[int]) -> str:
-    """Who besides its owner may write a file, or replace what is in a folder; "" for nobody."""
+    """Who besides its owner may write a file, or replace what is in a folder; "" for no one."""
     if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return ""
     if status.st_mode & stat.S_IWOTH:

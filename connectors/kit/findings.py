@@ -1,6 +1,6 @@
 """What a connector reports of itself and its server: findings of the doctor, and what the login may do.
 
-Every remedy has a kind. One that lets somebody do more says what it gives away, and one that would hand over the server
+Every remedy has a kind. One that lets someone do more says what it gives away, and one that would hand over the server
 is never printed: it would be pasted.
 """
 
@@ -25,8 +25,8 @@ class Severity(StrEnum):
 class RemedyKind(StrEnum):
     """What a remedy does to rights."""
 
-    HARMLESS = "harmless"  # nobody may do more after it
-    WIDENS = "widens_rights"  # somebody may; what is said with it
+    HARMLESS = "harmless"  # no one may do more after it
+    WIDENS = "widens_rights"  # someone may; what is said with it
     NEVER = "never_printed"  # it would have handed over the server; the text says whom to ask instead
 
 
@@ -49,7 +49,7 @@ class Remedy(str):
 
     Attributes:
         kind: what it does to rights.
-        gives: what somebody may do after it who may not now; "" for nothing.
+        gives: what someone may do after it who may not now; "" for nothing.
     """
 
     kind: RemedyKind

@@ -207,7 +207,7 @@ def take_public_lease(
         try_take: as ``take_lease``.
         find_holders: who has it, as far as the server tells.
         close: as ``take_lease``.
-        act_without: marks the session as one that acts without the lock, if told so; returns others of its login that
+        act_without: marks the session as one that acts without the lock, if asked to; returns others of its login that
             are marked.
 
     Raises:
@@ -229,7 +229,7 @@ def _strangers(holders: Sequence[Holder]) -> list[Holder]:
     """Who has the lock and is no agent, at least one.
 
     Raises:
-        LeaseHeld: an agent has it, or somebody who cannot be known.
+        LeaseHeld: an agent has it, or someone who cannot be identified.
     """
     if not holders or any(holder.own for holder in holders):
         raise _held([holder for holder in holders if holder.own])

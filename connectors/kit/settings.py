@@ -75,7 +75,7 @@ class SecretSource(BaseModel):
         """The secret, read now so that a rotated one is picked up at the next connection.
 
         Raises:
-            SecretUnavailable: the place is empty, cannot be read, or could be somebody else's.
+            SecretUnavailable: the place is empty, cannot be read, or could be another user's.
         """
         if self.env is not None:
             value, where = os.environ.get(self.env, ""), f"environment variable {self.env}"
@@ -91,7 +91,7 @@ def _first_line(path: Path) -> str:
     """The first line of a file that only root or the caller can have written.
 
     Raises:
-        SecretUnavailable: it cannot be read, or could be somebody else's, who would have his own password tried.
+        SecretUnavailable: it cannot be read, or could be another user's, who would have his own password tried.
     """
     try:
         fault = find_fault(path)

@@ -5,7 +5,7 @@ Cumulative counters of statements, as engines keep them that tell statements apa
 The text of a statement without what users entered: literals become ``?``, comments go, white space is one blank.
 
 Engines normalise texts themselves, but not all of them and not always: PostgreSQL keeps utility statements as they
-were sent. Where it cannot be told how a literal ends, the text ends before it.
+were sent. Where it is unclear how a literal ends, the text ends before it.
 """
 
 from __future__ import annotations

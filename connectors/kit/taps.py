@@ -56,7 +56,7 @@ class Tally:
     queries: int = 0
     errors: int = 0
     dropped: set[str] = field(default_factory=set)  # columns with a value of another kind than their table says
-    left_out: set[str] = field(default_factory=set)  # queries of which nothing was recorded
+    left_out: set[str] = field(default_factory=set)  # queries for which nothing was recorded
 
 
 class RecordingTap:

@@ -4,8 +4,8 @@ Scripts that a person runs or reads: the one writer of their comments, and of st
 
 A name is whatever its owner chose. A correctly quoted line feed is part of a name to a server, but to a program that
 reads line by line it may end a statement and begin another (``;`` or ``/`` or ``GO`` at the right place), and a person
-sees a line that nobody wrote. So a comment is one line whatever it says, and a statement with a character in a name or
-text that cannot be shown as it is becomes a comment, too: nobody runs it by mistake, and every line there is, is ours.
+sees a line that no one wrote. So a comment is one line whatever it says, and a statement with a character in a name or
+text that cannot be shown as it is becomes a comment, too: no one runs it by mistake, and every line there is, is ours.
 JSON has each statement to the letter.
 """
 
@@ -68,7 +68,7 @@ def format_sessions(seconds_per_hour: float) -> str:
     """Wait as the number of sessions that wait on average, three digits: an hour of wait in every hour is ``1``.
 
     Average active sessions as Oracle defines them, database time divided by the time that has passed (Beresniewicz,
-    Average Active Sessions: the magic metric?, 2007), of which only foreground waits for storage are counted here.
+    Average Active Sessions: the magic metric?, 2007); only foreground waits for storage are counted here.
 
     >>> format_sessions(6840.0), format_sessions(-360.0), format_sessions(1.0), format_sessions(0.0)
     ('1.9', '-0.1', '<0.001', '0')
@@ -181,7 +181,7 @@ def written(sql: str) -> str:
 
 
 def shown(sql: str) -> str:
-    """The statement as it may be seen where nobody runs it: a name does not break its lines."""
+    """The statement as it may be seen where no one runs it: a name does not break its lines."""
     return sql if is_plain(sql) else escaped(sql)
 
 

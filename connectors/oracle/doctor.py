@@ -1,6 +1,6 @@
 """What keeps hotplace from seeing or acting, each with the statement that mends it.
 
-Databases that somebody else places: Autonomous Database and Amazon RDS.
+Databases that someone else places: Autonomous Database and Amazon RDS.
 
 What this login may not read or do: each view and privilege by its name, with the GRANT that mends it.
 

@@ -65,7 +65,7 @@ class IndexPiece:
     locality: str | None = None  # LOCAL or GLOBAL, of a partitioned index
     position: int | None = None  # of the partition, from 1
     subposition: int | None = None  # of the subpartition
-    instances: str | None = None  # over which a parallel query spreads, beside the degree
+    instances: str | None = None  # over which a parallel query spreads, besides the degree
 
     @property
     def unusable(self) -> bool:

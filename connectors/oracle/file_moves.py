@@ -112,7 +112,7 @@ def _reasons(
     yield not server.writable, "standby", f"the database is {server.role}, {server.open_mode}: no DDL here"
     yield server.in_root, "root_container", "data files of a PDB are moved in the PDB"
     yield not files, "gone", "its tablespace no longer exists"
-    # Whoever asks stops at the first reason that applies, so here there are files.
+    # The caller stops at the first reason that applies, so here there are files.
     name = files[0].tablespace
     able = server.allows(*SINCE) and server.online
     yield (

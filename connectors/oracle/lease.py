@@ -54,7 +54,7 @@ class OracleLease:
             return False  # a session that cannot answer holds nothing that can be relied on
 
     def _holds_without(self, connection: DriverConnection, rows: list[Row]) -> bool:
-        """Whether it acts by its mark still, a stranger or nobody having the lock."""
+        """Whether it still acts by its mark while a stranger or no one has the lock."""
         if any(row[_OWN] for row in rows):
             return False
         self._stranger = next(map(_in_words, rows), self._stranger)
@@ -92,7 +92,7 @@ def acquire_lease(driver: Driver, settings: OracleSettings, holder: str) -> Orac
 
 
 def _let_go(driver: Driver, connection: DriverConnection) -> None:
-    """Give the lock up, so that nobody need wait for the server to notice that the session has ended; end it."""
+    """Give the lock up, so that no one need wait for the server to notice that the session has ended; end it."""
     with suppress(driver.error):  # ending the session releases it as well
         _run(connection, "lease_release")
     end(driver, connection)

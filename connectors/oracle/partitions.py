@@ -71,7 +71,7 @@ class Partitioning:
 
 
 def read_partitions(session: ReadSession, key: str, to_space: str) -> PartitionedTable | None:
-    """The partitioned table of that key, of which partitions are to go to a tablespace; None where there is none.
+    """The partitioned table of that key whose partitions are to go to a tablespace; None where there is none.
 
     Raises:
         ConnectorError: a subclass that says what may be done.

@@ -280,8 +280,8 @@ class _Maker:
             name="rebuild online" if online else "rebuild",
             forward=[forward, *restore],
             reverse=[reverse, *restore],
-            # Without ONLINE: an index that an interrupted rebuild has left unusable serves no query, so there is nobody
-            # to keep working.
+            # Without ONLINE: an index that an interrupted rebuild has left unusable serves no query, so no session
+            # has to be kept working.
             tidy=[operations.rebuild(piece, None, online=False), *restore],
             tidy_bytes=self._bundle.size_bytes,
             online=online,

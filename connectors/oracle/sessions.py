@@ -63,7 +63,7 @@ def views_of(name: str) -> tuple[str, ...]:
     """The views that a query reads, in order of first use, as people call them: V$BH of SYS.V_$BH.
 
     Queries name each with its owner: by the bare name a table of the session's own schema, or a public synonym that
-    somebody has made, could be found in its place.
+    a user has made, could be found in its place.
     """
     found = _VIEW.findall(_STRING.sub("", query(name)))
     return tuple(dict.fromkeys(re.sub(r"^(G?V)_\$", r"\1$", view) for view in found))
@@ -248,7 +248,7 @@ class Server:
 
     @property
     def compatible(self) -> tuple[int, ...]:
-        """COMPATIBLE, which an upgrade leaves as it was; the release where it is not told."""
+        """COMPATIBLE, which an upgrade leaves as it was; the release where it is not reported."""
         text = self.parameters.get("compatible", "")
         return version_number(text) if text else self.number
 

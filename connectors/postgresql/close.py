@@ -357,7 +357,7 @@ def _closing(found: Closable, values: Mapping[str, str], to_space: str, settings
 
 
 def _bundle(key: str, oid: int, space: str) -> Bundle:
-    """The part, of which no byte is copied."""
+    """The part; no byte of it is copied."""
     return Bundle(key=key, physical_ids=(oid,), unit_keys=(), kind=UnitKind.TABLE_PARTITION, size_bytes=0, space=space)
 
 

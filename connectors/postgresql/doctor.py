@@ -302,7 +302,7 @@ def _reset(facts: Facts) -> Finding:
 
 
 def _lock_of_agents(session: ReadSession) -> Finding:
-    """Whether somebody who is no agent has it, as any user of the database may."""
+    """Whether someone who is no agent has it, as any user of the database may."""
     if not (stranger := find_stranger(session)):
         return Finding.ok("lease_lock", "the lock that keeps agents apart is free or an agent's", about_moving=True)
     return Finding.warning(

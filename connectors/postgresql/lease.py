@@ -64,7 +64,7 @@ class PostgresqlLease:
         _let_go(self._connection)
 
     def _holds_without(self, rows: list[Row]) -> bool:
-        """Whether it acts by its mark still, a stranger or nobody having the lock."""
+        """Whether it still acts by its mark while a stranger or no one has the lock."""
         if any(own and name.startswith(_NAME) for _, name, _, _, own, _ in rows):
             return False
         self._stranger = next((_in_words(row) for row in rows), self._stranger)
@@ -92,14 +92,14 @@ def acquire_lease(settings: PostgresqlSettings, holder: str) -> PostgresqlLease:
 
 
 def _let_go(connection: psycopg.Connection) -> None:
-    """Unlock, so that nobody need wait for the server to notice that the session has ended; end it."""
+    """Unlock, so that no one need wait for the server to notice that the session has ended; end it."""
     with suppress(psycopg.Error):  # a session that is gone holds nothing
         ask(connection, query("lease_release"), {"key": LEASE_KEY})
     connection.close()
 
 
 def find_stranger(session: ReadSession) -> str:
-    """Who has the lock of the lease and is no session of this login, in words; "" for nobody.
+    """Who has the lock of the lease and is no session of this login, in words; "" for no one.
 
     Raises:
         ConnectorError: a subclass that says what may be done.

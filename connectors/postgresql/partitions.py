@@ -78,7 +78,7 @@ class PartitionedTable(RangeTable):
 
 
 def read_partitions(session: ReadSession, key: str, space: str) -> PartitionedTable | None:
-    """The partitioned table of that key, of which partitions are to go to a space; None where there is none.
+    """The partitioned table of that key whose partitions are to go to a space; None where there is none.
 
     Raises:
         ConnectorError: a subclass that says what may be done.

@@ -113,7 +113,7 @@ def leftover_names(index: str, number: str = "") -> tuple[str, ...]:
 
 
 def refuse_relation(relation: Relation | None, bundle: Bundle, to_space: str) -> NoRoute | None:
-    """Why nothing can be done with the relation, or nothing be brought to that space; None where there is no reason."""
+    """Why no move of the relation is possible, or none to that space; None where there is no reason."""
     if relation is None:
         return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
     reasons = (

@@ -133,7 +133,7 @@ class Population:
 LEAST_SEEN = 20.0  # sessions waiting for reads: before that many, who reads is chance
 LEAST_SHARE = 0.05  # of them, to be a kind of readers
 LOOKS = 1000  # after which what was seen counts half
-GONE = 0.01  # of a session seen: a kind of which so little is left is forgotten
+GONE = 0.01  # of a session seen: a kind with so little left is forgotten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +238,7 @@ def _in_use(look: KindLook, idle: int) -> float:
 
 
 def _share(parts: Iterable[tuple[str, float]], readers: set[str]) -> float:
-    """Of the readers in a sum; all of it where there is none: nobody else did anything either."""
+    """Of the readers in a sum; all of it where there is none: no one else did anything either."""
     known = list(parts)
     total = sum(part for _, part in known)
     return sum(part for kind, part in known if kind in readers) / total if total > 0 else 1.0
@@ -363,7 +363,7 @@ class StatisticsSampler:
         toast, owner = toast[known], owner[known]
         chunks = role[toast] == _TOAST_TABLE
         at: I64 | None = None  # where the units' own rows belong; None: there are no others
-        # A table of which only the TOAST table was read has no row of its own in the sample, and its demand would be
+        # A table whose TOAST table alone was read has no row of its own in the sample, and its demand would be
         # lost.
         if not np.isin(owner, ids).all():
             at, ids = ids, self._known_as(np.union1d(ids, owner))

@@ -80,7 +80,7 @@ def block(statements: Sequence[str], described: sql.Composable, declared: str = 
     Args:
         statements: behind ``guarded_begin``.
         described: the table that users see, before and after.
-        declared: variables that they use, beside those of the description.
+        declared: variables that they use, besides those of the description.
     """
     description = "\n".join(
         line for line in query("split_description").decode().splitlines() if not line.startswith("--")

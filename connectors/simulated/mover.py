@@ -424,7 +424,7 @@ class WorldLease:
             raise LeaseHeld(
                 f"{other} acts on this database", advice="Stop it, or let this one only observe."
             ) from error
-        # After the lock, never on opening: whoever is refused has to read the holder's name from the file.
+        # After the lock, never on opening: a process that is refused has to read the holder's name from the file.
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, holder.encode(), 0)
 

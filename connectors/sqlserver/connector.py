@@ -246,7 +246,7 @@ class SqlserverConnector:
         return find_crowding(self._session, self._settings)
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
-        """See ``blockers``; what removes the tables of an exchange waits for nobody, but perhaps for its time."""
+        """See ``blockers``; what removes the tables of an exchange waits for no one, but perhaps for its time."""
         if tidying and exchanged_by(route) is not None:
             kept = kept_rows(self._session, route)
             return () if kept is None else (kept,)

@@ -271,7 +271,7 @@ def _undo_of(route: Route) -> Route:
 
 
 def _under(file: File, folder: str) -> bool:
-    # Without regard to case, since Windows has none; on Linux two folders that differ in case alone are not told apart.
+    # Without regard to case, since Windows has none; on Linux two folders that differ in case alone count as one.
     return bool(folder) and str(file.path).lower().startswith(folder.lower())
 
 

@@ -57,7 +57,7 @@ class MadeTable:
     rows: int
     pages: int
     space: str | None
-    kept_until: datetime | None  # None: nobody has counted its rows yet
+    kept_until: datetime | None  # None: its rows have not been counted yet
     now: datetime
 
     @property
@@ -85,7 +85,7 @@ class _Standing:
 
     @property
     def uncounted(self) -> bool:
-        """Whether the replaced rows are there and nobody has counted them."""
+        """Whether the replaced rows are there and have not been counted."""
         return self.old is not None and self.old.rows > 0 and not (self.exchanged.kept and self.old.counted)
 
     def tidy(self, home: Home) -> Iterator[Step]:
@@ -419,7 +419,7 @@ class FileInspector:
             return ""  # it only tidies up, or one file goes or comes and the others stay
         own = self._own()
         strange = own.keys() - {*self._files.old, *self._files.new}
-        # A file that somebody has added takes the pages of those that are emptied, on whichever disk it lies.
+        # A file that someone has added takes the pages of those that are emptied, on whichever disk it lies.
         if strange:
             return f"{sorted(strange)[0]} is a file of {self._files.filegroup} that this plan does not know"
         begun = own.keys() & set(self._files.new)

@@ -105,7 +105,7 @@ def table_named(key: str) -> Name | None:
 
 
 def read_time_ranges(session: ReadSession, name: Name, to_space: str) -> PartitionedTable | str:
-    """The partitioned table of that name, of which partitions are to be made in a filegroup; or why it is none.
+    """The partitioned table of that name, for which partitions are to be made in a filegroup; or why it is none.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
@@ -314,8 +314,8 @@ _BY_FILES = NoRoute(
     code="by_filegroup", setting="move_by",
     sentence="move_by: filegroup moves files, and no partition is made or moved by that",
 )  # fmt: skip
-# Otherwise a filled partition moves by a rebuild of its whole index on a second scheme, of which nothing stays the same
-# from one time to the next.
+# Otherwise a filled partition moves by a rebuild of its whole index on a second scheme, and nothing of that stays the
+# same from one time to the next.
 _ONE_BY_ONE = NoRoute(
     code="not_switched", setting="partitions",
     sentence="aged partitions are exchanged one by one, with their indexes: set partitions: switched",

@@ -153,7 +153,7 @@ def _built(steps: Iterable[Step]) -> list[str]:
 
 UNSEEN = "not seen by this login"
 _INDEX = "index "
-_IN_DETAIL = " in detail"  # by itself, so that what was stored before it was read stays comparable
+_IN_DETAIL = " in detail"  # separate, so that what was stored before it was read stays comparable
 _PROPERTY, _SAMPLE, _RIGHT = "extended property ", "persisted sample of ", " for "
 _ALL = {"index_properties": "extended properties", "samples": "persisted samples", "table_grants": "rights"}
 FULL_FILL_FACTOR = 100  # per cent; a fill factor of 0 is the same

@@ -458,7 +458,7 @@ def _lock_class(index: IndexDefinition, online: bool) -> Locked:
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """How long a statement waits for its lock; ``alone``: nobody queues behind it meanwhile."""
+    """How long a statement waits for its lock; ``alone``: no session queues behind it meanwhile."""
 
     seconds: float
     alone: bool

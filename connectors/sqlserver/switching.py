@@ -5,7 +5,7 @@ copied into a table of the same shape in the target while its table is locked ag
 place in the same transaction: its rows are never unseen, and the server itself takes back whatever is interrupted.
 Tables are made before that transaction and dropped after it, as their names would be locked for all of it.
 
-The copy is made of what this login sees, and SWITCH takes all rows away: a security policy that nobody told of would
+The copy is made of what this login sees, and SWITCH takes all rows away: a security policy that no one reported would
 make rows vanish with the replaced ones. So these are counted by other eyes than the copy's: by the storage between the
 two SWITCHes, and exactly, in a step of its own, before they are dropped. Until then they can be switched back.
 
@@ -384,7 +384,7 @@ def _create_staging(
     yield MethodStatement(
         sql, f"a table of the same columns in {space}", Operation(operations.CREATE_TABLE, {"table": name})
     )
-    # Offline: the table is empty and nobody else knows it.
+    # Offline: the table is empty and no one else knows it.
     plain = replace(build, online=False, resumable=False)
     for index in found.definition.indexes:
         if index.kind != HEAP:

@@ -96,8 +96,8 @@ def written_per_day(rates: F64, block_bytes: int) -> F64:
 def turned_over(gave_way: Iterable[tuple[float, float]], per_week: float) -> float:
     """How full a leaky bucket is: every swap fills it, and a week empties it by a week's budget.
 
-    Whoever swaps only while less than a week's budget is in it keeps to the budget in the long run, and what exceeded
-    it is made up for.
+    A policy that swaps only while less than a week's budget is in it keeps to the budget in the long run, and what
+    exceeded it is made up for.
 
     Args:
         gave_way: age in seconds and share of the tier of each demotion, in any order.
@@ -218,7 +218,7 @@ def _learn(state: GrowthState, slots: I64, size: I64, elapsed: float) -> None:
     # on at the same pace afterwards.
     grown = np.maximum(size - state.size_bytes[slots], 0)
     grew, pause, rate = grown > 0, state.pause[slots], state.rate[slots]
-    # Whoever had not grown yet was not pausing: a partition may be made long before its day.
+    # A unit that had not grown yet was not pausing: a partition may be made long before its day.
     resumed = grew & (rate > 0)
     state.longest[slots] = np.where(resumed, np.maximum(state.longest[slots], pause), state.longest[slots])
     state.pause[slots] = np.where(grew, 0.0, pause + elapsed)

@@ -103,7 +103,7 @@ def fit_servers(points: F64, idle_error: float) -> Servers:
 
 @lru_cache(maxsize=FITS_KEPT)
 def _fit(evidence: bytes, idle_error: float) -> Servers:
-    """Of the points that count, as bytes: whoever looks between two intervals asks again with the same ones."""
+    """Of the points that count, as bytes: a caller that looks between two intervals asks again with the same."""
     seen = np.frombuffer(evidence).reshape(-1, FIGURES)
     stretch = {own: _stretch(seen[:, FOUND] / seen[:, INTERVALS], own) for own in (True, False)}
     likely, alone = (_likelihoods(seen, stretch, error) for error in (idle_error, OPEN_ERROR))

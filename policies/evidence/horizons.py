@@ -107,7 +107,7 @@ def watch_interval(
 
     Args:
         state: before it; used up.
-        seasons: after it: whoever has cells there has columns here.
+        seasons: after it: every slot with cells there has columns here.
         at: its middle, in the zone whose habits count.
         seconds: its length.
         slots: that had demand, each once.
@@ -182,7 +182,7 @@ def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
     if len(state):
         place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
         # What moved since the last judgement has earned on its old tier what is kept of it: counted for the new one,
-        # whoever had waited long on the slow tier could be sent back at once.
+        # a unit that had waited long on the slow tier could be sent back at once.
         there = (state.slot[place] == slots) & (state.fast[place] == fast)
         earned[there] = state.earned[place[there]]
     return earned
@@ -208,7 +208,7 @@ def with_expected_demand(heat: HeatView, slots: I64, known: I64, expected: F64) 
     Args:
         heat: with both horizons.
         slots: of its rows.
-        known: slots of which something is expected, ascending.
+        known: slots for which something is expected, ascending.
         expected: of those.
     """
     if heat.steady is None or not len(known):

@@ -322,11 +322,11 @@ class Network:
         return np.asarray(self.elsewhere + queued + computed, dtype=np.float64)
 
     def background_at(self, rate: F64 | float) -> F64:
-        """Share of each tier that work takes which nobody waits for, at that rate. ``(tiers, m)``."""
+        """Share of each tier that is taken by work that no one waits for, at that rate. ``(tiers, m)``."""
         return np.minimum(MOST_TAKEN, np.zeros_like(self.demand) + self.taken + self.growing * rate)
 
     def demand_at(self, rate: F64 | float) -> F64:
-        """Seconds of service a transaction at each tier, made longer by the work that nobody waits for."""
+        """Seconds of service a transaction at each tier, made longer by the work that no one waits for."""
         return np.asarray(self.demand / (1 - self.background_at(rate)), dtype=np.float64)
 
     def busy_at(self, rate: F64 | float) -> F64:

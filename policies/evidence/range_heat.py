@@ -285,7 +285,7 @@ def heat_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RangeHeat:
     )  # fmt: skip
 
 
-SHARES = (0.05, 0.10, 0.25)  # of the blocks, of which is said how much they take
+SHARES = (0.05, 0.10, 0.25)  # of the blocks, for which it is stated how much they take
 TENTH = SHARES.index(0.10)
 LEAST_SEEN = 300.0  # blocks that came in, below which nothing is said
 LEAST_OF_READS = 0.5  # that a part has to take to be worth a word

@@ -80,7 +80,7 @@ class _Room:
 def splits_of(situation: Situation, plan: Plan, settings: PolicySettings, insides: Mapping[str, Inside]) -> SplitAnswer:
     """What each unit that was looked into would bring if it were split.
 
-    Units that the plan has on the fastest tier, and those of which too little was seen, are left out.
+    Units that the plan has on the fastest tier, and those for which too little was seen, are left out.
 
     Args:
         situation: that the plan was made from.

@@ -209,7 +209,7 @@ def reach_of(past: Iterable[Foretold], change: float) -> Reach:
     """What earlier forecasts of a figure say of the next.
 
     Args:
-        past: in any order; those of which something is unknown say nothing.
+        past: in any order; those with something unknown say nothing.
         change: of the figure by the next forecast, as a factor.
     """
     found = [(each.residual_at(change), each) for each in past if each.known] if change > 0 else []

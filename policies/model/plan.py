@@ -1,7 +1,7 @@
 """The types of a decision: settings, situation, verdicts, moves, plan. The other rooms do the arithmetic.
 
 What has no columns is defined in ``settings`` and ``moves``: proposals and configuration are read without numpy;
-whoever has it anyway imports all from here.
+code that has it anyway imports all from here.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Situation:
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
     elsewhere_alone: float = float("nan")  # seconds a transaction spent outside tiers before another limit showed
-    load: str = ""  # "closed": who is answered asks again; "open": work arrives by itself; "": not known
+    load: str = ""  # "closed": who is answered asks again; "open": work arrives independently; "": not known
     prediction_errors: tuple[PredictionError, ...] = ()  # what outcomes of earlier moves have taught; (): nothing
     past_forecasts: tuple[PastForecast, ...] = ()  # of throughput and latency, next to what came; (): none was measured
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``costs``; None: by its size alone

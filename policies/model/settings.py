@@ -1,4 +1,4 @@
-"""What a decision is told before it looks at anything: pins, tiers, prices, and every number that shapes it.
+"""What a decision is given before it looks at anything: pins, tiers, prices, and every number that shapes it.
 
 Price and number of drives of a storage tier: the arithmetic behind a price list.
 

@@ -148,7 +148,7 @@ def range_of(border: ValueBorder) -> str:
 
 
 def border_sentences(columns: Sequence[CandidateColumn], looks: Sequence[BorderLook], refused: str) -> tuple[str, ...]:
-    """By which column the hot part can be told, where its border lies and how it wanders; with values of users.
+    """Which column identifies the hot part, where its border lies and how it wanders; with values of users.
 
     Args:
         columns: that the unit has; none: an index, or nothing was looked at.

@@ -26,7 +26,7 @@ _READS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelPrice:
-    """What a level of storage costs; None where nobody said."""
+    """What a level of storage costs; None where it is not given."""
 
     name: str
     gib: float | None = None  # of a GiB

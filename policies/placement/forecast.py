@@ -4,7 +4,7 @@
 
 ``Mixture`` separates the sessions that wait for reads from those that hardly ever do (a monitor, a queue of small
 writes). Only the readers come back sooner, so the network is solved for them alone, and the others go on as before. If
-``N`` readers, of which ``T`` are at work on average, have ``T'`` at work at the same rate after the moves, they get
+``T`` of ``N`` readers are at work on average, and ``T'`` at the same rate after the moves, they get
 ``N / (N - T + T')`` times as much done. What that adds to the throughput of all depends on their share of the
 transactions, which is only estimated from looks, so both ends of that share are solved for. Where looks say nothing, it
 is taken to be their share of the sessions, with ends at none and all.
@@ -257,7 +257,7 @@ POPULATION_ERROR = 0.05
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
-ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that nobody paid more for
+ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that no one paid more for
 ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
 PACED = 0.5  # share of reads ahead that are taken to come with transactions
 
@@ -400,7 +400,7 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
 
 
 def _opened(closed: Forecast, network: Network, settings: PolicySettings) -> Forecast:
-    """The forecast where work arrives by itself: as much as now, if the other placement can serve it."""
+    """The forecast where work arrives independently: as much as now, if the other placement can serve it."""
     rate = min(closed.present_transactions, closed.transactions)
     reach = exp(MODEL_ERROR * spread(settings.certainty))
     shortest = max(0.0, closed.open_latency - float(network.wait_at(np.full(1, rate))[0]))

@@ -1,4 +1,4 @@
-"""Modes of the balancer beside the usual one: clear, drain, usage and capacity, preference.
+"""Modes of the balancer besides the usual one: clear, drain, usage and capacity, preference.
 
 ``clear_groups`` is mode ``hsm``, subtype ``ssd``: cold bundles leave the fastest tier until a stated share of each of
 its spaces is free. A bundle is cold if the next slower tier costs it less than the floor in wait. Hot ones stay, even

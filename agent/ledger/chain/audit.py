@@ -372,6 +372,6 @@ def _audit_row(reading: Reading, row: Row) -> AuditRow:
         except (ValueError, TypeError, RecursionError):
             if row.hash != link_hash(row._asdict()):
                 raise
-            # It fits the chain: somebody wrote it so, and a list of rows shows it among the others.
+            # It fits the chain: someone wrote it so, and a list of rows shows it among the others.
             facts = {NOT_VALID: row.facts[:LONGEST_SHOWN]}
         return AuditRow(**{**row._asdict(), "facts": facts})

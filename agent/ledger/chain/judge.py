@@ -286,7 +286,7 @@ def missing_people(signatures: Collection[CheckedSignature], moves: Iterable[int
         asked_by: that person; "": the agent.
 
     Raises:
-        NameUnclear: it cannot be told who asked for it.
+        NameUnclear: it is unclear who asked for it.
     """
     without = names_of_asker(asked_by) if asked_by and needed > 1 else frozenset[str]()
     signed = (count_people([each for each in signatures if move in each.moves], without) for move in moves)
@@ -326,7 +326,7 @@ def way_back_fault(move: ProposedMove, where: tuple[str, str], done: MoveRow | N
     if not left_worse(group):
         return f"the group of move {done.id} had not ended halfway, so nothing of it goes back"
     shown, now = done.move.route, move.route
-    # Equal statement by statement: nobody looks at a way back again, so it may only be what the approval of its group
+    # Equal statement by statement: no one looks at a way back again, so it may only be what the approval of its group
     # has shown.
     if (now.steps, now.tidy_steps, now.prologue) != (shown.undo_steps, shown.tidy_steps, shown.prologue):
         return f"the way back of move {done.id} is not the one that was approved"
@@ -338,7 +338,7 @@ def way_back_fault(move: ProposedMove, where: tuple[str, str], done: MoveRow | N
 
 
 def in_states(rows: Iterable[MoveRow], story: Story) -> list[MoveRow]:
-    """The rows with the states that a story gives them; those of which it says none stay as they are."""
+    """The rows with the states that a story gives them; those to which it gives none stay as they are."""
     return [replace(row, state=story.moves.get(row.move.ordinal, row.state)) for row in rows]
 
 

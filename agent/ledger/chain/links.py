@@ -186,7 +186,7 @@ class AnchorFile:
         return [(datetime.fromisoformat(at), anchor) for at, line in timed for anchor in find_anchors([line])]
 
     def _tail(self, length: int) -> list[str]:
-        """The last lines of the file, the first of which may be cut."""
+        """The last lines of the file; the first one may be cut."""
         try:
             with self.path.open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - length))

@@ -144,7 +144,7 @@ class ApprovalRule:
     """How a proposal is approved.
 
     Attributes:
-        signers: who may sign; None: whoever runs the command decides.
+        signers: who may sign; None: the user who runs the command decides.
         needed: how many people must sign, each with a key of his own; more than one: none of them the proposer.
         automatic: standing rules approve what they cover.
     """
@@ -314,7 +314,7 @@ def check_signature(
 
     Raises:
         NotSigned: it is not needed, by a person who has signed already, or by the one who asked.
-        SignatureInvalid: it does not fit the document, or is of nobody who may sign.
+        SignatureInvalid: it does not fit the document, or its maker may not sign.
     """
     if rule.signers is None:
         raise NotSigned("approvals are plain here: a signature means nothing", advice="Set approval: signed.")
@@ -339,7 +339,7 @@ def _asked(signature: Signature, askers: Collection[str]) -> bool:
     """Whether one of those who asked made the signature, or may have.
 
     Raises:
-        NotSigned: it cannot be told who asked.
+        NotSigned: it is unclear who asked.
     """
     try:
         return any(not names_of_asker(who).isdisjoint(signature.names) for who in askers if who)
@@ -353,7 +353,7 @@ def missing_signatures(
     """How many people have yet to sign; as ``missing_people``.
 
     Raises:
-        NotSigned: it cannot be told who asked for it.
+        NotSigned: it is unclear who asked for it.
     """
     try:
         return missing_people(signatures, moves, needed, asked_by)

@@ -161,7 +161,7 @@ class RuleStanding:
 
 
 def read_standing(reading: Reading, before: int | None = None) -> dict[int, RuleStanding]:
-    """Every rule by its number, as the chain told it before a row; None: as it is now."""
+    """Every rule by its number, as the chain stated it before a row; None: as it is now."""
     # Rules are counted from 1. Without one, and before it, no row of the chain has to be looked at.
     first = _first_row(reading, 1)
     if first is None:
@@ -234,7 +234,7 @@ def _is_of(reading: Reading, move: int, proposal: int) -> bool:
 
 
 def rule_of_approval(reading: Reading, proposal: int) -> int | None:
-    """The number of the standing rule that approved a proposal; None where a person did, or nobody."""
+    """The number of the standing rule that approved a proposal; None where a person did, or no one."""
     approval = approval_of(reading, proposal)
     return None if approval is None else approval.facts.get(UNDER)
 
@@ -330,7 +330,7 @@ def missing_for_rule(signatures: Iterable[CheckedSignature], approval: ApprovalR
     """How many people have yet to sign a rule; where more than one has to, who proposed it does not count.
 
     Raises:
-        NameUnclear: it cannot be told who proposed it.
+        NameUnclear: it is unclear who proposed it.
     """
     without = names_of_asker(standing.proposed_by) if approval.needed > 1 else frozenset[str]()
     return max(0, approval.needed - count_people(signatures, without))
@@ -419,7 +419,7 @@ class Trust:
             )
 
     def _fault(self, reading: Reading, move: MoveRow, story: Story) -> str:
-        """Why nobody who may has approved the move: itself, or the group that it takes back with its way back."""
+        """Why the move has no valid approval: its own, or that of the group that it takes back with its way back."""
         if fault := move_fault(story, move) or self._group_fault(reading, move, story):
             return fault
         if not move.move.is_way_back:
@@ -452,7 +452,7 @@ class Trust:
         return group_fault(move, in_states(group_of(_moves_of(reading, move.proposal_id), move), story))
 
     def _late_fault(self, reading: Reading, move: MoveRow) -> str:
-        """Why the approval does not hold any more for a move of which nothing was sent."""
+        """Why the approval no longer holds for a move with no statement sent."""
         late = self._clock.now() > move.expires_at + LATE
         if late and reading.first(_STEP, move_id=move.id) is None:
             return f"its approval expired at {move.expires_at:%F %T %Z}"

@@ -41,7 +41,7 @@ from connectors.kit.contract import Clock
 
 SECONDS = 10.0  # that the search may take
 INSTRUCTIONS_BETWEEN = 10_000  # of SQLite's virtual machine, between two looks at the clock
-HEAD = "page 1"  # has the file's header and the schema, without which nothing can be read
+HEAD = "page 1"  # has the file's header and the schema, which every read needs
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter for an error whose text quotes what is damaged
 _PAGE = re.compile(r"\bpage ([0-9]+)", re.IGNORECASE)
 _INDEX = re.compile(r"\bindex (\w+)")
@@ -60,7 +60,7 @@ def find_place(path: Path) -> str:
 
 
 def place_of_row(path: Path, table: str, key: Mapping[str, object]) -> str:
-    """The page of one row, by the columns of its primary key; "" where it cannot be told."""
+    """The page of one row, by the columns of its primary key; "" where it is unknown."""
     with suppress(*UNREADABLE), _opened(path) as driver:
         return _page_at(driver, table, _rank(driver, table, key))
     return ""
@@ -241,7 +241,7 @@ class FileDatabase(Database):
             path: absolute; the file exists (``opening.prepare_file``), SQLite never creates it here.
             busy_seconds: how long to wait for a lock before ``LedgerBusy``.
         """
-        # No lease ends by itself: who acts is a matter of the engine's own lock on one machine.
+        # No lease expires: who acts is a matter of the engine's own lock on one machine.
         super().__init__(str(path), math.inf)
         self.path = path
         self._busy_seconds = busy_seconds
@@ -353,7 +353,7 @@ class FileDatabase(Database):
         )
         # SQLite checks foreign keys only where each connection asks for it.
         connection.execute("PRAGMA foreign_keys=ON")
-        if not self.path.stat().st_size:  # of a new file only: to say it of another one waits for whoever writes
+        if not self.path.stat().st_size:  # of a new file only: on an existing one it would wait for the writer
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         connection.execute(f"PRAGMA journal_size_limit={JOURNAL_BYTES}")
         connection.execute(f"PRAGMA cache_size=-{CACHE_KIB}")

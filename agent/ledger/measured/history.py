@@ -74,7 +74,7 @@ class DemandHistory:
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
-        self._sampled: set[str] = set()  # databases of which this process keeps history
+        self._sampled: set[str] = set()  # databases whose history this process keeps
 
     def append(self, database: str, ended_at: datetime, seconds: float, slots: I64, values: Values) -> int:
         """Add one interval of the units that had demand; returns the bytes it took.

@@ -241,7 +241,7 @@ class ServerDatabase(Database):
 
 def _settings_of_transaction(server: LedgerServer, busy_seconds: float) -> str:
     """What every transaction sets first."""
-    # No schema but the ledger's, and temporary objects last: what somebody puts into public is never found by name.
+    # No schema but the ledger's, and temporary objects last: what a user puts into public is never found by name.
     return (
         f'SET LOCAL search_path = "{server.schema_name}", pg_catalog, pg_temp; '
         f"SET LOCAL lock_timeout = {round(1000 * busy_seconds)}; "

@@ -210,7 +210,7 @@ class Reading:
 
     Attributes:
         driver: the driver's connection, whose transaction has begun.
-        database: of which it is one.
+        database: the one that it is a snapshot of.
     """
 
     def __init__(self, driver: Any, database: Database) -> None:  # noqa: ANN401  # a DB-API connection
@@ -235,7 +235,7 @@ class Reading:
     def some(
         self, query: ClauseElement, some: Iterable[object], at_once: int = CHUNK, /, **values: Any  # noqa: ANN401
     ) -> Iterator[Row]:  # fmt: skip
-        """The rows of a query over ``one_of`` for any number of values, of which a statement takes some thousands."""
+        """The rows of a query over ``one_of`` for any number of values; one statement takes some thousands."""
         for part in in_parts(some, at_once):
             yield from self.rows(query, some=part, **values)
 
@@ -400,7 +400,7 @@ class Database(ABC):
 
         Args:
             durable: what was decided or is about to be done: it survives a power cut once this returns, and no other
-                decision is made meanwhile. False: samples, of which the last may be lost.
+                decision is made meanwhile. False: samples; the last of them may be lost.
 
         Raises:
             LedgerBusy: another process kept the lock.
@@ -466,7 +466,7 @@ class Database(ABC):
 
     @abstractmethod
     def _connect(self) -> Any:  # noqa: ANN401  # the driver's
-        """A new connection of the driver's, which begins no transaction by itself."""
+        """A new connection of the driver's, which begins no transaction implicitly."""
 
     @abstractmethod
     def cursor_of_many(self, driver: Any) -> Any:  # noqa: ANN401  # the driver's
@@ -522,7 +522,7 @@ class Database(ABC):
         Args:
             now: by the agent's clock.
             kept_seconds: as this agent is configured.
-            databases: those of which this agent keeps history; a file drops that of all.
+            databases: those whose history this agent keeps; a file drops that of all.
         """
 
     def close(self) -> None:

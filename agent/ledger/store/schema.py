@@ -361,7 +361,7 @@ def value_for(column: ColumnElement[Any], name: str) -> BindParameter[Any]:
 
 
 def one_of(column: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether a column has one of the values that are given as ``some``, of which a statement takes some thousands."""
+    """Whether a column has one of the values that are given as ``some``; one statement takes some thousands."""
     return column.in_(bindparam(SOME, expanding=True, type_=_compared(column)))
 
 
@@ -379,7 +379,7 @@ def _compared(column: ColumnElement[Any]) -> TypeEngine[Any]:
 
 
 class unindexed(FunctionElement[Any]):  # noqa: N801  # read as a function, as Core's own are
-    """A column of which SQLite uses no index: for conditions that only sift what another condition has found.
+    """A column whose indexes SQLite does not use: for conditions that only sift what another condition has found.
 
     Without figures about its tables SQLite takes a condition on equality for the better one, and would walk all
     proposals of a database for the two of today (sqlite.org/optoverview.html, "Disqualifying WHERE Clause Terms").
@@ -450,7 +450,7 @@ def _strpos(element: holds_text, compiler: SQLCompiler, **kw: Any) -> str:  # no
 @compiles(like_file_name)
 def _glob(element: like_file_name, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
     column, pattern = element.clauses
-    # +: else SQLite looks for an index by the pattern that is given, and plans the statement anew each time.
+    # +: else SQLite looks for an index by the pattern that is given, and plans the statement again each time.
     return f"+{compiler.process(column, **kw)} GLOB {compiler.process(pattern, **kw)}"
 
 

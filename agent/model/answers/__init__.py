@@ -1,1 +1,1 @@
-"""What commands answer: a type for each document, of which text, JSON and schemas are made."""
+"""What commands answer: a type for each document, from which text, JSON and schemas are made."""

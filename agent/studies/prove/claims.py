@@ -141,7 +141,7 @@ class ClaimFindings:
         """One finding for each claim, in the order of the claims.
 
         Args:
-            ended: why the run ended before its end, for claims of which nothing was noted.
+            ended: why the run ended before its end, for claims about which nothing was noted.
         """
         why = f"the run ended before: {ended}" if ended else "nothing was there to try it on"
         return tuple(

@@ -377,7 +377,7 @@ class _Run:
         except HotplaceError:
             with suppress(HotplaceError):
                 bench.session.close()
-            with suppress(HotplaceError):  # then nothing can be dropped, which is told at the end
+            with suppress(HotplaceError):  # then no object can be dropped, which is reported at the end
                 bench.session = bench.open_session()
 
     def _look_that_it_is_empty(self) -> None:
@@ -397,7 +397,7 @@ class _Run:
 
 
 def _failure_of(work: Callable[[], None]) -> BaseException | None:
-    """What ended the work, Ctrl-C included, to be raised once what was seen is told."""
+    """What ended the work, Ctrl-C included, to be raised once what was seen is reported."""
     try:
         work()
     except BaseException as error:  # noqa: BLE001  # returned to who raises it

@@ -25,7 +25,7 @@ OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts"})
 OF_ANY_TABLE = frozenset({"split_rows", "border_values", "border_times"})
 PACKAGE = "connectors.postgresql.claims"
 COPY = re.compile(r"\ACOPY \(\n(?P<query>.*)\n\) TO STDOUT \(FORMAT binary\)\Z", re.DOTALL)
-PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs by itself
+PARAMETER = re.compile(r"%\(\w+\)s|\$\d+")  # ours, and those of a text that a step runs on its own
 
 
 def cases(scratch: Scratch) -> tuple[Case, ...]:

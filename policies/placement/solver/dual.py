@@ -167,7 +167,7 @@ def minimise_dual(offers: Offers, scale: F64, worth: float = 0.0, close: float =
     Args:
         offers: the open items.
         scale: upper bound of the optimal price of each resource.
-        worth: gain of all other items, of which the tolerance is a share too.
+        worth: gain of all other items; the tolerance is a share of it too.
         close: relative tolerance of the bound.
     """
     evaluator = DualEvaluator(offers)
@@ -297,8 +297,8 @@ class SiftedItems:
             reduced: reduced gain of each option, shape ``(o, n)``.
             most: number of items, half of them of each stratum.
         """
-        # Relative to the gain: a fixed distance from the threshold would fill the set with small items, of which
-        # thousands lie near it and whose change moves no price.
+        # Relative to the gain: a fixed distance from the threshold would fill the set with small items:
+        # thousands lie near it, and their change moves no price.
         margin, half = margins(reduced) / self.stake, most // 2
         sides = [side if len(side) <= half else side[np.argpartition(margin[side], half)[:half]] for side in self.sides]
         return np.sort(np.concatenate(sides))

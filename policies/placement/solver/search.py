@@ -99,7 +99,7 @@ def _sums(offers: Offers, price: F64, front: int) -> tuple[I8, F64, F64, F64, F6
     gain = np.where(near != STAY, offers.gain[option, item], 0.0)
     consumption = np.where(near != STAY, offers.consumption[:, option, item], 0.0)
     # Items behind the front enter as one total by matrix products. Suffix sums item by item over the whole core would
-    # be an array of prices x resources x items, of which the next stages are computed at other prices anyway.
+    # be an array of prices x resources x items, whose next stages are computed at other prices anyway.
     takes = [(far == each).astype(np.float64) for each in range(len(offers.gain))]
     # In a matrix product 0 times -inf is NaN, so options that do not exist must not enter it.
     real = np.where(np.isfinite(offers.gain[:, front:]), offers.gain[:, front:], 0.0)
