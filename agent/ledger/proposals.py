@@ -293,9 +293,12 @@ class Proposals:
             row = load_proposal(transaction, number)
             move = _by_ordinal(transaction, row, ordinal)
             if move.state not in STATE_WHEN_DROPPED:
+                handed = move.state is MoveState.HANDED_OVER
                 raise WrongState(
-                    f"move {ordinal} of proposal {number} is {move.state} and can no longer be struck",
-                    advice="Only a move that has not begun can be dropped.",
+                    f"move {ordinal} of proposal {number} is {move.state.words} and can no longer be struck",
+                    advice="Tell who carries it out; what the catalog does not show in time expires."
+                    if handed
+                    else "Only a move that has not begun can be dropped.",
                 )
             dropped = self._changes.drop(transaction, move, reason, who=who, origin=origin, event="move.struck")
             return [_by_ordinal(transaction, row, each.move.ordinal) for each in dropped]

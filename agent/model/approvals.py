@@ -256,6 +256,8 @@ def _gain_refusal(rule: StandingRule, proposal: Proposal) -> str:
 
 def _refusal_of(rule: StandingRule, move: ProposedMove, at: datetime) -> str:
     """Why a rule does not cover one move."""
+    if move.by_hand:
+        return f"{move.what} is moved by a person, so a person decides"
     if rule.template is not None and (why := rule.template.find_refusal(move.route, at)):
         return f"{move.what}: {why}"
     bundle = move.route.bundle

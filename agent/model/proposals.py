@@ -200,6 +200,11 @@ class ProposedMove:
                 return self.copy_seconds
 
     @property
+    def by_hand(self) -> bool:
+        """Whether a person carries it out, and hotplace sends none of its statements."""
+        return self.route.by_hand is not None
+
+    @property
     def is_way_back(self) -> bool:
         """Whether it takes back what a group has moved that cannot be completed."""
         return self.reason == WAY_BACK
@@ -337,6 +342,11 @@ class Proposal:
         return bool(self.moves) and all(move.undoes is not None for move in self.moves)
 
     @property
+    def by_hand(self) -> tuple[ProposedMove, ...]:
+        """The moves that a person carries out, in order."""
+        return tuple(move for move in self.moves if move.by_hand)
+
+    @property
     def bytes_moved(self) -> int:
         """Bytes of all moves together."""
         return sum(move.size_bytes for move in self.moves)
@@ -347,7 +357,11 @@ _STORED = StoredDataclass(Proposal)
 
 def proposal_json(proposal: Proposal) -> dict[str, Any]:
     """The proposal as plain JSON values."""
-    return _STORED.plain(proposal)
+    plain = _STORED.plain(proposal)
+    for move in plain["moves"]:
+        if move["route"]["by_hand"] is None:  # proposals without such moves keep their digest
+            del move["route"]["by_hand"]
+    return plain
 
 
 def proposal_text(proposal: Proposal) -> str:

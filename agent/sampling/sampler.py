@@ -220,6 +220,13 @@ class Sampler:
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )
 
+    def places(self) -> dict[str, str] | None:
+        """The space of each unit by the last catalog, by key; None before the first sample."""
+        if self._catalog is None:
+            return None
+        units, spaces = self._catalog.units, self._catalog.spaces
+        return {key: spaces[at].name for key, at in zip(units.key, units.space.tolist(), strict=True)}
+
     def homes(self) -> UnitHomes | None:
         """Where units are by the last catalog; None before the first sample."""
         storage = self.storage()

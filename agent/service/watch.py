@@ -414,6 +414,7 @@ class Watch:
     def verify(self) -> tuple[Outcome, ...]:
         """Move what is placed on to settling, and measure what has settled."""
         with self._lock:
+            self._settling.see_handed_over(self.connector, self.sampler.places)
             self._settling.begin()
             settle_undos(self.database.name, self._ledger)
             self.snapshot.groups_left_worse = self._groups.look(self.connector)

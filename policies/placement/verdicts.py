@@ -146,6 +146,7 @@ _GENERAL = {
     Verdict.COOLING_DOWN: "stays: it was moved recently, or a move of it failed",
     Verdict.NO_ROUTE: "stays: it cannot be moved",
     Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been observed for long enough",
+    Verdict.NOT_OBSERVED: "stays: it is not observed here, since nothing that hotplace reads counts its reads",
     Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
     Verdict.PAYBACK_TOO_LONG: "stays: moving it would take too long to pay back",
     Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
@@ -422,6 +423,10 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.NOT_ENOUGH_HISTORY: lambda f: (
         f"{f.key} has been observed for {format_seconds(f.observed)}; "
         f"at least {format_seconds(f.settings.minimum_history_seconds)} are needed for a verdict."
+    ),
+    Verdict.NOT_OBSERVED: lambda f: (
+        f"{f.key} is not observed here: nothing that hotplace reads counts its reads, so more history would not help. "
+        "If you know that it is hot, pin it."
     ),
     Verdict.GAIN_BELOW_FLOOR: lambda f: (
         f"{f.key} waits for {format_rate(f.sync)} reads/s: {_would_save(f)}, "
