@@ -15,7 +15,8 @@ import pytest
 
 from connectors.db2.plan_only import session
 from tests.cli.site import Finished, Site
-from tests.db2.by_hand_worlds import FAST, GIB, SLOW, Held, Refused, SimulatedI, SimulatedZ, Space, statements
+from tests.db2.by_hand_worlds import FAST, SLOW, Held, Refused, SimulatedI, SimulatedZ, Space, statements
+from tests.db2.hand_made import GIB
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -209,6 +210,21 @@ def test_a_life_on_zos(mainframe: SimulatedZ, tmp_path: Path) -> None:
         site.good("run", "--once")
     assert {state for _, state in states(site)} <= {"settling", "kept"}
     assert all(sent.startswith("SELECT") for sent in mainframe.sent)
+
+
+def test_modes_of_zos_are_by_hand(mainframe: SimulatedZ, tmp_path: Path) -> None:
+    """What the page on the ASP Balancer says: fill among the groups of a tier, and a group that is emptied."""
+    site = on_zos(tmp_path)
+    groups = [{"name": name, "capacity": "20 GiB"} for name in ("SGHDD", "SGMORE")]
+    site.database["tiers"][1]["spaces"] = groups
+    site.database["connection"]["storage_groups"] = ["SGSSD", "SGMORE"]
+    site.write()
+    evened = site.good("plan", "--mode", "capacity", "--json").document["moves"]
+    assert {(move["to_space"], move["route"]) for move in evened} == {("SGMORE", "by hand")}
+    document, text = propose(site, "--mode", "drain", "--space", "SGHDD")
+    assert len(document["moves"]) == 7
+    mainframe.run(text)
+    assert "SGHDD" not in {each.group for each in mainframe.spaces}
 
 
 def test_an_alter_of_a_space_that_is_not_stopped_is_refused(mainframe: SimulatedZ) -> None:

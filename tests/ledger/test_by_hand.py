@@ -30,10 +30,10 @@ S = MoveState
 HAND = ByHand(statements=("MOVE IT",), because="hotplace cannot", before=("FIRST",), after=("LAST",), undo=("BACK",))
 
 
-def by_hand(ordinal: int = 1, key: str = "public.mine", **changes: object) -> ProposedMove:
+def by_hand(ordinal: int = 1, key: str = "public.mine") -> ProposedMove:
     """A move that a person carries out."""
     move = a_move(ordinal, key=key)
-    return replace(move, route=replace(move.route, prologue=(), steps=(), undo_steps=(), by_hand=HAND), **changes)
+    return replace(move, route=replace(move.route, prologue=(), steps=(), undo_steps=(), by_hand=HAND))
 
 
 @pytest.fixture
