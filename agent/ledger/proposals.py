@@ -38,6 +38,7 @@ from agent.ledger.stored import (
     load_proposal,
     load_proposals,
     require_decidable,
+    require_held_to,
     require_state,
 )
 from agent.model.approvals import NONE, Conditions
@@ -172,6 +173,7 @@ class Proposals:
         with self._database.read() as reading:
             row = load_proposal(reading, number)
             require_decidable(row)
+            require_held_to(row, conditional=bool(conditions.facts))
             document = document_of(reading, row, conditions)
             story = require_sound(read_story(reading, number), number)
             return document, list(given_for(reading, document, story))
@@ -214,6 +216,7 @@ class Proposals:
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
             require_decidable(row)
+            require_held_to(row, conditional=bool(conditions.facts))
             _check_digest(row, digest)
             require_sound(read_story(transaction, number), number)
             if signature or self.rule.signers is not None:

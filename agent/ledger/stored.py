@@ -378,6 +378,19 @@ def require_decidable(row: ProposalRow) -> None:
     require_state(row, ProposalState.PROPOSED, "approved")
 
 
+def require_held_to(row: ProposalRow, *, conditional: bool) -> None:
+    """Refuse conditions, or a turn behind others, for what a person carries out: hotplace could keep neither.
+
+    Raises:
+        WrongState: a person carries a move of it out.
+    """
+    if conditional and row.proposal.by_hand:
+        raise WrongState(
+            f"proposal {row.id} has moves by hand, which hotplace can hold to no condition and no turn",
+            advice="Approve it without, and agree with whoever carries it out when that may be.",
+        )
+
+
 def require_state(row: ProposalRow, state: ProposalState, verb: str) -> None:
     """Refuse what may be done in one state only.
 

@@ -15,7 +15,7 @@ from agent.ledger.errors import NotApproved, Spoiled, Untrusted, WrongState
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, RequestKind
 from agent.ledger.stored import FOR_A_PERSON, NOT_SEEN, load_move
-from agent.model.approvals import find_refusal
+from agent.model.approvals import Conditions, find_refusal
 from agent.model.proposals import ProposedMove, proposal_from_text, proposal_json, proposal_text
 from agent.model.signatures import Signers
 from agent.model.states import TRANSITIONS, IllegalTransition, MoveState, ProposalState
@@ -123,6 +123,21 @@ def test_no_standing_rule_covers_it(ledger: Ledger) -> None:
         find_refusal(rule, a_proposal(by_hand(), wait_saved_low_per_hour=1.0), at)
         == "public.mine is moved by a person, so a person decides"
     )
+
+
+def test_no_condition_and_no_turn_is_promised_of_a_person(ledger: Ledger, people: Two) -> None:
+    """Hotplace could keep neither: refused when it is approved, alone or in a list behind another proposal."""
+    number = ledger.proposals.store(a_proposal(by_hand()))
+    digest = ledger.proposals.row(number).digest
+    with pytest.raises(WrongState, match="to no condition and no turn"):
+        ledger.proposals.approve(
+            number, who="anna", origin="tty", digest=digest, conditions=Conditions(most_bytes=1 << 30)
+        )
+    first = ledger.proposals.store(a_proposal(a_move(key="public.other"), purpose="usage"))
+    with pytest.raises(WrongState, match="to no condition and no turn"):
+        ledger.lists.document([first, number], [first])
+    sign(ledger, number, people[0])
+    assert rows_of(ledger, number)[0].state is S.HANDED_OVER
 
 
 # -- forged rows -----------------------------------------------------------------------------------------------------
