@@ -24,7 +24,7 @@ from connectors.db2.plan_only.session import PACKAGE, odbc_string
 from connectors.db2.sessions import Platform, fit, insist_on, platform_of, query
 from connectors.kit.contract import CannotConnect, StatementFailed
 from connectors.kit.settings import SecretSource
-from connectors.model.moves import Bundle, ByHand, NoRoute
+from connectors.model.moves import Bundle, ByHand, NoRoute, UnitKind
 from connectors.model.observation import Interval, Signal
 from tests.db2.hand_made import GIB, Double, connector_over, settings
 
@@ -315,7 +315,7 @@ def bundle_of(connector: PlanOnlyConnector, key: str) -> Bundle:
     catalog = connector.catalog()
     row = list(catalog.units.key).index(key)
     return Bundle(
-        key=key, physical_ids=(int(catalog.units.physical_id[row]),), unit_keys=(key,), kind=catalog.units.kind[row],
+        key=key, physical_ids=(int(catalog.units.physical_id[row]),), unit_keys=(key,), kind=UnitKind(int(catalog.units.kind[row])),
         size_bytes=int(catalog.units.size_bytes[row]), space=catalog.spaces[catalog.units.space[row]].name,
     )  # fmt: skip
 
