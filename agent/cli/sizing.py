@@ -49,6 +49,7 @@ from agent.model.answers.sizing import (
     WithSplits,
 )
 from agent.model.units_of_measure import parse_bytes, parse_seconds
+from agent.planning.first_tier import how_to_use
 from agent.planning.read_times import read_times_text
 from agent.service.pools import PoolMember, PoolShare, SharedPool, members_of, share_budget, share_more
 from agent.studies.planned_tier import PlannedTier, planned_tier_of, tiers_compared
@@ -585,7 +586,7 @@ def _advice_on_planned(found: DatabaseSized, planned: PlannedTierShown) -> Itera
         yield f"knee: {found.knee_definition}"
         capacity = format_bytes(knee.bytes / (1 - found.head_room_ratio))
         yield f"{capacity} of {fast}, head-room included, reach it: {format_wait(knee.wait_saved_per_hour_seconds)}"
-    yield f"next: once it is mounted, make a space on it and name that below the spaces of {fast}"
+    yield f"next: {how_to_use(fast)}"
 
 
 def split_line(found: WithSplits, fast: str) -> str:

@@ -17,7 +17,7 @@ from agent.ledger.measured.samples import rates_text
 from agent.ledger.rows import MoveRow
 from agent.ledger.state_names import work_before_proposal
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
+from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPACE, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
 from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
 from agent.moving.effect import LEAST_BEFORE, estimate
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
@@ -32,7 +32,7 @@ from policies.evidence.workload import average
 from policies.model.moves import MoveReason
 
 ASKED_FOR = frozenset(
-    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE_PART, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
+    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE_PART, SPACE, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
 )  # undone only on request
 
 
