@@ -58,6 +58,9 @@ COMMANDS = {
     "notify": Listed(
         "init", HelpGroup.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
     ),
+    "space": Listed(
+        "space", HelpGroup.SET_UP, "Make a space on storage that the database does not use yet, once it is approved."
+    ),
     "run": Listed(
         "run",
         HelpGroup.SET_UP,

@@ -39,6 +39,7 @@ from agent.model.answers.watching import (
 from agent.model.states import EXPIRABLE, OPEN_PROPOSALS, UNDER_WAY, UNFINISHED, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.moving.left_worse import left_worse_of
+from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.read_times import read_times_of
 from agent.sampling.trace_marks import read_figures, read_mark
 from agent.service.fleet import Heartbeat
@@ -116,6 +117,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         tiers=daemon.status and daemon.status.tiers,
         groups_left_worse=tuple(left_worse_of(ledger, database.name).values()),
         trace=trace_shown(mark, figures),
+        next_step=next_step(database) or None,
         containers=None,
     )
     _print_health(out, found, daemon.sentence)
@@ -126,6 +128,8 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         out.line("no open proposal")
     _print_under_way(out, found.moves, [under_way.sentence(row) for row in rows])
     _print_rooms(out, found)
+    if found.next_step:
+        out.line(f"{what_is_missing(database)}; next: {found.next_step}")
     return replace(found, containers=_show_containers(session, database)) if containers else found
 
 

@@ -415,6 +415,16 @@ class DatabaseConfig(ConfigPart):
         return moving
 
     @property
+    def tiers_in_use(self) -> tuple[TierConfig, ...]:
+        """The tiers that have a space, fastest first; where none has, the slowest."""
+        return tuple(tier for tier in self.tiers if tier.spaces) or self.tiers[-1:]
+
+    @property
+    def planned_tiers(self) -> tuple[TierConfig, ...]:
+        """The tiers that are not there yet, fastest first."""
+        return tuple(tier for tier in self.tiers if tier not in self.tiers_in_use)
+
+    @property
     def calendar(self) -> Calendar:
         """When moves may run."""
         return Calendar(self.time_zone, self.windows, self.excluded_days)
@@ -460,7 +470,7 @@ class DatabaseConfig(ConfigPart):
         Raises:
             ConfigError: a configured space does not exist; the message names the nearest one.
         """
-        return resolve(self.name, self.tiers, catalog)
+        return resolve(self.name, self.tiers_in_use, catalog)
 
 
 class ApprovalMode(StrEnum):

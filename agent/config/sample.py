@@ -93,6 +93,8 @@ databases:
         spaces: [{fast}]
         # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # upper limit of the space, used bytes included
         # spaces: [/ssd]   # a folder or disk group (+FAST): every space whose first file is in it
+        # spaces: []       # this storage is not there yet: hotplace sizing says what it would save
+        # size: 500 GiB    # that it is to have, as long as it has no space
         kind: ssd     # nvme, ssd or hdd; typical speeds apply until read times are measured. Or give figures:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run

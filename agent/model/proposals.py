@@ -152,6 +152,7 @@ TOLERATED_RATIO = 0.20  # growth between planning and move that needs no forecas
 ROLLING = "rolling"  # the same of a move by a template: a partition that is made, or one that has aged
 CLOSE_PART = "close"  # the same of one that gives the open part of a split table an end
 SPLIT = "split"  # the same of one that splits a table; its rows stay where they are
+SPACE = "space"  # the same of one that makes a new space, which holds nothing yet
 UNDO = "undo"  # ProposedMove.reason of a move that takes another back
 WAY_BACK = "way back"  # the same of one that takes back what a group has moved that cannot be completed
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
@@ -434,6 +435,11 @@ def purpose_of_container(space: str, container: str) -> str:
 def purpose_of_split(key: str) -> str:
     """One table into parts."""
     return f"split {key}"
+
+
+def purpose_of_space(name: str) -> str:
+    """A new space."""
+    return f"space {name}"
 
 
 def purpose_of_closing(table: str) -> str:

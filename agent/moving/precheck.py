@@ -28,6 +28,7 @@ from agent.planning.single_moves import without
 from agent.planning.situation import rows_of_keys
 from connectors.kit.contract import Clock, Connector
 from connectors.model.formatting import format_bytes, format_wait
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
@@ -171,6 +172,8 @@ def _size_holds(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
 
 
 def _target_takes(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
+    if makes_or_drops_space(row.move.route):  # nothing arrives; whether its place is fit the connector has looked
+        return None
     if facts.target is None:
         return PrecheckRefusal("no_target", f"space {row.move.to_space} no longer exists")
     if facts.closed:

@@ -28,6 +28,7 @@ from agent.moving.leftovers import leftovers_of
 from agent.moving.progress import ExecutorHooks, Listener, RunningMove, progress_document
 from agent.moving.reconciler import half_done_of
 from agent.moving.settling import Settling
+from agent.planning.new_space import MakingSpace, make_space
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.ranking import Ordered, Prospect, UnitStanding, prospect_of
 from agent.planning.single_moves import Splitting, TakingOut, close_part, split_table, take_out
@@ -41,6 +42,7 @@ from agent.service.offers import ProposalOffers, store_for_commands
 from agent.service.snapshot import Snapshot, Worth
 from connectors.kit.contract import Clock, Connector, ConnectorError
 from connectors.model.moves import Border
+from connectors.model.new_space import WantedSpace
 from connectors.model.observation import Identity
 from policies.placement.dispatch import Mode
 
@@ -333,6 +335,18 @@ class Watch:
             return close_part(
                 self.database, self.connector, mover_side, table, border, to_space, now, asked_by=self._asked_by
             )
+
+    def make_space(self, wanted: WantedSpace, tier: str | None) -> MakingSpace:
+        """How a new space can be made.
+
+        Raises:
+            UnknownName: the configuration has no such tier.
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            now = self._clock.now()
+            mover_side = None if self.dry_run else self.acting
+            return make_space(self.database, self.connector, mover_side, wanted, tier, now, asked_by=self._asked_by)
 
     # -- acting --------------------------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from agent.model.proposals import (
     CONTAINER,
     DIGEST_SHOWN,
     ROLLING,
+    SPACE,
     SPLIT,
     Proposal,
     ProposedMove,
@@ -569,7 +570,7 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
 _NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
     MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", MoveReason.GROWTH: "lets others grow",
-    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes",
+    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes", SPACE: "makes a space",
 }  # fmt: skip
 
 

@@ -299,6 +299,7 @@ class _Facts:
     space: str
     with_others: str
     on_fast: bool
+    only_tier: bool  # that has a space
     limit: str
     growing: str
     outgrown: float  # seconds until it is larger than any space of the fastest tier
@@ -337,6 +338,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         space=space.name,
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
         on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
+        only_tier=len(situation.tiers) == 1,
         limit=_limit_text(plan, settings),
         growing=_growing(situation, together.tolist()),
         outgrown=seconds_until_outgrown(situation, together.tolist(), 0, settings.head_room_ratio),
@@ -383,6 +385,8 @@ def _not_fitting(facts: _Facts) -> str:
 
 
 def _staying_spare(facts: _Facts) -> str:
+    if facts.only_tier:
+        return f"{facts.key} is on {facts.fast}, the only tier that has a space."
     return (
         f"{facts.key} gains only {format_wait(max(0.0, -facts.saves))} from {facts.fast}, "
         "but no hotter unit needs its room."

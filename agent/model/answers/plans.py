@@ -390,6 +390,48 @@ class SplitPlanned(TableSplit, PlanShown):
 
 
 @answer
+class CheckOfPlace:
+    """One thing that must hold of the place of a new space."""
+
+    check: str
+    """empty, owner, device or restart."""
+    state: str
+    """holds, fails or not checked."""
+    sentence: str
+    accepted: bool
+    """It fails, and a person goes on all the same."""
+
+
+@answer
+class SpaceWanted:
+    """A space that is to be made, and what was seen of its place."""
+
+    database: str
+    dry_run: bool
+    space: str
+    location: str
+    tier: str
+    checks: tuple[CheckOfPlace, ...]
+
+
+@answer
+class SpaceByHand(SpaceWanted):
+    """How a person makes a space."""
+
+    proposal: None = None
+    by_hand: WorkByHand | None
+    moves: tuple[PlannedMove, ...] = ()
+
+
+@answer
+class SpacePlanned(SpaceWanted, PlanShown):
+    """How a space is made."""
+
+    proposal: ProposalStored | None
+    by_hand: None = None
+
+
+@answer
 class PinShown:
     """A pin."""
 

@@ -224,6 +224,8 @@ class DatabaseStatus(MovesUnderWay):
     groups_left_worse: tuple[str, ...]
     """A sentence for each group of moves that ended halfway and left the database worse than before."""
     trace: TraceShown
+    next_step: str | None
+    """What to do where fewer than two tiers have a space; else null."""
     containers: tuple[ContainersOfSpace, ...] | None
     """With --containers, else null."""
 
