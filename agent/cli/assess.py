@@ -14,10 +14,18 @@ from agent.cli.commands import HelpGroup
 from agent.cli.session import Session
 from agent.config.tiers import KINDS
 from agent.model.answers.setup import Assessment as AssessmentShown
-from agent.model.answers.setup import Assessments, OfferAssessed, QueriesToExport, SpaceAssessed, UnitAssessed
+from agent.model.answers.setup import (
+    Assessments,
+    KindAssessed,
+    OfferAssessed,
+    QueriesToExport,
+    SpaceAssessed,
+    UnitAssessed,
+)
 from agent.model.units_of_measure import parse_bytes, parse_seconds
 from agent.planning.read_times import read_times_text
-from agent.studies.assessment import AssessmentResult, assess, assessment_shown, observe_exports
+from agent.studies.assessed import AssessmentResult
+from agent.studies.assessment import assess, assessment_shown, observe_exports
 from agent.studies.assessment_files import csv_rows, is_export, read_export, read_text
 from agent.terminal.charts import ChartMark, Curve, text_chart
 from agent.terminal.columns import Column
@@ -33,6 +41,7 @@ from connectors.model.formatting import (
     format_sessions,
     format_wait,
 )
+from policies.evidence.prices import HOUR
 from policies.model.settings import PolicySettings
 from policies.placement.sizing import Point, Sizing
 
@@ -165,6 +174,12 @@ def _report(path: Path, sizes: list[Row]) -> Observation:
 def _print(out: Output, shown: AssessmentShown, found: AssessmentResult, kind: str, offered: int | None) -> None:
     out.line(f"{shown.database}: {shown.source}", style="bold")
     out.facts([*_facts(shown), ("read times", read_times_text(found.tiers))])
+    for each in shown.withheld:
+        where = f" ({each.section})" if each.section else ""
+        out.line(f"withheld, {each.part}{where}: {each.why}", style="bold")
+    if shown.waits_by_kind:
+        out.heading("waits by kind of read")
+        out.table(KIND_COLUMNS, [_kind_cells(each, shown.seconds) for each in shown.waits_by_kind])
     out.heading("spaces, by the sessions that wait for them on average")
     out.table(SPACE_COLUMNS, [_space_cells(each) for each in shown.spaces if each.wait_per_hour_seconds > 0])
     out.heading(f"objects, the first {min(SHOWN, len(shown.units))} of {len(shown.units)}")
@@ -183,19 +198,21 @@ def _print(out: Output, shown: AssessmentShown, found: AssessmentResult, kind: s
 
 def _facts(shown: AssessmentShown) -> list[tuple[str, str]]:
     measured, ceiling = shown.measured_read_wait_per_hour_seconds, shown.read_wait_of_session_time_ratio
-    facts = [
-        ("period", format_seconds(shown.seconds)),
-        ("read wait", f"{format_wait(shown.read_wait_per_hour_seconds)}, by reads and read times"),
-    ]
-    if not isnan(measured):
-        facts.append(("measured", f"{format_wait(measured)}, as the engine timed them"))
+    how = "by reads and read times: no wait was timed" if isnan(measured) else "as the engine timed them"
+    facts = [("period", format_seconds(shown.seconds))]
+    if not isnan(shown.read_wait_per_hour_seconds):
+        facts.append(("read wait", f"{format_wait(shown.read_wait_per_hour_seconds)}, {how}"))
     if not isnan(ceiling):
         facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time: no storage saves more"))
     return facts
 
 
+KIND_COLUMNS = (
+    Column("kind"), Column("waits", number=True), Column("each", number=True), Column("wait", number=True),
+    Column("event", leaves=1),
+)  # fmt: skip
 SPACE_COLUMNS = (
-    Column("space"), Column("reads/s", number=True, leaves=2), Column("each", number=True, leaves=1),
+    Column("space"), Column("reads/s", number=True, leaves=2), Column("one block", number=True, leaves=1),
     Column("wait", number=True), Column("saves", number=True), Column("size", number=True),
 )  # fmt: skip
 UNIT_COLUMNS = (
@@ -204,9 +221,18 @@ UNIT_COLUMNS = (
 )  # fmt: skip
 
 
+def _kind_cells(each: KindAssessed, seconds: float) -> list[str]:
+    whole = each.wait_per_hour_seconds * seconds / HOUR
+    return [
+        each.kind if each.of_objects else f"{each.kind} (not in the sum)", f"{each.waits:,.0f}",
+        format_seconds(whole / each.waits) if each.waits else "", format_sessions(each.wait_per_hour_seconds),
+        ", ".join(each.events),
+    ]  # fmt: skip
+
+
 def _space_cells(each: SpaceAssessed) -> list[str]:
     return [
-        each.space, format_rate(each.random_reads_per_second), format_seconds(each.read_seconds),
+        each.space, _known_rate(each.reads_per_second), format_seconds(each.read_seconds),
         format_sessions(each.wait_per_hour_seconds), format_sessions(each.wait_saved_per_hour_seconds),
         _size(each.bytes),
     ]  # fmt: skip
@@ -218,6 +244,10 @@ def _unit_cells(each: UnitAssessed) -> list[str]:
         each.unit, format_sessions(each.wait_per_hour_seconds), low if low == high else f"{low} and {high}",
         format_sessions(each.wait_saved_per_hour_seconds), _size(each.bytes),
     ]  # fmt: skip
+
+
+def _known_rate(reads: float) -> str:
+    return "unknown" if isnan(reads) else format_rate(reads)
 
 
 def _size(size: int | None) -> str:

@@ -7,7 +7,7 @@ other demand.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +28,29 @@ class UnusableFile(HotplaceError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitKind:
+    """Waits for reads of one kind, as the engine timed them; seconds of the whole interval.
+
+    The three columns have a value for each row of the catalog's units, and the middle one adds up to ``seconds``. All
+    three are None where nothing divides the kind among units.
+    """
+
+    name: str  # "reads of one block"
+    events: tuple[str, ...]  # as the engine calls them, those that were waited for
+    waits: float  # how many
+    seconds: float
+    by_unit: F64 | None = None  # (n,) what each unit is taken to have of that
+    least: F64 | None = None  # (n,) at least
+    most: F64 | None = None  # (n,) at most
+    of_units: bool = True  # False: of temporary files, which hold no units; the sum of waits leaves it out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """One interval of one database, with how sure each figure is.
 
-    ``least`` and ``most`` bound the random reads of each unit, as multiples of what ``demand`` says; 1 where they are
-    counted. Both have a value for each row of the catalog's units.
+    ``least`` and ``most`` bound the waits of each unit, as multiples of what ``demand`` says; 1 where they are counted.
+    Both have a value for each row of the catalog's units.
     """
 
     engine: str
@@ -44,6 +62,10 @@ class Observation:
     least: F64  # (n,) 0 to 1
     most: F64  # (n,) 1 or more
     notes: tuple[str, ...] = ()  # what the figures leave open, and what to collect for better
+    kinds: tuple[WaitKind, ...] = ()  # () where the engine does not time them by kind
+    space_reads: Mapping[str, float] | None = None  # calls a second by space, as printed; None: see demand.spaces
+    stays: Bools | None = None  # (n,) units that no placement moves: dictionary, undo; None: there are none
+    sections: Mapping[str, str] = field(default_factory=dict)  # where each kind of figure stands in the file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

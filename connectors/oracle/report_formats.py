@@ -256,7 +256,7 @@ def _summary_of(tag: str) -> str:
 TITLES = (
     r"Tablespace IO Stats", r"File IO Stats", r"Segments by [A-Za-z ]+?", r"Foreground Wait Events", r"Wait Events",
     r"Top \d+ (?:Timed )?(?:Foreground )?(?:Timed )?Events(?: by Total Wait Time)?", r"Top \d+ Wait Events",
-    r"Background Wait Events", r"Load Profile",
+    r"Background Wait Events", r"Load Profile", r"(?:Key |Other )?Instance Activity Stats",
 )  # fmt: skip
 _TITLE = re.compile(rf"^\s*({'|'.join(TITLES)})(?=\s{{2,}}|\s*$|\s+DB/Inst|\s+for DB|\s+\()", re.IGNORECASE)
 _RULER = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$|^\s*-+(?:\s+-+)+\s*$")
