@@ -158,6 +158,8 @@ def _report(path: Path, sizes: list[Row]) -> Observation:
     text = read_text(path)
     readers = [hand for name in engine_names() if (hand := find_engine(name).by_hand) is not None]
     for hand in readers:
+        hand.refuse(str(path), text)
+    for hand in readers:
         if hand.read_report is not None and hand.is_report(text):
             return hand.read_report(str(path), text, sizes)
     raise UnusableFile(

@@ -6,6 +6,7 @@ other demand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -122,6 +123,18 @@ class Readings:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Another output of the engine, which says too little of reads or which is not read."""
+
+    pattern: str  # a regular expression of its first page, whatever its case
+    what: str  # "this is an ASH report: it samples sessions and counts no reads"
+    instead: str  # what is read
+
+
+NOT_READ_CHARACTERS = 12000  # of a file, in which its first page is
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromFiles:
     """How an engine is assessed from files."""
@@ -130,3 +143,15 @@ class FromFiles:
     read: Callable[[Export, Export], Readings]  # before, after
     is_report: Callable[[str], bool] = lambda _: False  # whether a text looks like one of the engine's reports
     read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes
+    not_read: tuple[NotRead, ...] = ()
+
+    def refuse(self, path: str, text: str) -> None:
+        """Refuse what is known not to be read.
+
+        Raises:
+            UnusableFile: it is one of these.
+        """
+        begin = text[:NOT_READ_CHARACTERS]
+        for each in self.not_read:
+            if re.search(each.pattern, begin, re.IGNORECASE):
+                raise UnusableFile(path, each.what, advice=each.instead)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from connectors.kit.assessment import Export, FromFiles, Observation, Readings, Row
+from connectors.kit.assessment import Export, FromFiles, NotRead, Observation, Readings, Row
 from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance
@@ -52,6 +52,30 @@ def read(before: Export, after: Export) -> Readings:
     return stored.read(before, after)
 
 
+ONE_PERIOD = "Give the report of one period of one instance: awrrpt.sql, of RAC awrrpti.sql for each instance."
+NOT_READ = (
+    NotRead(r"WORKLOAD\s+REPOSITORY\s+COMPARE", "this is an AWR compare report: it holds two periods", ONE_PERIOD),
+    NotRead(
+        r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?REPORT\s*\(RAC\)|AWR\s+RAC\s+Report",
+        "this is a RAC report (awrgrpt): it adds up instances, and its sections are others",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        r"WORKLOAD\s+REPOSITORY\s+SQL\s+Report|STATSPACK\s+SQL\s+report",
+        "this is a report of one statement: it has no reads of the database",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        r"(?:^|>)\s*ASH\s+(?:Global\s+)?Report|ASH\s+Report\s+(?:For|-)",
+        "this is an ASH report: it samples sessions and counts no reads",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        r"ADDM\s+Report\s+for\s+Task|ACTIVITY\s+DURING\s+THE\s+ANALYSIS\s+PERIOD",
+        "this is an ADDM report: it holds findings and no counters",
+        ONE_PERIOD,
+    ),
+)
 ROUTES = ("move online", "move", "rebuild online", "rebuild")
 PROOF = proof_of_package("connectors.oracle.claims", ROUTES)
 
@@ -114,5 +138,6 @@ ENGINE = Engine(
         read=read,
         is_report=is_report,
         read_report=read_report,
+        not_read=NOT_READ,
     ),
 )

@@ -24,7 +24,6 @@ FEW_SECONDS, ROUNDED = 10.0, 0.5  # of a time that is printed in whole seconds
 LONGEST_SECONDS = 100 * 365.25 * 86400.0
 _AWR = re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?report|AWR\s+Report\s+for\s+DB", re.IGNORECASE)
 _STATSPACK = re.compile(r"STATSPACK\s+report", re.IGNORECASE)
-_COMPARISON = re.compile(r"WORKLOAD\s+REPOSITORY\s+COMPARE", re.IGNORECASE)
 _HTML = re.compile(r"<\s*(?:html|table|h1|!doctype)", re.IGNORECASE)
 _RELEASE = re.compile(r"(?<![\d.])(\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}(?:\.\d{1,6})?)(?![\d.])")
 _IDENTITY = re.compile(r"^[ \t]*(?:([\w$#.-]+)[ \t]+)?(\d{6,10})[ \t]+(\S+)", re.MULTILINE)
@@ -132,8 +131,6 @@ def parse_report(path: str, text: str) -> WorkloadReport:
             of reads.
     """
     begin = text[:_HEADER_CHARACTERS]
-    if _COMPARISON.search(begin):
-        raise UnusableFile(path, "this compares two periods", advice="Give the report of one period: awrrpt.sql.")
     if not is_report(text):
         raise UnusableFile(
             path,

@@ -111,7 +111,6 @@ def test_garbage_is_refused(text: str) -> None:
             19,
         ),
         (lambda text: text.replace("Elapsed", "Gone"), "between its snapshots", 0),
-        (lambda text: "WORKLOAD REPOSITORY COMPARE PERIOD REPORT\n" + text, "compares two periods", 0),
     ],
 )
 def test_an_unusable_report_says_why(change: object, words: str, line: int) -> None:
