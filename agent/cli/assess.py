@@ -71,7 +71,7 @@ def assess_command(
         Path | None, typer.Option("--sizes", metavar="FILE", help="Sizes for a report: the result of units.sql as CSV.")
     ] = None,
     elapsed: Annotated[
-        str | None, typer.Option("--elapsed", help="Time between two exports; else by the times of the files.")
+        str | None, typer.Option("--elapsed", help="Time between two exports that hold no clock.")
     ] = None,
 ) -> ExitCode:
     """Say what sessions wait for, and what fast storage would bring, from reports and exports; asks no database."""

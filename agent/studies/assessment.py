@@ -17,9 +17,9 @@ This leaves what the unit would save unchanged, to the second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from math import inf, isnan, nan
 
 import numpy as np
@@ -27,8 +27,11 @@ import numpy as np
 from agent.model.answers import setup as answers
 from agent.planning.read_times import tiers_shown
 from agent.studies.assessed import AssessmentResult, Broken, Offer, Part, SpaceWaits, UnitWaits, broken
-from connectors.kit.assessment import Export, FromFiles, Observation, UnusableFile, WaitKind
+from agent.studies.assessment_files import EARLIEST, LATEST
+from agent.studies.exported_tables import columns_of
+from connectors.kit.assessment import CLOCK, SAY_WHEN, Export, FromFiles, Observation, UnusableFile, WaitKind
 from connectors.kit.registry import find_engine
+from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, Bools, Signal, Space
 from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
 from policies.evidence.device import calibrate, empty_devices, observe, observe_spaces
@@ -53,25 +56,14 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
     Raises:
         UnusableFile: the second is not later than the first, or what they hold does not belong together.
     """
-    if elapsed is not None:
-        after = replace(after, taken_at=before.taken_at + timedelta(seconds=elapsed))
-    if after.taken_at <= before.taken_at:
-        raise UnusableFile(
-            after.path,
-            f"is not later than {before.path}: {after.taken_at.isoformat()}",
-            advice="Name the export before, then the one after, or say --elapsed 1h.",
-        )
+    before, after, said = _in_time(before, after, elapsed)
     try:
         with np.errstate(all="ignore"):  # figures that are too large are refused when all are there
             found = hand.read(before, after)
             interval = difference(found.before, found.after, longest_seconds=inf)
             demand = None if isinstance(interval, Gap) else found.classify(interval, found.catalog)
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:  # not the query's cells
-        raise UnusableFile(
-            f"{before.path} and {after.path}",
-            f"hold results that are not those of the queries: {error}",
-            advice="Run the queries of hotplace assess --print-queries as they are, and export all of their columns.",
-        ) from error
+        raise _misfit(hand.queries(), before, after, error) from error
     if isinstance(interval, Gap):
         raise UnusableFile(after.path, interval.sentence, advice="Export both without a restart in between.")
     assert demand is not None, "only a gap has none"
@@ -85,11 +77,77 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
         size_known=np.ones(len(units), dtype=np.bool_),
         least=np.ones(len(units)),
         most=np.ones(len(units)),
-        notes=found.notes,
+        notes=(*found.notes, *said),
+    )
+
+
+def _in_time(before: Export, after: Export, elapsed: float | None) -> tuple[Export, Export, tuple[str, ...]]:
+    """Both exports with their times by the server's clock, and what to say of that.
+
+    Raises:
+        UnusableFile: they do not say when they were taken, or the second is not later than the first.
+    """
+    first, second = (_clock(each) for each in (before, after))
+    said: tuple[str, ...] = ()
+    if elapsed is not None:
+        by_clock = None if first is None or second is None else (second - first).total_seconds()
+        if by_clock is not None and not elapsed / CLOCKS_AGREE <= by_clock <= elapsed * CLOCKS_AGREE:
+            said = (f"--elapsed says {format_seconds(elapsed)}, the server's clock {format_seconds(by_clock)}",)
+        first = first or before.taken_at or SOME_TIME
+        second = first + timedelta(seconds=elapsed)
+    else:
+        first, second = first or before.at, second or after.at
+    if second <= first:
+        raise UnusableFile(
+            after.path,
+            f"is not later than {before.path}: {second.isoformat()}",
+            advice="Name the export before, then the one after, or say --elapsed 1h.",
+        )
+    return replace(before, taken_at=first), replace(after, taken_at=second), said
+
+
+def _clock(export: Export) -> datetime | None:
+    """The server's clock in an export; None where it holds none.
+
+    Raises:
+        UnusableFile: it holds something else.
+    """
+    if CLOCK not in export.results:
+        return None
+    try:
+        ((said,),) = export.rows(CLOCK)
+        found = datetime.fromisoformat(str(said).strip().replace("Z", "+00:00")[:LONGEST_TIME])
+    except (TypeError, ValueError) as error:
+        raise UnusableFile(
+            export.path, f"the result of {CLOCK} is no time: {error}", advice="Export it as YYYY-MM-DD HH:MM:SS."
+        ) from error
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    if not EARLIEST <= found <= LATEST:
+        raise UnusableFile(export.path, f"the result of {CLOCK} is no time: {found.isoformat()}", advice=SAY_WHEN)
+    return found
+
+
+def _misfit(queries: Mapping[str, str], before: Export, after: Export, error: Exception) -> UnusableFile:
+    """What to say of a result that is not its query's: where it is, and how it differs."""
+    export = after if after.asked and after.asked[-1:] != [CLOCK] else before
+    name = export.asked[-1] if export.asked else ""
+    wide = {len(row) for row in export.results.get(name, ())}
+    columns = columns_of(queries.get(name, ""))
+    if columns and wide and wide != {len(columns)}:
+        problem = f"the result of {name} has {min(wide)} columns, and its query {len(columns)}"
+    else:
+        problem = f"a result is not that of its query, {name} or one before it: {error}"
+    return UnusableFile(
+        export.path,
+        problem,
+        advice="Run the queries of hotplace assess --print-queries as they are, and export all of their columns.",
     )
 
 
 PRESENT = "present"
+SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # of an export whose period alone is said
+LONGEST_TIME = 26  # characters: SQL Server has seven places behind the second, Python six
+CLOCKS_AGREE = 1.1  # a clock and a person, at most this much apart
 FAST_SPACE = "fast storage"
 LEAST_SHARE = 0.01  # of its reads, below which a unit's lower bound counts as this: an interval by factors knows no 0
 LARGEST_RATE = 1e25  # of anything, a second: 64 bits within a microsecond are less

@@ -69,13 +69,29 @@ class Observation:
     sections: Mapping[str, str] = field(default_factory=dict)  # where each kind of figure stands in the file
 
 
+CLOCK = "clock"  # the query of the server's clock in UTC, as YYYY-MM-DD HH:MM:SS
+SAY_WHEN = "Export clock too (hotplace assess --print-queries ENGINE), or say --elapsed 1h."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
     """Results of an engine's queries at one moment, by the name of the query."""
 
     path: str  # where they were read from, for messages
-    taken_at: datetime
+    taken_at: datetime | None  # None: it does not say
     results: Mapping[str, Sequence[Row]]
+    asked: list[str] = field(default_factory=list)  # results that were asked for, in order
+
+    @property
+    def at(self) -> datetime:
+        """When it was taken.
+
+        Raises:
+            UnusableFile: it does not say.
+        """
+        if self.taken_at is None:
+            raise UnusableFile(self.path, "does not say when it was taken", advice=SAY_WHEN)
+        return self.taken_at
 
     def rows(self, name: str) -> list[Row]:
         """The result of a query.
@@ -83,6 +99,7 @@ class Export:
         Raises:
             UnusableFile: it is not there.
         """
+        self.asked.append(name)
         if name not in self.results:
             raise UnusableFile(
                 self.path,
