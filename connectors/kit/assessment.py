@@ -144,7 +144,7 @@ class Readings:
 class NotRead:
     """Another output of the engine, which says too little of reads or which is not read."""
 
-    pattern: str  # a regular expression of its first page, whatever its case
+    begins: re.Pattern[str]  # found on its first page
     what: str  # "this is an ASH report: it samples sessions and counts no reads"
     instead: str  # what is read
 
@@ -170,5 +170,5 @@ class FromFiles:
         """
         begin = text[:NOT_READ_CHARACTERS]
         for each in self.not_read:
-            if re.search(each.pattern, begin, re.IGNORECASE):
+            if each.begins.search(begin):
                 raise UnusableFile(path, each.what, advice=each.instead)

@@ -7,6 +7,7 @@ How the registry meets Oracle: settings are validated without the driver, connec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from connectors.kit.assessment import Export, FromFiles, NotRead, Observation, Readings, Row
@@ -54,24 +55,28 @@ def read(before: Export, after: Export) -> Readings:
 
 ONE_PERIOD = "Give the report of one period of one instance: awrrpt.sql, of RAC awrrpti.sql for each instance."
 NOT_READ = (
-    NotRead(r"WORKLOAD\s+REPOSITORY\s+COMPARE", "this is an AWR compare report: it holds two periods", ONE_PERIOD),
     NotRead(
-        r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?REPORT\s*\(RAC\)|AWR\s+RAC\s+Report",
+        re.compile(r"WORKLOAD\s+REPOSITORY\s+COMPARE", re.IGNORECASE),
+        "this is an AWR compare report: it holds two periods",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?REPORT\s*\(RAC\)|AWR\s+RAC\s+Report", re.IGNORECASE),
         "this is a RAC report (awrgrpt): it adds up instances, and its sections are others",
         ONE_PERIOD,
     ),
     NotRead(
-        r"WORKLOAD\s+REPOSITORY\s+SQL\s+Report|STATSPACK\s+SQL\s+report",
+        re.compile(r"WORKLOAD\s+REPOSITORY\s+SQL\s+Report|STATSPACK\s+SQL\s+report", re.IGNORECASE),
         "this is a report of one statement: it has no reads of the database",
         ONE_PERIOD,
     ),
     NotRead(
-        r"(?:^|>)\s*ASH\s+(?:Global\s+)?Report|ASH\s+Report\s+(?:For|-)",
+        re.compile(r"(?:^|>)\s*ASH\s+(?:Global\s+)?Report|ASH\s+Report\s+(?:For|-)", re.IGNORECASE),
         "this is an ASH report: it samples sessions and counts no reads",
         ONE_PERIOD,
     ),
     NotRead(
-        r"ADDM\s+Report\s+for\s+Task|ACTIVITY\s+DURING\s+THE\s+ANALYSIS\s+PERIOD",
+        re.compile(r"ADDM\s+Report\s+for\s+Task|ACTIVITY\s+DURING\s+THE\s+ANALYSIS\s+PERIOD", re.IGNORECASE),
         "this is an ADDM report: it holds findings and no counters",
         ONE_PERIOD,
     ),
