@@ -17,7 +17,9 @@ from agent.model.answers.setup import Assessment as AssessmentShown
 from agent.model.answers.setup import (
     Assessments,
     KindAssessed,
+    KindCompared,
     OfferAssessed,
+    PeriodsCompared,
     QueriesToExport,
     SpaceAssessed,
     UnitAssessed,
@@ -27,6 +29,8 @@ from agent.planning.read_times import read_times_text
 from agent.studies.assessed import AssessmentResult
 from agent.studies.assessment import assess, assessment_shown, observe_exports
 from agent.studies.assessment_files import csv_rows, is_export, read_export, read_text
+from agent.studies.periods_compared import Comparison, compare
+from agent.studies.periods_compared import KindCompared as KindOfPeriods
 from agent.terminal.charts import ChartMark, Curve, text_chart
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
@@ -48,6 +52,7 @@ from policies.placement.sizing import Point, Sizing
 SHOWN = 12  # units of the table
 SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the curve, in addition to the knee
 FAST_KINDS = ("ssd", "nvme")
+PAIR = 2  # reports, of before and after
 
 
 @command(HelpGroup.LOOK, "hotplace assess awrrpt_1_100_101.html --ssd 100GB", name="assess")
@@ -55,7 +60,10 @@ def assess_command(
     session: Session,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Reports; or two exports, before and after: folders or JSON files."),
+        typer.Argument(
+            metavar="FILE...",
+            help="Reports, two of one database are compared; or two exports, before and after: folders or JSON files.",
+        ),
     ] = None,
     engine: Annotated[
         str | None, typer.Option("--engine", help="Whose exports these are; reports say it themselves.")
@@ -91,7 +99,12 @@ def assess_command(
     answers = [assessment_shown(each) for each in found]
     for shown, each in zip(answers, found, strict=True):
         _print(session.out, shown, each, kind, offered)
-    session.out.document(Assessments(assessments=tuple(answers)))
+    compared = None
+    if len(found) == PAIR:
+        comparison = compare(*found)
+        compared = _compared_shown(comparison)
+        _print_comparison(session.out, comparison)
+    session.out.document(Assessments(assessments=tuple(answers), compared=compared))
     return ExitCode.OK
 
 
@@ -254,6 +267,44 @@ def _known_rate(reads: float) -> str:
 
 def _size(size: int | None) -> str:
     return "unknown" if size is None else format_bytes(size)
+
+
+COMPARED_COLUMNS = (
+    Column("kind"), Column("before", number=True), Column("after", number=True),
+    Column("a transaction before", number=True), Column("after", number=True),
+)  # fmt: skip
+
+
+def _print_comparison(out: Output, found: Comparison) -> None:
+    out.heading("before and after, for equal work")
+    if found.refused:
+        out.line(f"not compared: {found.refused}")
+        return
+    before, after = format_seconds(found.before_wait), format_seconds(found.after_wait)
+    out.line(f"a transaction waits {before} for reads before, {after} after")
+    out.line(f"for as much work as before that saves {format_wait(found.saves_per_hour)}")
+    out.table(COMPARED_COLUMNS, [_compared_cells(each) for each in found.kinds])
+
+
+def _compared_cells(each: KindOfPeriods) -> list[str]:
+    times = ["none" if isnan(time) else format_seconds(time) for time in (each.before_seconds, each.after_seconds)]
+    return [each.name, *times, f"{each.before_per_transaction:.3g}", f"{each.after_per_transaction:.3g}"]
+
+
+def _compared_shown(found: Comparison) -> PeriodsCompared:
+    return PeriodsCompared(
+        refused=found.refused or None,
+        before_wait_per_transaction_seconds=found.before_wait,
+        after_wait_per_transaction_seconds=found.after_wait,
+        wait_saved_per_hour_seconds=found.saves_per_hour,
+        kinds=tuple(
+            KindCompared(
+                kind=each.name, before_seconds=each.before_seconds, after_seconds=each.after_seconds,
+                before_per_transaction=each.before_per_transaction, after_per_transaction=each.after_per_transaction,
+            )
+            for each in found.kinds
+        ),
+    )  # fmt: skip
 
 
 def _print_curve(out: Output, found: AssessmentResult, z: Sizing, kind: str) -> None:

@@ -67,6 +67,7 @@ class Observation:
     space_reads: Mapping[str, float] | None = None  # calls a second by space, as printed; None: see demand.spaces
     stays: Bools | None = None  # (n,) units that no placement moves: dictionary, undo; None: there are none
     sections: Mapping[str, str] = field(default_factory=dict)  # where each kind of figure stands in the file
+    logical_reads: float = float("nan")  # blocks a second, from memory or not; with transactions the work that was done
 
 
 CLOCK = "clock"  # the query of the server's clock in UTC, as YYYY-MM-DD HH:MM:SS

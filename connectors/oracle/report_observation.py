@@ -197,6 +197,7 @@ def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report
         space_reads={place.name: place.io.reads / report.seconds for place in places if place.io is not None},
         stays=stays,
         sections=_sections(report),
+        logical_reads=report.logical_reads,
     )
 
 

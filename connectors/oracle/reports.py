@@ -103,6 +103,7 @@ class WorkloadReport:
     db_time: float  # session seconds in the database, NaN
     transactions: float  # a second, NaN
     block_bytes: float
+    logical_reads: float  # blocks a second, NaN
     events: Mapping[str, Waits]
     events_whole: bool  # False: only the first page's top events are there
     tablespaces: tuple[TablespaceIo, ...]
@@ -170,6 +171,7 @@ def parse_report(path: str, text: str) -> WorkloadReport:
         db_time=_minutes(flat, r"DB\s+time"),
         transactions=_per_second(flat, r"Transactions"),
         block_bytes=_block_bytes(flat),
+        logical_reads=_per_second(flat, r"Logical reads?(?: \(blocks\))?"),
         events=events,
         events_whole=whole,
         tablespaces=tablespaces,

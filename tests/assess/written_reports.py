@@ -56,6 +56,7 @@ class Told:
     segments: Sequence[Listed] = ()
     db_time: float | None = None
     transactions: float = 0.0
+    logical: float | None = None  # blocks a second
     database: str = "PROD"
     release: str = "11.2.0.4.0"
     top_only: bool = False  # of the events only the first page's
@@ -85,6 +86,7 @@ def _text(told: Told, layout: str) -> str:
 def _first_page(told: Told, layout: str) -> str:
     title = "STATSPACK report for" if layout.startswith("statspack") else "WORKLOAD REPOSITORY report for"
     db_time = "" if told.db_time is None else f"\n   DB Time:{told.db_time / 60:>20,.2f} (mins)"
+    logical = "" if told.logical is None else f"\n  Logical reads:{told.logical:>20,.1f}"
     return f"""{title}
 
 DB Name         DB Id    Instance     Inst Num Startup Time    Release     RAC
@@ -98,7 +100,7 @@ Begin Snap:       100 01-Jan-20 10:00:00        50       2.0
    Elapsed:{told.seconds / 60:>20,.2f} (mins){db_time}
 
 Load Profile              Per Second    Per Transaction
-~~~~~~~~~~~~         ---------------    ---------------
+~~~~~~~~~~~~         ---------------    ---------------{logical}
    Transactions:{told.transactions:>20,.1f}
 """
 
@@ -280,12 +282,13 @@ def _html(told: Told, layout: str) -> str:
     if told.db_time is not None:
         snaps.append(["DB Time:", "", f"{told.db_time / 60:,.2f} (mins)", ""])
     identity = ["DB Name", "DB Id", "Instance", "Inst num", "Startup Time", "Release", "RAC"]
+    logical = [] if told.logical is None else [["Logical read (blocks):", f"{told.logical:,.1f}"]]
     body = [
         "<h1 class='awr'>WORKLOAD REPOSITORY report for</h1>",
         _table(identity, [[told.database, "1234567890", "x", "1", "01-Jan-20 00:00", told.release, "NO"]]),
         _table(["", "Snap Id", "Snap Time", "Sessions"], snaps),
         "<h3>Load Profile</h3>",
-        _table(["", "Per Second"], [["Transactions:", f"{told.transactions:,.1f}"]]),
+        _table(["", "Per Second"], [*logical, ["Transactions:", f"{told.transactions:,.1f}"]]),
     ]
     if told.events:
         title = "Top 10 Foreground Events by Total Wait Time" if told.top_only else "Foreground Wait Events"

@@ -271,10 +271,38 @@ class Assessment:
 
 
 @answer
+class KindCompared:
+    """Reads of one kind before and after; null where a period has none."""
+
+    kind: str
+    before_seconds: float
+    """Of one, on average."""
+    after_seconds: float
+    before_per_transaction: float
+    """How many."""
+    after_per_transaction: float
+
+
+@answer
+class PeriodsCompared:
+    """Two periods of one database for equal work, or why they cannot be compared."""
+
+    refused: str | None
+    """Null: they are of equal work."""
+    before_wait_per_transaction_seconds: float
+    after_wait_per_transaction_seconds: float
+    wait_saved_per_hour_seconds: float
+    """For as much work as before."""
+    kinds: tuple[KindCompared, ...]
+
+
+@answer
 class Assessments:
     """Every database that the files are about."""
 
     assessments: tuple[Assessment, ...]
+    compared: PeriodsCompared | None
+    """Null: the files are not two reports."""
 
 
 @answer
