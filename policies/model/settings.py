@@ -59,11 +59,14 @@ class TierSpeed:
     least_read_seconds: float = 0.0
     most_read_seconds: float = 0.0
     servers: Servers = ONE_SERVER
+    by_default: bool = False  # True: a data sheet's figures, which no configuration names
 
     @property
     def source(self) -> str:
         """Where the read times come from, in one word: the same in every command, document and metric."""
-        return "measured" if self.measured else "configured"
+        if self.measured:
+            return "measured"
+        return "default" if self.by_default else "configured"
 
     def __post_init__(self) -> None:
         for name in (
