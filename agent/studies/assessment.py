@@ -28,7 +28,7 @@ from agent.planning.read_times import tiers_shown
 from connectors.kit.assessment import Export, FromFiles, Observation, UnusableFile
 from connectors.kit.registry import find_engine
 from connectors.model.observation import F64, Bools, Signal, Space
-from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
+from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import calibrate, empty_devices, observe, observe_spaces
 from policies.evidence.prices import HOUR, Prices, ceiling_ratio, with_bounded_waits
 from policies.model.confidence import spread
@@ -63,16 +63,16 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
         with np.errstate(all="ignore"):  # figures that are too large are refused when all are there
             found = hand.read(before, after)
             interval = difference(found.before, found.after, longest_seconds=inf)
-            demand = None if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+            demand = interval if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+            demand = demand if isinstance(demand, Gap) else contradiction(demand) or demand
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:  # not the query's cells
         raise UnusableFile(
             f"{before.path} and {after.path}",
             f"hold results that are not those of the queries: {error}",
             advice="Run the queries of hotplace assess --print-queries as they are, and export all of their columns.",
         ) from error
-    if isinstance(interval, Gap):
-        raise UnusableFile(after.path, interval.sentence, advice="Export both without a restart in between.")
-    assert demand is not None, "only a gap has none"
+    if isinstance(demand, Gap):
+        raise UnusableFile(after.path, demand.sentence, advice="Export both without a restart or rebuild in between.")
     units = found.catalog.units
     return Observation(
         engine=engine,

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from connectors.kit.contract import ObjectGone
+from connectors.kit.contract import NotRecorded, ObjectGone
 from connectors.model.moves import Container, UnitKind
 from connectors.model.observation import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
 from connectors.model.string_column import StringColumn
@@ -77,7 +77,7 @@ def shape_of(units: UnitTable, read: Shape | None) -> Shape:
 def read_catalog(
     session: ReadSession, taken_at: datetime, *, local: bool, before: Catalog | None = None
 ) -> tuple[Catalog, Shape]:
-    """Two set-based queries and, when the server is local, one look at the file system for each space.
+    """Three set-based queries and, when the server is local, one look at the file system for each space.
 
     Args:
         session: to ask over.
@@ -95,7 +95,16 @@ def read_catalog(
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
     spaces = tuple(_space(session, row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
-    return Catalog(taken_at=taken_at, spaces=spaces, units=units), shape
+    return Catalog(taken_at=taken_at, spaces=spaces, units=units, unsettled=_unsettled(session)), shape
+
+
+def _unsettled(session: ReadSession) -> I64:
+    """Ids of indexes whose counters may become those of others; read after the units, so that none is missing."""
+    try:
+        rows = session.rows(query("unsettled"), doing="reading indexes that are being built")
+    except NotRecorded:  # by an earlier version
+        rows = []
+    return np.array([oid for (oid,) in rows], dtype=np.int64)
 
 
 def _units(
