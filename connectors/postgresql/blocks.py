@@ -106,9 +106,6 @@ LONGEST_SECONDS = 1.0  # of one query, which reads two blocks
 _OPTIONS = {
     "statement_timeout": milliseconds(LONGEST_SECONDS),
     "lock_timeout": milliseconds(LONGEST_SECONDS),
-    "TimeZone": "UTC",  # of values as text
-    "DateStyle": "ISO, YMD",
-    "row_security": "off",  # rows that a policy hides are an error, and not values that are left out
     "max_parallel_workers_per_gather": "0",
 }
 

@@ -216,6 +216,19 @@ OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
     "search_path": "pg_catalog, pg_temp",  # no user's function can take the place of the server's
     "quote_all_identifiers": "off",  # keys of units are quoted names, and stay the same
     "row_security": "off",  # rows that a policy hides are an error; its functions are never called
+    # Settings that change texts on the way in or out, among them those of the server's own pg_get_ functions: bounds of
+    # partitions, defaults, definitions of indexes.
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "standard_conforming_strings": "on",  # patterns of our queries have backslashes
+    "backslash_quote": "safe_encoding",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "lc_numeric": "C",
+    "lc_monetary": "C",
+    "xmlbinary": "base64",
+    "array_nulls": "on",
+    "transform_null_equals": "off",
 }
 _STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.{0,200}? C "([0-9A-Z]{5})"')  # severities come before it
 
@@ -439,6 +452,8 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
     def _options(self) -> dict[str, str]:
         return {
             **OF_QUERIES,
+            # Not of sessions that move: rows that they copy are checked in the zone of their role, as the user's are.
+            "TimeZone": "UTC",
             "default_transaction_read_only": "on",
             "statement_timeout": milliseconds(self._settings.statement_timeout),
             "lock_timeout": milliseconds(self._settings.lock_timeout),
