@@ -127,6 +127,7 @@ class Sampler:
         self._catalog_read_at = -float("inf")
         self._before: Sample | None = None
         self._known_ids: I64 = np.empty(0, dtype=np.int64)  # that the catalog held as settled at the last sample
+        self._unknown_ids: I64 = np.empty(0, dtype=np.int64)  # of the last interval: the catalog does not have them
         # Counted, and compared with what was counted before a read began: a move that ends while the catalog or a
         # sample is on its way may or may not be in what is read.
         self._marks = 0  # moves of ours that began or ended
@@ -370,8 +371,10 @@ class Sampler:
             demand = in_measured_waits(demand, self.catalog, self._believed_read_seconds())
         inventory = self._inventory()
         located = inventory.locate(demand)
-        if bool((located.row < 0).any()):
-            self._catalog_at = -float("inf")  # unknown units: read the catalog before the next sample
+        unknown = demand.physical_id[located.row < 0]
+        if not np.isin(unknown, self._unknown_ids).all():
+            self._catalog_at = -float("inf")  # new unknown units: read the catalog before the next sample
+        self._unknown_ids = unknown
         if self._may_store():
             # A trace counts whenever it is on, in measured hours or not.
             with self._without_ledger():

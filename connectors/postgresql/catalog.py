@@ -7,9 +7,9 @@ One relation as the catalog shows it now: what routes are made from and what ins
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from connectors.model.moves import Container, UnitKind
 from connectors.model.observation import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
 from connectors.model.string_column import StringColumn
 from connectors.postgresql.rows import bigint_and_text_rows
-from connectors.postgresql.sessions import ReadSession, Row, query
+from connectors.postgresql.sessions import Part, ReadSession, Row, query
 
 Kept = TypeVar("Kept", I8, I32, I64)
 BLOCK_BYTES = 8192  # of every build that is in use; only estimates depend on it
@@ -75,7 +75,12 @@ def shape_of(units: UnitTable, read: Shape | None) -> Shape:
 
 
 def read_catalog(
-    session: ReadSession, taken_at: datetime, *, local: bool, before: Catalog | None = None
+    session: ReadSession,
+    taken_at: datetime,
+    *,
+    local: bool,
+    before: Catalog | None = None,
+    left_out: list[str] | None = None,
 ) -> tuple[Catalog, Shape]:
     """Three set-based queries and, when the server is local, one look at the file system for each space.
 
@@ -84,13 +89,21 @@ def read_catalog(
         taken_at: the instant.
         local: the server is on this machine.
         before: the last catalog; columns that are still the same are its very objects, so that nothing is held twice.
+        left_out: is given the names, escaped, of objects that are left out because they are no UTF-8.
 
     Raises:
         ObjectGone: a tablespace was emptied and dropped while the catalog was read.
         ConnectorError: another subclass that says what may be done.
     """
-    take = partial(bigint_and_text_rows, columns=_UNIT_COLUMNS)
+    unread: list[str] = []
+
+    def take(parts: Iterable[Part]) -> tuple[list[Counts], StringColumn]:
+        unread.clear()  # it is called again where the session broke
+        return bigint_and_text_rows(parts, _UNIT_COLUMNS, unread)
+
     numbers, keys = session.copy(query("units"), take, doing="reading the catalog")
+    if left_out is not None:
+        left_out[:] = unread
     found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))

@@ -11,7 +11,7 @@ Storage that loses what it holds when its machine restarts or moves, as far as t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +194,22 @@ def _volatile(space: str, why: str) -> Finding:
         "not start again",
         f"Give {space} a place on storage that lasts, or no tier.",
         values={"space": space},
+    )
+
+
+_SHOWN = 3  # names of many
+
+
+def names_finding(left_out: Sequence[str]) -> Finding:
+    """Objects whose names no statement can write; their bytes are shown escaped."""
+    if not left_out:
+        return Finding.ok("names", "every object's name can be read")
+    names = ", ".join(left_out[:_SHOWN]) + (", ..." if len(left_out) > _SHOWN else "")
+    return Finding.warning(
+        "names_unreadable",
+        f"left out, because their names are not UTF-8: {len(left_out)} object(s), among them {names}",
+        "Rename them; until then they are not ranked and not moved, and everything else is.",
+        values={"objects": str(len(left_out))},
     )
 
 

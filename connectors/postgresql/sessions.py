@@ -34,6 +34,8 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import pq
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg.conninfo import make_conninfo
 from psycopg.pq.abc import PGconn
 
@@ -66,6 +68,30 @@ def name_of(statement: bytes) -> str:
 
 Result = TypeVar("Result")
 Waiting = Generator[Any, Any, Result]  # of psycopg: yields what it waits for, receives what has come
+
+
+class AnyText(Loader):
+    r"""Reads texts of any bytes: those that are no UTF-8 are shown escaped, as ``caf\xe9``.
+
+    A database in SQL_ASCII takes any bytes as a name, and roles and tablespaces are those of all databases:
+    one of them must not keep all other rows of an answer from being read.
+    """
+
+    def load(self, data: Buffer) -> str:
+        """The text."""
+        return bytes(data).decode(errors="backslashreplace")
+
+
+_TEXTS = "text", "name", "varchar", "bpchar", '"char"'
+
+
+def _read_any_text(connection: psycopg.Connection) -> None:
+    """Have texts come as they are stored where no encoding is known, and read them whatever their bytes."""
+    for name in _TEXTS:
+        connection.adapters.register_loader(name, AnyText)
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        # In any other the server refuses the whole answer for one name that is invalid there.
+        connection.execute("SET client_encoding = 'SQL_ASCII'")
 
 
 class ServerSilent(psycopg.OperationalError):
@@ -137,7 +163,8 @@ def from_copy(data: bytes, *, text_last: bool) -> list[tuple[Any, ...]]:
             row.append(data[at : at + length])
             at += length
         numbers = [_NUMBER.unpack(value)[0] for value in (row[:-1] if text_last else row)]
-        rows.append((*numbers, row[-1].decode()) if text_last else tuple(numbers))
+        # Escaped where it is no UTF-8, as in ``AnyText``.
+        rows.append((*numbers, row[-1].decode(errors="backslashreplace")) if text_last else tuple(numbers))
     return rows
 
 
@@ -463,7 +490,9 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         }
 
     def _connect(self) -> psycopg.Connection:
-        return open_connection(self._settings, name=self._name, options=self._options())
+        connection = open_connection(self._settings, name=self._name, options=self._options())
+        _read_any_text(connection)
+        return connection
 
     def _is_usable(self, connection: psycopg.Connection) -> bool:
         return not connection.closed
