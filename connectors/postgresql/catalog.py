@@ -8,7 +8,7 @@ One relation as the catalog shows it now: what routes are made from and what ins
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -81,6 +81,7 @@ def read_catalog(
     local: bool,
     before: Catalog | None = None,
     left_out: list[str] | None = None,
+    devices: dict[str, int] | None = None,
 ) -> tuple[Catalog, Shape]:
     """Three set-based queries and, when the server is local, one look at the file system for each space.
 
@@ -90,6 +91,8 @@ def read_catalog(
         local: the server is on this machine.
         before: the last catalog; columns that are still the same are its very objects, so that nothing is held twice.
         left_out: is given the names, escaped, of objects that are left out because they are no UTF-8.
+
+        devices: of folders as they were first seen, to which new ones are added.
 
     Raises:
         ObjectGone: a tablespace was emptied and dropped while the catalog was read.
@@ -107,8 +110,36 @@ def read_catalog(
     found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
-    spaces = tuple(_space(session, row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
+    lost = _lost(session, found, {} if devices is None else devices, local=local)
+    spaces = tuple(
+        replace(_space(session, row, int(held), local=local), lost=lost.get(row[1], ""))
+        for row, held in zip(found, in_units, strict=True)
+    )
     return Catalog(taken_at=taken_at, spaces=spaces, units=units, unsettled=_unsettled(session)), shape
+
+
+def _lost(session: ReadSession, found: list[Row], devices: dict[str, int], *, local: bool) -> dict[str, str]:
+    """Why nothing can be put into a space now, by its name; those are left out of which nothing is known."""
+    gone = "the server does not find its folder {}: is its file system mounted?"
+    try:
+        missing = {name for (name,) in session.rows(query("lost_spaces"), doing="looking at tablespaces")}
+    except NotRecorded:  # by an earlier version
+        missing = set()
+    lost = {name: gone.format(path) for _, name, path, _ in found if name in missing}
+    for _, name, path, _ in found if local else ():
+        if not path or name in lost:
+            continue
+        try:
+            there, writable, device = session.folder(path)
+        except NotRecorded:
+            continue
+        if not there:
+            lost[name] = gone.format(path)
+        elif not writable:
+            lost[name] = f"the file system at {path} is mounted read-only"
+        elif device is not None and devices.setdefault(path, device) != device:
+            lost[name] = f"another device is mounted at {path} than before; if that is meant, start the agent again"
+    return lost
 
 
 def _unsettled(session: ReadSession) -> I64:

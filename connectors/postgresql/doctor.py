@@ -17,7 +17,7 @@ from typing import Any
 
 from connectors.kit.findings import Finding, Remedy
 from connectors.model.formatting import format_bytes
-from connectors.model.observation import Catalog
+from connectors.model.observation import Catalog, Space
 from connectors.postgresql.catalog import ONE_STORAGE
 from connectors.postgresql.lease import find_stranger
 from connectors.postgresql.replication import findings_on, read_replication
@@ -174,7 +174,8 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found += _owners(session)
     found.append(_lock_of_agents(session))
     found += _may_split(session.rows(query("doctor_split"), doing="looking at schemas"))
-    found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
+    found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces if not space.lost]
+    found += [_lost(space) for space in catalog.spaces if space.lost]
     found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
     found += findings_on(read_replication(session), allowed=remote_apply_allowed)
     found += _unfinished_index_findings(
@@ -182,6 +183,16 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     )
     found += statement_findings(find_place(session))
     return (*found, *unknown_files(session))
+
+
+def _lost(space: Space) -> Finding:
+    """A tablespace whose storage has gone: the server runs on, and says so only to who reads or writes there."""
+    return Finding.error(
+        "space_lost",
+        f"nothing can be put into {space.name}: {space.lost}",
+        "Bring its storage back; until then nothing is proposed to go there.",
+        values={"space": space.name},
+    )
 
 
 def _volatile(space: str, why: str) -> Finding:

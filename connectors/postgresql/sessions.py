@@ -375,6 +375,17 @@ def _room(path: str) -> tuple[int | None, int | None]:
     return at.f_bavail * at.f_frsize, at.f_blocks * at.f_frsize
 
 
+def _folder(path: str) -> tuple[bool, bool, int | None]:
+    """Whether a folder is there, whether it can be written to, and its device; None where it cannot be seen."""
+    try:
+        device = Path(path).stat().st_dev
+        return True, not os.statvfs(path).f_flag & os.ST_RDONLY, device
+    except (FileNotFoundError, NotADirectoryError):
+        return False, False, None
+    except OSError:  # seen by the server alone
+        return True, True, None
+
+
 class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
     """A session that cannot write."""
 
@@ -443,6 +454,13 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         """Free and total bytes of the file system at ``path`` of this machine; None where it cannot be seen."""
         free, total = self._tapped("room", (path,), lambda: [_room(path)], "looking at a file system")[0]
         return free, total
+
+    def folder(self, path: str) -> tuple[bool, bool, int | None]:
+        """Whether a folder of this machine is there and can be written to, and its device where that can be seen."""
+        there, writable, device = self._tapped(
+            "folder", (path,), lambda: [_folder(path)], "looking at a tablespace's folder"
+        )[0]
+        return there, writable, device
 
     def processors(self) -> tuple[float | None, float | None]:
         """Processor seconds that the server has taken, and how many processors it may use, where it runs here.
