@@ -148,9 +148,9 @@ class NoticeEvent(StrEnum):
     EXPIRING = "expiring"  # one that waits has a quarter of its time left
     FAILED = "failed"  # a move failed or was skipped
     HURT = "hurt"  # an outcome is worse than before, for all together or for some statements
-    RULE = "rule"  # a standing rule was closed: nothing more is approved under it
+    RULE = "rule"  # a standing rule was closed, or nothing comes under its template
     STALLED = "stalled"  # a database is not sampled any more, or the ledger is not trusted
-    FILLING = "filling"  # a space of a tier is nearly full
+    FILLING = "filling"  # a space of a tier is nearly full, or its storage has gone
 
 
 class WebhookConfig(ConfigPart):

@@ -33,7 +33,7 @@ from connectors.model.observation import Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
 
-MAY_PASS = frozenset({"no_room", "no_target", "closed", "room_unknown", "grown"})
+MAY_PASS = frozenset({"no_room", "no_target", "lost", "closed", "room_unknown", "grown"})
 SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
 
 
@@ -176,6 +176,8 @@ def _target_takes(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
         return None
     if facts.target is None:
         return PrecheckRefusal("no_target", f"space {row.move.to_space} no longer exists")
+    if facts.target.lost:
+        return PrecheckRefusal("lost", f"nothing can be put into {row.move.to_space}: {facts.target.lost}")
     if facts.closed:
         return PrecheckRefusal("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
     if room_bytes(facts.target, facts.head_room_ratio) is None:

@@ -42,7 +42,7 @@ from connectors.kit.statements import ReadsStatements, StatementCounters
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, I64, Catalog, Demand, Interval, RoleFigures, Sample, Signal
 from policies.evidence.capacity import GrowthState
-from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
+from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import DeviceState
 from policies.evidence.horizons import dearest_copy, earned_seconds
 from policies.evidence.prices import wait_weights
@@ -126,7 +126,8 @@ class Sampler:
         self._catalog_at = -float("inf")  # from when on its age counts
         self._catalog_read_at = -float("inf")
         self._before: Sample | None = None
-        self._known_ids: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
+        self._known_ids: I64 = np.empty(0, dtype=np.int64)  # that the catalog held as settled at the last sample
+        self._unknown_ids: I64 = np.empty(0, dtype=np.int64)  # of the last interval: the catalog does not have them
         # Counted, and compared with what was counted before a read began: a move that ends while the catalog or a
         # sample is on its way may or may not be in what is read.
         self._marks = 0  # moves of ours that began or ended
@@ -343,11 +344,12 @@ class Sampler:
         """
         # The new sample is the next base even where this interval is lost: the loss ends with it.
         before, self._before = self._before, sample
-        known, self._known_ids = self._known_ids, self.catalog.units.physical_id
+        known, self._known_ids = self._known_ids, self.catalog.settled
+        units = self.catalog.units.physical_id
         if before is None:
             return "first sample: the next one shows what happens in between", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
-        interval = difference(before, sample, longest_seconds=longest, known=known)
+        interval = difference(before, sample, longest_seconds=longest, known=known, units=units)
         del before  # its counters are as many as the new ones, and heat is worked on next
         # The copy of a move reads and writes the very units that it moves: to the counters that looks like demand.
         if disturbed:
@@ -366,15 +368,20 @@ class Sampler:
         if during >= 0 and calm > 0:
             record_disturbed(self._ledger, self._database.name, interval, during=during, calm=calm)
 
-    def _absorb(self, interval: Interval) -> tuple[str, Demand]:
-        """Learn from an interval in which no move of ours ran, and store its demand."""
+    def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
+        """Learn from an interval in which no move of ours ran, and store its demand; None if it contradicts itself."""
         demand = self._connector.classify(interval, self.catalog)
+        refused = contradiction(demand)
+        if refused is not None:
+            return refused.sentence, None
         if demand.waited is not None:
             demand = in_measured_waits(demand, self.catalog, self._believed_read_seconds())
         inventory = self._inventory()
         located = inventory.locate(demand)
-        if bool((located.row < 0).any()):
-            self._catalog_at = -float("inf")  # unknown units: read the catalog before the next sample
+        unknown = demand.physical_id[located.row < 0]
+        if not np.isin(unknown, self._unknown_ids).all():
+            self._catalog_at = -float("inf")  # new unknown units: read the catalog before the next sample
+        self._unknown_ids = unknown
         if self._may_store():
             # A trace counts whenever it is on, in measured hours or not.
             with self._without_ledger():

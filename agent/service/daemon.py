@@ -80,7 +80,9 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
         ended=ended,
         hurt=hurt,
         closed_rules=closed,
+        idle_rules=snapshot.idle_rules,
         rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
+        lost={} if snapshot.storage is None else _lost(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
     )
 
@@ -109,6 +111,12 @@ def _rooms(storage: Storage) -> tuple[SpaceRoom, ...]:
         for tier, space in zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
         if tier >= 0 and space.free_bytes is not None
     )
+
+
+def _lost(storage: Storage) -> dict[str, str]:
+    """Managed spaces into which nothing can be put now."""
+    managed = zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
+    return {space.name: space.lost for tier, space in managed if tier >= 0 and space.lost}
 
 
 WAITS_SECONDS = 5.0  # for all leases together; a server that answers does so in a tenth of that

@@ -69,6 +69,8 @@ class AgentCollector(Collector):
         yield from self._agent(snapshots)
         yield _locks_taken(snapshots)
         yield from _spaces(snapshots)
+        yield _lost_spaces(snapshots)
+        yield _idle_rules(snapshots)
         yield from _roles(snapshots)
         yield from _plans(snapshots)
         yield from _time_to_decide(snapshots)
@@ -156,6 +158,27 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
         for each in storage.tiers:
             latency.add_metric([snapshot.database, each.name, each.speed.source], each.speed.random_read_seconds)
     yield from (free, used, latency)
+
+
+def _lost_spaces(snapshots: list[Snapshot]) -> Metric:
+    """Spaces whose storage has gone."""
+    lost = GaugeMetricFamily(
+        "hotplace_space_lost", "1 for a space into which nothing can be put now.", labels=("database", "space")
+    )
+    for snapshot in snapshots:
+        for space in () if snapshot.storage is None else snapshot.storage.spaces:
+            lost.add_metric([snapshot.database, space.name], float(bool(space.lost)))
+    return lost
+
+
+def _idle_rules(snapshots: list[Snapshot]) -> Metric:
+    """Open standing rules over templates that bring nothing."""
+    idle = GaugeMetricFamily(
+        "hotplace_rules_idle", "Open standing rules over templates under which nothing can come.", labels=("database",)
+    )
+    for snapshot in snapshots:
+        idle.add_metric([snapshot.database], len(snapshot.idle_rules))
+    return idle
 
 
 def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:

@@ -226,7 +226,9 @@ class NoticeFacts:
     ended: tuple[Ended, ...] = ()
     hurt: tuple[Hurt, ...] = ()
     closed_rules: tuple[ClosedRule, ...] = ()
+    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
     rooms: tuple[SpaceRoom, ...] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)  # space of a tier -> why nothing can be put there
     stalled: str = ""  # why it is not watched as it should be; "": it is
 
 
@@ -245,6 +247,13 @@ def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
         sentence = f"{facts.database}: standing rule {rule.number} is closed: {rule.reason}"
         key = f"{rule.number} {rule.at.isoformat()}"
         yield _notice(facts, NoticeEvent.RULE, key, sentence, f"hotplace rules show {rule.number}", rule.at)
+    for number, why in facts.idle_rules.items():
+        sentence = f"{facts.database}: nothing comes under standing rule {number}: {why}"
+        command = f"hotplace rules show {number}"
+        yield _notice(facts, NoticeEvent.RULE, f"{number} idle", sentence, command, facts.now, lasts=True)
+    for space, why in facts.lost.items():
+        sentence = f"{facts.database}: nothing can be put into {space}: {why}"
+        yield _notice(facts, NoticeEvent.FILLING, f"{space} lost", sentence, "hotplace doctor", facts.now, lasts=True)
     if facts.stalled:
         sentence = f"{facts.database}: {facts.stalled}"
         yield _notice(facts, NoticeEvent.STALLED, "", sentence, "hotplace doctor", facts.now, lasts=True)

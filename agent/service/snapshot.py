@@ -85,6 +85,7 @@ class Snapshot:
     spooled: int = 0  # intervals of this machine whose hours the ledger lacks
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
+    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
     proposals: Mapping[str, int] | None = None  # state -> how many are open
     waiting: tuple[Waiting, ...] = ()  # proposals that wait for a decision

@@ -287,7 +287,8 @@ class Watch:
             ConnectorError: the engine did not answer.
         """
         with self._lock:
-            self.offers.store_due(self.connector, self.sampler.catalog, self.identity.fingerprint)
+            idle = self.offers.store_due(self.connector, self.sampler.catalog, self.identity.fingerprint)
+            self.snapshot.idle_rules = idle
 
     def approve_by_rules(self) -> tuple[ProposalRow, ...]:
         """Approve what waits and a standing rule covers; nothing below level ``auto`` or in a dry run."""
