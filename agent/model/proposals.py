@@ -197,7 +197,7 @@ class ProposedMove:
             case Locked.BRIEFLY:
                 return self.route.lock_seconds
             case _:
-                return self.copy_seconds
+                return self.copy_seconds * self.route.locked_ratio
 
     @property
     def is_way_back(self) -> bool:

@@ -133,7 +133,7 @@ def route_of_rejoining(done: Route, connector: Connector) -> Route:
         done, name=WAYS_BACK[done.name], to_space=done.bundle.space, steps=done.undo_steps, undo_steps=(), copies=(),
         tidy_steps=done.tidy_steps if done.name == CLOSE else (), arguments=(),
         locks="no reads and no writes of the table while rows of its new part are copied back", locked=Locked.ALL,
-        online=False, notes=(), follow_up=(),
+        online=False, notes=(), follow_up=(), locked_copies=None,
     )  # fmt: skip
     size = connector.inspect(route).size_bytes
     # The rows are in the space of the new part: read there, and written to where the rest always was.
@@ -179,7 +179,7 @@ def _split_move(route: Route, border: Border, tiers: dict[str, str], bytes_per_s
     where = f"{route.bundle.key} is split where {border.column} = {border.value}: rows from there on"
     if route.locked is Locked.ALL:  # rows are moved, under a lock for as long as that takes
         seconds = held_seconds(route.transfers)
-        sentence = f"{where}, {_what_moves(route, seconds)}"
+        sentence = f"{where}, {_what_moves(route, seconds * route.locked_ratio)}"
     else:
         seconds = read / bytes_per_second
         stays = f"what is there stays, and {format_bytes(read)} are read once."

@@ -391,7 +391,8 @@ def _stall(move: ProposedMove) -> str:
     if move.route.locked is Locked.BRIEFLY:
         return f"{who} stand still for {format_seconds(move.route.lock_seconds)} at most"
     waits = f", and {format_seconds(move.route.lock_seconds)} at most before while it waits for its lock"
-    return f"{who} stand still for about {format_seconds(move.copy_seconds)}{waits if move.route.lock_seconds else ''}"
+    still = format_seconds(move.stall_seconds or 0.0)
+    return f"{who} stand still for about {still}{waits if move.route.lock_seconds else ''}"
 
 
 def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:

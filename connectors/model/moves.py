@@ -214,6 +214,7 @@ class Route:
     drains_users: int = 0  # times that it waits until each of those has ended that uses what the move locks
     copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
     arguments: tuple[Argument, ...] = ()  # of the template that its statements are made of; (): of none
+    locked_copies: int | None = None  # of transfers, so many from the first on are made under its lock; None: all
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
@@ -223,6 +224,13 @@ class Route:
             Transfer(space=self.bundle.space, bytes=size, unit=self.bundle.key),
             Transfer(space=self.to_space, bytes=size, written=True),
         )
+
+    @property
+    def locked_ratio(self) -> float:
+        """Share of its bytes that it copies under its lock, 0 to 1."""
+        of_all = self.transfers
+        total = sum(each.bytes for each in of_all)
+        return sum(each.bytes for each in of_all[: self.locked_copies]) / total if total else 1.0
 
     @property
     def log_volume(self) -> LogVolume:

@@ -28,7 +28,6 @@ from connectors.model.moves import (
     SLOW_BYTES_PER_SECOND,
     SPLIT,
     Bundle,
-    FollowUp,
     Locked,
     NoRoute,
     Operation,
@@ -49,7 +48,15 @@ from connectors.postgresql.routes import (
 )
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split_block import COUNTED, SplitNames, SplitPlan
-from connectors.postgresql.split_statements import add_check, drop_check, rejoin, switch, validate_check
+from connectors.postgresql.split_statements import (
+    add_check,
+    drop_check,
+    mend,
+    mend_back,
+    rejoin,
+    switch,
+    validate_check,
+)
 from connectors.postgresql.split_table import (
     FOREIGN_TYPE,
     LEAST_SHARE,
@@ -197,6 +204,7 @@ def list_names(names: Sequence[str]) -> str:
 
 
 MIB = 2**20
+SAMPLED_BYTES = 2 * 300 * 100 * 8192  # that ANALYZE reads: of each part, and once more of the whole (targets of 100)
 AHEAD = "a border ahead of the newest row moves nothing, hot rows age into the new part then"
 
 
@@ -215,6 +223,14 @@ def transfers_of_rows(table: SplitTable, moved: int, bundle: Bundle, space: str)
     """The table is read to find the rows and once more to prove that no other is left, and they are written."""
     read = Transfer(space=bundle.space, bytes=table.heap_bytes, unit=bundle.key, work_ratio=SCAN_WORK)
     return read, Transfer(space=space, bytes=moved, written=True, work_ratio=BUILD_WORK), read
+
+
+def transfers_of_mending(table: SplitTable, moved: int, bundle: Bundle, space: str) -> tuple[Transfer, ...]:
+    """VACUUM reads all indexes of the cold part, its pages that have lost rows, and the new part; ANALYZE a sample."""
+    heap = min(table.heap_bytes, moved + SAMPLED_BYTES) if moved else min(table.heap_bytes, SAMPLED_BYTES)
+    indexes = max(0, table.bytes - table.heap_bytes) if moved else 0
+    cold = Transfer(space=bundle.space, bytes=heap + indexes, unit=bundle.key, work_ratio=SCAN_WORK)
+    return (cold, Transfer(space=space, bytes=moved, work_ratio=SCAN_WORK)) if moved else (cold,)
 
 
 def refuse_rows(
@@ -260,10 +276,17 @@ CHECK_STEP, VALIDATE_STEP, SWITCH_STEP = (
     "postgresql.split_switch",
 )
 MOVE_STEP = "postgresql.split_move"
+MEND_STEP = "postgresql.split_mend"  # after the table is split: VACUUM and ANALYZE, or ANALYZE alone
 REJOIN_STEP, DROP_CHECK_STEP = "postgresql.rejoin", "postgresql.split_drop_check"
 SWITCH_SECONDS = 60.0  # that catalog changes may take once they have their locks; each is a matter of milliseconds
 PATIENCE = 3.0  # times the scan that the border has to lie ahead, for tries that wait for locks
 LEAST_AHEAD_SECONDS = 60.0
+
+
+def moves_rows(route: Route) -> bool:
+    """Whether it splits a table at a border that lies among its rows."""
+    operation = route.steps[0].operation
+    return operation is not None and operation.name == MOVE_STEP
 
 
 def routes_of_split(
@@ -381,8 +404,10 @@ def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: Postgr
         log_bytes=0,
         transient_bytes=0,
         undo_bytes=0,
-        copies=(Transfer(space=bundle.space, bytes=plan.table.heap_bytes, unit=bundle.key, work_ratio=SCAN_WORK),),
-        follow_up=(FollowUp(what=f"ANALYZE {bundle.key}: autovacuum does it for its parts only", seconds=None),),
+        copies=(
+            Transfer(space=bundle.space, bytes=plan.table.heap_bytes, unit=bundle.key, work_ratio=SCAN_WORK),
+            *transfers_of_mending(plan.table, 0, bundle, plan.space),
+        ),
         notes=tuple(_notes(plan)),
     )  # fmt: skip
 
@@ -393,8 +418,7 @@ def _route_that_moves(
     """In place of refusing rows from the border on, the one transaction moves them."""
     copies = transfers_of_rows(plan.table, moved, bundle, plan.space)
     held, wait = format_seconds(held_seconds(copies)), format_seconds(settings.lock_timeout)
-    limit, cold = format_seconds(settings.split_lock_limit), plan.names.cold
-    follow_up = FollowUp(what=f"VACUUM {cold}: room of rows that were moved is used again after it", seconds=None)
+    limit = format_seconds(settings.split_lock_limit)
     route = _route(plan, relation, replace(bundle, size_bytes=moved), settings)
     return replace(
         route,
@@ -406,24 +430,31 @@ def _route_that_moves(
         locked=Locked.ALL,
         log_bytes=2 * moved,
         undo_bytes=moved,
-        copies=copies,
-        follow_up=(*route.follow_up, follow_up),
+        copies=(*copies, *transfers_of_mending(plan.table, moved, bundle, plan.space)),
+        locked_copies=len(copies),
     )  # fmt: skip
 
 
 def _steps(plan: SplitPlan, settings: PostgresqlSettings) -> tuple[tuple[Step, ...], ...]:
     """Steps of the way there, of the way back, and of what tidies up."""
     name, space = plan.table.name, plan.space
-    back = ((rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),)
+    back = (
+        (rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),
+        (mend_back(plan), f"gather statistics of {name}", MEND_STEP, settings.move_timeout),
+    )
     if plan.moves_rows:
         what = f"move rows of {name} from the border on to a part in {space}, and read the rest"
-        return _steps_of(plan, ((switch(plan), what, MOVE_STEP, settings.split_lock_limit),), back, ())
+        mended = f"remove dead rows and index entries from {plan.names.cold}, and gather statistics of all parts"
+        mending = ((mend(plan), mended, MEND_STEP, settings.move_timeout),)
+        return _steps_of(plan, ((switch(plan), what, MOVE_STEP, settings.split_lock_limit), *mending), back, mending)
+    mending = ((mend(plan), f"gather statistics of {name} and its parts", MEND_STEP, settings.move_timeout),)
     there = (
         (add_check(plan), f"refuse new rows of {name} from the border on", CHECK_STEP, SWITCH_SECONDS),
         (validate_check(plan), f"read {name} once: no row is beyond the border", VALIDATE_STEP, settings.move_timeout),
         (switch(plan), f"put a partitioned {name} in its place, with a part in {space}", SWITCH_STEP, SWITCH_SECONDS),
+        *mending,
     )  # fmt: skip
-    tidy = ((drop_check(plan), f"let {name} take all rows again", DROP_CHECK_STEP, SWITCH_SECONDS),)
+    tidy = ((drop_check(plan), f"let {name} take all rows again", DROP_CHECK_STEP, SWITCH_SECONDS), *mending)
     return _steps_of(plan, there, back, tidy)
 
 

@@ -57,6 +57,22 @@ def drop_check(plan: SplitPlan) -> str:
     return text("ALTER TABLE {} DROP CONSTRAINT IF EXISTS {}", whole_name(plan), sql.Identifier(plan.names.check))
 
 
+def mend(plan: SplitPlan) -> str:
+    """Removes what moved rows left, and gathers statistics of all parts and of the whole; outside a transaction.
+
+    INDEX_CLEANUP ON: where few pages hold dead rows, the server would leave their index entries, and every look-up that
+    finds one reads a page of the cold part for nothing.
+    """
+    if not plan.moves_rows:
+        return text("ANALYZE {}", whole_name(plan))
+    return text("VACUUM (ANALYZE, INDEX_CLEANUP ON) {}", whole_name(plan))
+
+
+def mend_back(plan: SplitPlan) -> str:
+    """The same of the table that is one again."""
+    return text("VACUUM (ANALYZE) {}", whole_name(plan))
+
+
 def switch(plan: SplitPlan) -> str:
     """Puts the partitioned table in the place of the plain one, which becomes its cold part.
 
@@ -132,6 +148,11 @@ def _move_rows(plan: SplitPlan) -> Iterator[str]:
     yield from before_rows_move()
     yield from taken(plan, plan.names.cold, plan.names.hot)
     yield refuse_large(plan)
+    # Counters of dead rows reach others late, and would come after those of the VACUUM that removes the rows.
+    yield (
+        "IF current_setting('server_version_num')::int >= 150000 THEN EXECUTE 'SELECT pg_stat_force_next_flush()'; "
+        "END IF"
+    )
 
 
 def refuse_large(plan: SplitPlan) -> str:

@@ -390,7 +390,7 @@ def _blocked_seconds(
     users, writers = _sessions_at_work(rows, situation)
     if route.locked is Locked.WRITES:
         users = writers
-    copying = 0.0 if route.locked is Locked.BRIEFLY else copy_seconds
+    copying = 0.0 if route.locked is Locked.BRIEFLY else copy_seconds * route.locked_ratio
     return users * (route.lock_seconds + copying * max(0.0, 1.0 - settings.foreground_slow_down))
 
 

@@ -175,7 +175,7 @@ def test_the_command_and_the_whole_way(place: Place) -> None:
     (shown,) = document["moves"]
     assert shown["bytes"] > 0
     assert shown["locked"] == "all"
-    assert shown["stall_seconds"] == shown["copy_seconds"] > 0
+    assert shown["copy_seconds"] > shown["stall_seconds"] > 0  # what mends it afterwards keeps no one out
     assert f"about {format_bytes(shown['bytes'])} by the server's statistics" in shown["why"]
     assert f"locked for about {format_seconds(shown['stall_seconds'])}" in shown["why"]
     with place.agent() as (watch, ledger):
