@@ -132,8 +132,8 @@ def route_of_rejoining(done: Route, connector: Connector) -> Route:
     route = replace(
         done, name=WAYS_BACK[done.name], to_space=done.bundle.space, steps=done.undo_steps, undo_steps=(), copies=(),
         tidy_steps=done.tidy_steps if done.name == CLOSE else (), arguments=(),
-        locks="no reads and no writes of the table while rows of its new part are copied back", locked=Locked.ALL,
-        online=False, notes=(), follow_up=(), locked_copies=None,
+        locks=done.undo_locks or "no reads and no writes of the table while rows of its new part are copied back",
+        locked=Locked.ALL, online=False, notes=(), follow_up=(), locked_copies=None, undo_locks="",
     )  # fmt: skip
     size = connector.inspect(route).size_bytes
     # The rows are in the space of the new part: read there, and written to where the rest always was.

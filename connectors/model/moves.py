@@ -214,6 +214,7 @@ class Route:
     drains_users: int = 0  # times that it waits until each of those has ended that uses what the move locks
     copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
     arguments: tuple[Argument, ...] = ()  # of the template that its statements are made of; (): of none
+    undo_locks: str = ""  # of undo_steps, in the engine's words, one sentence; "": not said apart
     locked_copies: int | None = None  # of transfers, so many from the first on are made under its lock; None: all
 
     @property

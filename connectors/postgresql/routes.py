@@ -202,8 +202,9 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         tidy_steps=tidy_steps_of(relation.schema, relation.name, words.tag),
         tidy_locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on; it waits for transactions that use it",
         online=True,
-        locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on, VACUUM and DDL wait; "
-        "it waits for transactions that were there before it",
+        locks="SHARE UPDATE EXCLUSIVE on the table and its index: reads and writes go on, VACUUM and DDL wait; "
+        "ACCESS EXCLUSIVE on the replaced index as it is dropped, when no session uses it any more; it waits for "
+        "transactions that were there before it",
         locked=Locked.NOTHING,
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,
@@ -290,8 +291,8 @@ def _exclusive_lock(relation: Relation, lock_seconds: float, patience: float) ->
     longer = f" ({format_seconds(patience)} where only autovacuum holds it, which gives way then)" if patience else ""
     waits = f"waits at most {format_seconds(lock_seconds)} for it{longer}, and others queue behind that wait"
     if relation.kind == INDEX:
-        return f"ACCESS EXCLUSIVE on the index while it is copied, which holds up every query on its table; {waits}"
-    return f"ACCESS EXCLUSIVE on the table and its TOAST table while they are copied: no reads, no writes; {waits}"
+        return f"ACCESS EXCLUSIVE on the index: while it is copied, which holds up every query on its table; {waits}"
+    return f"ACCESS EXCLUSIVE on the table and its TOAST table: while they are copied, no reads, no writes; {waits}"
 
 
 def _log_bytes(relation: Relation, bundle: Bundle) -> int:

@@ -396,11 +396,12 @@ def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: Postgr
         undo_steps=undo,
         tidy_steps=tidy,
         online=True,
-        locks="ACCESS EXCLUSIVE on the table for a moment at its begin and at its end, SHARE ROW EXCLUSIVE on tables "
-        "that its foreign keys name; while the table is read once, reads and writes go on; waits at most "
-        f"{format_seconds(settings.lock_timeout)} for a lock, and others queue behind that wait",
+        locks="ACCESS EXCLUSIVE on the table for a moment at its begin and at its end; SHARE UPDATE EXCLUSIVE on the "
+        f"table and its parts, while they are read: reads and writes go on; {referenced_locks(plan.table)}waits at "
+        f"most {format_seconds(settings.lock_timeout)} for each lock, and others queue behind that wait",
+        undo_locks=_undo_locks(plan.table),
         locked=Locked.BRIEFLY,
-        lock_seconds=patience or settings.lock_timeout,
+        lock_seconds=wait_seconds(plan.table, patience, settings),
         log_bytes=0,
         transient_bytes=0,
         undo_bytes=0,
@@ -425,14 +426,45 @@ def _route_that_moves(
         online=False,
         locks=f"ACCESS EXCLUSIVE on the table, no reads, no writes, for about {held}: about {format_bytes(moved)} of "
         f"rows and index entries are moved, and the table is read twice; the server ends it after {limit} "
-        "(split_lock_limit), and nothing has changed then; SHARE ROW EXCLUSIVE on tables that its foreign keys name; "
-        f"waits at most {wait} for a lock, and others queue behind that wait",
+        f"(split_lock_limit), and nothing has changed then; {referenced_locks(plan.table)}SHARE UPDATE EXCLUSIVE on "
+        "its parts, while dead rows are removed from them afterwards: reads and writes go on, but for the moments in "
+        f"which the empty end of {plan.names.cold} is cut off; waits at most {wait} for each lock, and others queue "
+        "behind that wait",
         locked=Locked.ALL,
         log_bytes=2 * moved,
         undo_bytes=moved,
         copies=(*copies, *transfers_of_mending(plan.table, moved, bundle, plan.space)),
         locked_copies=len(copies),
     )  # fmt: skip
+
+
+def referenced_locks(table: SplitTable) -> str:
+    """What is locked of tables that its foreign keys name; "" where it has none."""
+    if not _references(table):
+        return ""
+    return (
+        "ACCESS EXCLUSIVE on tables that its foreign keys name for a moment at its end, which keeps their readers out, "
+        "too; "
+    )
+
+
+def _undo_locks(table: SplitTable) -> str:
+    return (
+        "ACCESS EXCLUSIVE on the table, no reads, no writes, while rows of its new part are copied back; "
+        + ("SHARE ROW EXCLUSIVE on tables that its foreign keys name, as long; " if _references(table) else "")
+        + referenced_locks(table)
+        + "SHARE UPDATE EXCLUSIVE on the table while statistics are gathered: reads and writes go on"
+    )
+
+
+def wait_seconds(table: SplitTable, patience: float, settings: PostgresqlSettings) -> float:
+    """How long others may queue: behind the wait for the table, and while that is held, for those that it refers to."""
+    return (patience or settings.lock_timeout) + settings.lock_timeout * _references(table)
+
+
+def _references(table: SplitTable) -> int:
+    """How many foreign keys it has, each of which may name another table."""
+    return sum(each.type == FOREIGN_KEY for each in table.constraints)
 
 
 def _steps(plan: SplitPlan, settings: PostgresqlSettings) -> tuple[tuple[Step, ...], ...]:
