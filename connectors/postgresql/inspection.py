@@ -145,7 +145,8 @@ def _before(session: ReadSession, route: Route, operation: Operation, settings: 
     if operation.name != MOVE_STEP:
         return _unless(too_near(table, column.name, border), route)
     present = read_present_share(session, table, column, border.text)
-    refusal = refuse_rows(table, present, route.bundle, route.to_space, settings)
+    limit = route.steps[0].timeout_seconds
+    refusal = refuse_rows(table, present, route.bundle, route.to_space, settings, limit_seconds=limit)
     return _unless(refusal, route, size=moved_bytes(table, present))
 
 

@@ -234,9 +234,17 @@ def transfers_of_mending(table: SplitTable, moved: int, bundle: Bundle, space: s
 
 
 def refuse_rows(
-    table: SplitTable, present: float | None, bundle: Bundle, to_space: str, settings: PostgresqlSettings
+    table: SplitTable,
+    present: float | None,
+    bundle: Bundle,
+    to_space: str,
+    settings: PostgresqlSettings,
+    limit_seconds: float | None = None,
 ) -> NoRoute | None:
-    """Why rows that are there already are not moved; None where they may be."""
+    """Why rows that are there already are not moved; None where they may be.
+
+    ``limit_seconds``: after which the server ends the approved transaction; None: nothing is approved yet.
+    """
     if present is None and table.foreign_code:
         return NoRoute(
             code="foreign_code",
@@ -258,16 +266,22 @@ def refuse_rows(
             setting=f"split_back_mib: {settings.split_back_mib}",
         )
     seconds = held_seconds(transfers_of_rows(table, moved, bundle, to_space))
-    if seconds > settings.split_lock_limit:
-        limit = format_seconds(settings.split_lock_limit)
+    if limit_seconds is not None and seconds > limit_seconds:
         return NoRoute(
             code="locked_too_long",
             sentence=f"{there}; to move them and to read the table twice would lock it for about "
-            f"{format_seconds(seconds)}, longer than split_lock_limit ({limit}): {AHEAD}; or raise the limit and have "
-            "it done in an hour without users",
-            setting=f"split_lock_limit: {limit}",
+            f"{format_seconds(seconds)}, and the server ends that after {format_seconds(limit_seconds)}, as was "
+            f"approved: plan it again; {AHEAD}",
         )
     return None
+
+
+LIMIT_TIMES, LEAST_LIMIT_SECONDS = 5.0, 2.0  # as long as is expected, after which the server ends what locks the table
+
+
+def limit_of(seconds: float) -> float:
+    """Seconds after which the server ends a transaction that is expected to lock the table for so many."""
+    return max(LEAST_LIMIT_SECONDS, LIMIT_TIMES * seconds)
 
 
 CHECK_STEP, VALIDATE_STEP, SWITCH_STEP = (
@@ -383,9 +397,10 @@ def number_name(name: str, number: int, used: set[str]) -> str:
     raise ValueError(f"a thousand names like {name!r} are taken")
 
 
-def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: PostgresqlSettings) -> Route:
+def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: PostgresqlSettings, moved: int = 0) -> Route:
     patience = patience_of(relation, settings)
-    steps, undo, tidy = _steps(plan, settings)
+    held = held_seconds(transfers_of_rows(plan.table, moved, bundle, plan.space))
+    steps, undo, tidy = _steps(plan, settings, limit_of(held))
     return Route(
         name=SPLIT,
         bundle=bundle,
@@ -419,14 +434,14 @@ def _route_that_moves(
     """In place of refusing rows from the border on, the one transaction moves them."""
     copies = transfers_of_rows(plan.table, moved, bundle, plan.space)
     held, wait = format_seconds(held_seconds(copies)), format_seconds(settings.lock_timeout)
-    limit = format_seconds(settings.split_lock_limit)
-    route = _route(plan, relation, replace(bundle, size_bytes=moved), settings)
+    limit = format_seconds(limit_of(held_seconds(copies)))
+    route = _route(plan, relation, replace(bundle, size_bytes=moved), settings, moved)
     return replace(
         route,
         online=False,
         locks=f"ACCESS EXCLUSIVE on the table, no reads, no writes, for about {held}: about {format_bytes(moved)} of "
-        f"rows and index entries are moved, and the table is read twice; the server ends it after {limit} "
-        f"(split_lock_limit), and nothing has changed then; {referenced_locks(plan.table)}SHARE UPDATE EXCLUSIVE on "
+        f"rows and index entries are moved, and the table is read twice; the server ends it after {limit}, "
+        f"and nothing has changed then; {referenced_locks(plan.table)}SHARE UPDATE EXCLUSIVE on "
         "its parts, while dead rows are removed from them afterwards: reads and writes go on, but for the moments in "
         f"which the empty end of {plan.names.cold} is cut off; waits at most {wait} for each lock, and others queue "
         "behind that wait",
@@ -467,8 +482,8 @@ def _references(table: SplitTable) -> int:
     return sum(each.type == FOREIGN_KEY for each in table.constraints)
 
 
-def _steps(plan: SplitPlan, settings: PostgresqlSettings) -> tuple[tuple[Step, ...], ...]:
-    """Steps of the way there, of the way back, and of what tidies up."""
+def _steps(plan: SplitPlan, settings: PostgresqlSettings, limit_seconds: float) -> tuple[tuple[Step, ...], ...]:
+    """Steps of the way there, of the way back, and of what tidies up; ``limit_seconds``: of what locks the table."""
     name, space = plan.table.name, plan.space
     back = (
         (rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),
@@ -478,7 +493,7 @@ def _steps(plan: SplitPlan, settings: PostgresqlSettings) -> tuple[tuple[Step, .
         what = f"move rows of {name} from the border on to a part in {space}, and read the rest"
         mended = f"remove dead rows and index entries from {plan.names.cold}, and gather statistics of all parts"
         mending = ((mend(plan), mended, MEND_STEP, settings.move_timeout),)
-        return _steps_of(plan, ((switch(plan), what, MOVE_STEP, settings.split_lock_limit), *mending), back, mending)
+        return _steps_of(plan, ((switch(plan), what, MOVE_STEP, limit_seconds), *mending), back, mending)
     mending = ((mend(plan), f"gather statistics of {name} and its parts", MEND_STEP, settings.move_timeout),)
     there = (
         (add_check(plan), f"refuse new rows of {name} from the border on", CHECK_STEP, SWITCH_SECONDS),

@@ -28,9 +28,7 @@ INSIDE = 1985  # the border: so few rows are moved that a plain VACUUM leaves th
 WIDE = '''UPDATE orders SET "a ""Note""" = repeat($$x$$, 500)'''  # so many pages that two of them are few
 DEAD = "SELECT pg_stat_get_dead_tuples('orders_p0'::regclass)"
 ANALYZED = "SELECT reltuples >= 0 FROM pg_class WHERE oid = 'orders'::regclass"
-ENTRIES = (
-    "SELECT reltuples FROM pg_class WHERE oid = 'orders_pkey_p0'::regclass"  # that VACUUM left
-)
+ENTRIES = "SELECT reltuples FROM pg_class WHERE oid = 'orders_pkey_p0'::regclass"  # that VACUUM left
 VISIBLE = "SELECT relallvisible > 0 FROM pg_class WHERE oid = 'orders_p1'::regclass"
 
 
