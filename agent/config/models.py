@@ -329,6 +329,9 @@ class PinConfig(ConfigPart):
     reason: str = ""
 
 
+MAXIMUM_STALL_SECONDS = 5.0
+
+
 class DatabaseConfig(ConfigPart):
     """One database, its storage and what hotplace may do with it."""
 
@@ -350,6 +353,9 @@ class DatabaseConfig(ConfigPart):
     read_time_abort_seconds: Seconds | None = Field(
         default=None, alias="read_time_abort", gt=0
     )  # above it a statement that runs is cancelled; not below read_time_limit
+    maximum_stall_seconds: Seconds = Field(
+        default=MAXIMUM_STALL_SECONDS, alias="maximum_stall", gt=0
+    )  # that a move may keep sessions out; one that may for longer is approved by naming it: approve --stall
     windows: tuple[Window, ...] = ()  # when moves may run; none: always
     time_zone: Zone = UTC  # of the windows
     excluded_days: tuple[Days, ...] = ()  # on which no move runs

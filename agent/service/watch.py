@@ -35,6 +35,7 @@ from agent.planning.single_moves import Splitting, TakingOut, close_part, split_
 from agent.planning.situation import end_obsolete_proposals
 from agent.planning.undo import settle_undos
 from agent.sampling.block_looks import BlockLooker, units_worth_looks
+from agent.sampling.experience import copy_time_evidence, since_for
 from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, StatementReader, always
 from agent.sampling.trace import NothingTraced
 from agent.service.leasing import Leasing
@@ -319,9 +320,11 @@ class Watch:
             now = self._clock.now()
             # Rights are those of the account that moves; in a dry run it is not connected.
             mover_side = None if self.dry_run else self.acting
+            sent = self._ledger.moves.sent_statements(self.database.name, since_for(now))
             return split_table(
-                self.database, self.connector, mover_side, key, border, to_space, now, asked_by=self._asked_by
-            )
+                self.database, self.connector, mover_side, key, border, to_space, now, asked_by=self._asked_by,
+                taught=copy_time_evidence(sent),
+            )  # fmt: skip
 
     def close_part(self, table: str, border: str, to_space: str | None) -> Splitting:
         """How the open part of a split table can be given an end.

@@ -116,6 +116,15 @@ class CopyFactor:
     factor: float
 
 
+@dataclass(frozen=True, slots=True)
+class TaughtCopy:
+    """One finished move: its kind, what it was predicted to take, factors aside, and what it took."""
+
+    kind: tuple[str, str, str]  # route, tier it left, tier it came to
+    predicted_seconds: float
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySettings:
     """Every number that shapes a decision, with its default. Configuration mirrors this."""
@@ -144,6 +153,7 @@ class PolicySettings:
     ram_gib_year: float | None = None  # price of memory; None: not configured, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
     certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
+    taught_copies: tuple[TaughtCopy, ...] = ()  # finished moves, of which the interval of the next one's time is made
     copy_factors: tuple[CopyFactor, ...] = ()  # what moves have taught; the one without a route is that of all
 
 

@@ -157,8 +157,14 @@ class PlannedMove(RouteShown):
     why: str
     wait_saved_per_hour_seconds: float | None
     copy_seconds: float | None
+    copy_low_seconds: float | None
+    """90 of 100 such copies take longer than this,"""
+    copy_high_seconds: float | None
+    """and less than this."""
     payback_seconds: float | None
     stall_seconds: float | None
+    stall_low_seconds: float | None
+    stall_high_seconds: float | None
     cost_seconds: CostOfMove | None
 
 
