@@ -146,10 +146,12 @@ class NoticeEvent(StrEnum):
 
     PROPOSAL = "proposal"  # one waits for a decision
     EXPIRING = "expiring"  # one that waits has a quarter of its time left
+    EXPIRED = "expired"  # approved moves were not begun in time
     FAILED = "failed"  # a move failed or was skipped
     HURT = "hurt"  # an outcome is worse than before, for all together or for some statements
     RULE = "rule"  # a standing rule was closed, or nothing comes under its template
-    STALLED = "stalled"  # a database is not sampled any more, or the ledger is not trusted
+    STALLED = "stalled"  # a database is not sampled any more, a job fails again and again, or the ledger is not trusted
+    SERVER = "server"  # another database answers, or its version, role or what may be done there has changed
     FILLING = "filling"  # a space of a tier is nearly full, or its storage has gone
 
 
