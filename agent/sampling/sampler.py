@@ -46,7 +46,7 @@ from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
 from policies.evidence.device import DeviceState
 from policies.evidence.horizons import dearest_copy, earned_seconds
 from policies.evidence.prices import wait_weights
-from policies.evidence.workload import RecentWork
+from policies.evidence.workload import RecentWork, with_background
 from policies.model.plan import HeatView
 
 CATALOG_EVERY_SECONDS = 600.0
@@ -361,7 +361,7 @@ class Sampler:
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand]:
         """Learn from an interval in which no move of ours ran, and store its demand."""
-        demand = self._connector.classify(interval, self.catalog)
+        demand = with_background(self._connector.classify(interval, self.catalog))
         if demand.waited is not None:
             demand = in_measured_waits(demand, self.catalog, self._believed_read_seconds())
         inventory = self._inventory()
