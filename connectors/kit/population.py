@@ -203,10 +203,13 @@ class ShareOfServer:
 class SessionKinds:
     """Adds up what readers have of sessions, of their time at work and of transactions, like any other counter."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fine: bool = True) -> None:
+        """Begin with nothing seen; ``fine``: the engine tells how long ago in less than seconds, so rates show."""
         self._seen: dict[str, _Seen] = {}
         self._before: Mapping[str, float] = {}
-        self._totals = {"readers_seconds": 0.0, "readers_active_seconds": 0.0, "readers_transactions": 0.0}
+        self._totals = {"readers_seconds": 0.0, "readers_active_seconds": 0.0}
+        if fine:
+            self._totals["readers_transactions"] = 0.0
 
     def total(self, looks: Sequence[KindLook], idle: int, counted: Mapping[str, float]) -> dict[str, float]:
         """The figures of one sample by their names in ``Sample.database``; none where it is not known who reads.
@@ -232,7 +235,8 @@ class SessionKinds:
                 "transactions", [(kind, each.per_second()) for kind, each in self._seen.items()],
             ),
         }  # fmt: skip
-        for name, (whole, parts) in shares.items():
+        for name in self._totals:
+            whole, parts = shares[name]
             self._totals[name] += passed[whole] * _share(parts, readers)
         return dict(self._totals)
 
