@@ -174,6 +174,81 @@ def sessions_of(looks: Iterable[KindLook]) -> tuple[float, ...]:
     return (working, *idle, 0.0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCounters:
+    """What one session has done so far, where the engine counts it. Seconds."""
+
+    name: str  # the same in each sample, and of no later session
+    kind: str
+    thinking: float  # waiting for its client
+    working: float
+    reading: float  # of these, waiting for reads
+    done: float  # transactions, or what is counted as such
+
+    def since(self, before: SessionCounters | None) -> SessionCounters:
+        """What it has done since then; all of it where it was not there yet."""
+        if before is None:
+            return self
+        return SessionCounters(
+            name=self.name, kind=self.kind, thinking=self.thinking - before.thinking,
+            working=self.working - before.working, reading=self.reading - before.reading, done=self.done - before.done,
+        )  # fmt: skip
+
+
+LEAST_READ_SECONDS = 1.0  # of all sessions: before that much, who reads is chance
+
+
+class CountedSessions:
+    """Sessions in use and what readers have of them, by counters of each in place of looks."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, SessionCounters] = {}
+        self._at = nan
+        self._counted: Mapping[str, float] = {}
+        self._reading: dict[str, float] = {}  # seconds by kind, older ones fading
+        self._population = 0.0
+        self._readers = {"readers_seconds": 0.0, "readers_active_seconds": 0.0, "readers_transactions": 0.0}
+
+    def total(self, sessions: Sequence[SessionCounters], counted: Mapping[str, float], at: float) -> dict[str, float]:
+        """The figures of one sample by their names in ``Sample.database``.
+
+        A session takes part if it worked, and paused between two transactions for no longer than ``Population`` allows.
+
+        Args:
+            sessions: all that are there.
+            counted: of the database so far: ``active_seconds`` and ``transactions``, and others.
+            at: seconds of the monotonic clock.
+        """
+        seconds, self._at = at - self._at, at
+        passed = {name: max(0.0, total - self._counted.get(name, total)) for name, total in counted.items()}
+        self._counted = dict(counted)
+        done = [each.since(self._before.get(each.name)) for each in sessions]
+        self._before = {each.name: each for each in sessions}
+        if seconds > 0:  # NaN at first
+            self._add(done, passed, seconds)
+        known = sum(self._reading.values()) >= LEAST_READ_SECONDS
+        return {"population_seconds": self._population, **(self._readers if known else {})}
+
+    def _add(self, done: Sequence[SessionCounters], passed: Mapping[str, float], seconds: float) -> None:
+        pauses = [(each, each.thinking / each.done if each.done > 0 else 0.0) for each in done if each.working > 0]
+        idle = [float(sum(pause < longest for _, pause in pauses)) for longest in IDLE_SECONDS]
+        longest = IDLE_SECONDS[longest_idle(0.0, idle, passed["transactions"] / seconds)]
+        used = [each for each, pause in pauses if pause < longest]
+        self._population += len(used) * seconds
+        for kind in self._reading:
+            self._reading[kind] *= 0.5 ** (1 / LOOKS)
+        for each in used:
+            self._reading[each.kind] = self._reading.get(each.kind, 0.0) + max(0.0, each.reading)
+        self._reading = {kind: read for kind, read in self._reading.items() if read > GONE}
+        readers = {kind for kind, read in self._reading.items() if read >= LEAST_SHARE * sum(self._reading.values())}
+        for name, whole, parts in (
+            ("readers_seconds", len(used) * seconds, [(each.kind, 1.0) for each in used]),
+            ("readers_active_seconds", passed["active_seconds"], [(each.kind, each.working) for each in done]),
+            ("readers_transactions", passed["transactions"], [(each.kind, each.done) for each in done]),
+        ):
+            self._readers[name] += whole * _share(parts, readers)
+
+
 class ShareOfServer:
     """Adds up what one database has of a counter of its whole server, by where sessions were seen at work."""
 
