@@ -190,7 +190,7 @@ def _facts(shown: AssessmentShown) -> list[tuple[str, str]]:
     if not isnan(measured):
         facts.append(("measured", f"{format_wait(measured)}, as the engine timed them"))
     if not isnan(ceiling):
-        facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time: no storage saves more"))
+        facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time; other waits may get shorter too"))
     return facts
 
 
