@@ -18,7 +18,7 @@ it. ``workload`` says which of two cases a load is; until it knows, both are giv
 The mix of transactions stays, and the buffer pool misses the same blocks per transaction wherever they come from. What
 is unknown widens the interval: each cause is solved at both of its ends, and the distances add up as squares:
 
-- the model and what was counted, including sessions' time outside reads;
+- the model and what was counted, including sessions' time outside reads, and processor time of a transaction;
 - how many requests a tier serves at a time (``device``), and for a fast tier without ``iops`` whether it has a limit at
   all: ``ASSUMED_IO`` a second and ``ASSUMED_BYTES``, or what it serves now;
 - what part of reads ahead, of background writes and of the log's work comes with the transactions (``workload`` learns
@@ -258,6 +258,9 @@ ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is tha
 # Of the sessions in use: they are counted now and then, not all of them are of one kind, and how long clients take
 # between two transactions depends on what else their machine does.
 POPULATION_ERROR = 0.05
+# Of the processor time of a transaction: other programs, caches and a clock that slows down make it differ; and the
+# formula for several processors is off by about as much where they are the bottleneck.
+PROCESSOR_ERROR = 0.05
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
@@ -382,7 +385,8 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
     situation, database = case.situation, case.situation.database
     rate, wait = (float(found[0]) for found in network.solve())
     causes = [*_unknown(case, loop)]
-    low, high = _together(rate, [_errors(network, database, settings, counting), *(rates for rates, _ in causes)])
+    ends = [_errors(network, database, settings, counting), _processor_ends(network, settings)]
+    low, high = _together(rate, [*ends, *(rates for rates, _ in causes)])
     if not database.population > 0:
         low = min(low, database.transactions)
     scanning = min(database.active, float(loop.now[BACKGROUND].sum()))  # sessions that read ahead, at their own pace
@@ -440,6 +444,16 @@ def _errors(
     # throughput by much more.
     low, high = network.with_demand(exp(error), slack), network.with_demand(exp(-error), -less)
     return float(low.solve()[0][0]), float(high.solve()[0][0])
+
+
+def _processor_ends(network: Network, settings: PolicySettings) -> tuple[float, ...]:
+    """Rates by the error of the time that a transaction takes of a processor; none where that is not counted."""
+    if network.processors is None:
+        return ()
+    error, ours = PROCESSOR_ERROR * spread(settings.certainty), network.processors
+    factors = exp(error), exp(-error)
+    networks = [replace(network, processors=replace(ours, seconds=ours.seconds * factor)) for factor in factors]
+    return tuple(float(each.solve()[0][0]) for each in networks)
 
 
 def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]:

@@ -133,10 +133,20 @@ def computing(made: tuple[Table, ...]) -> Workload:
     return Workload(groups=(Group(scripts=scripts(made, lambda t: look_up(t) + text), clients=headline.CLIENTS),))
 
 
+JOURNAL = "journal"  # without a key
+
+
+def with_journal(pace: Pace) -> tuple[Table, ...]:
+    """The usual tables, and one that is appended to."""
+    return (*headline.tables(pace), Table(name=JOURNAL, rows=1000, keyed=False))
+
+
 def logging(made: tuple[Table, ...]) -> Workload:
-    """Each transaction commits a row."""
-    text = "INSERT INTO t1 VALUES (0, 1, 'x');\n"
-    return Workload(groups=(Group(scripts=scripts(made, lambda t: f"BEGIN;\n{look_up(t)}{text}COMMIT;\n"), clients=8),))
+    """Each transaction looks a row up and commits one."""
+    text = f"INSERT INTO {JOURNAL} VALUES (1, 1, 'x');\n"
+    keyed = tuple(each for each in made if each.keyed)
+    transaction = scripts(keyed, lambda t: f"BEGIN;\n{look_up(t)}{text}COMMIT;\n")
+    return Workload(groups=(Group(scripts=transaction, clients=headline.CLIENTS),))
 
 
 def scanning(made: tuple[Table, ...]) -> Workload:
@@ -163,7 +173,7 @@ LOADS = (
     Load(name="thinking 60 ms", work=thinking(60)),
     Load(name="writes", work=writing),
     Load(name="processors", work=computing),
-    Load(name="log", work=logging, settings=TIMED_LOG, slow_log=True),
+    Load(name="log", work=logging, tables=with_journal, settings=TIMED_LOG, slow_log=True),
     Load(name="scans", work=scanning),
     Load(name="four disks", work=thinking(4, clients=24), disks=4),
     Load(name="all on ssd", work=thinking(4), up=None),
