@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
 
 from connectors.kit.contract import HotplaceError
 
@@ -108,3 +109,17 @@ class FromFiles:
     read: Callable[[Export, Export], Readings]  # before, after
     is_report: Callable[[str], bool] = lambda _: False  # whether a text looks like one of the engine's reports
     read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes
+
+    @classmethod
+    def of_module(cls, stored: str, **reports: Any) -> Self:  # noqa: ANN401 (fields of this class)
+        """By the functions ``queries`` and ``read`` of a module, which is imported when one of them is called.
+
+        Args:
+            stored: name of the module.
+            reports: ``is_report`` and ``read_report`` of an engine that has reports.
+        """
+        return cls(
+            queries=lambda: import_module(stored).queries(),
+            read=lambda before, after: import_module(stored).read(before, after),
+            **reports,
+        )
