@@ -46,7 +46,7 @@ from policies.evidence.counter_deltas import Gap, contradiction, difference, in_
 from policies.evidence.device import DeviceState
 from policies.evidence.horizons import dearest_copy, earned_seconds
 from policies.evidence.prices import wait_weights
-from policies.evidence.workload import RecentWork
+from policies.evidence.workload import RecentWork, with_background
 from policies.model.plan import HeatView
 
 CATALOG_EVERY_SECONDS = 600.0
@@ -394,7 +394,7 @@ class Sampler:
 
     def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
         """Learn from an interval in which no move of ours ran, and store its demand; None if it contradicts itself."""
-        demand = self._connector.classify(interval, self.catalog)
+        demand = with_background(self._connector.classify(interval, self.catalog))
         refused = contradiction(demand)
         if refused is not None:
             return refused.sentence, None

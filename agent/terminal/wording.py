@@ -313,7 +313,7 @@ def _ceiling(ratio: float | None) -> str:
     """The ceiling by Amdahl's law."""
     if ratio is None:
         return "not known: the engine does not tell how long sessions execute"
-    return f"{format_ratio(ratio)} of session time is foreground I/O; nothing gains more"
+    return f"{format_ratio(ratio)} of session time is foreground I/O; commits and other waits may get shorter too"
 
 
 def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:

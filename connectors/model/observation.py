@@ -309,6 +309,9 @@ class DatabaseDemand:
     readers_transactions: float = float("nan")  # of the transactions, theirs, as far as looks tell
     processor: float = float("nan")  # processor seconds that its server takes, per second
     processors: float = float("nan")  # that its server may use
+    read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
+    written: float = float("nan")  # blocks written that no session waited for
+    logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,7 @@ class TierLimits:
     """Limits of a tier other than bytes; None where not configured. ``limits`` turns these into room for units."""
 
     io_per_second: float | None = None  # I/Os that its drives serve in all, behind the RAID factor
+    bytes_per_second: float | None = None  # that its volume or controller carries in all, reads and writes
     raid: int | None = None  # a key of ``WRITE_FACTORS``; None: a host write is one drive I/O
     written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
     copied_bytes: float = 0.0  # of that budget, used by copies of the last 24 hours
