@@ -185,7 +185,8 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
     "HotplaceCostsTheServer": ([series("hotplace_server_seconds_total", WATCHED, "0x30 0+6x120 720x300")], 120, 220),
     "HotplaceSpaceNearlyFull": (
         [series("hotplace_space_free_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 1x59 50x200"),
-         series("hotplace_space_used_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 99x59 50x200")], 100, 130,
+         series("hotplace_space_used_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 99x59 50x200")],
+        100, 130,
     ),
     "HotplaceMoveFailed": ([series("hotplace_moves_total", {**DATABASE, "state": "failed"}, "0x89 1x300")], 100, 155),
     "HotplaceLedgerNotTrusted": ([series("hotplace_ledger_trusted", DATABASE, "1x59 0x59 1x200")], 100, 130),
