@@ -92,6 +92,8 @@ def situation_of(
         heat=picture.heat,
         spaces=spaces,
         growth=growth,
+        growth_rate=None if growth is None or picture.growth is None else picture.growth.rate,
+        growth_seen=None if growth is None or picture.growth is None else picture.growth.seen,
         growth_seconds=ahead,
         tiers=picture.storage.tiers,
         tier_of_space=tier_of_space,
