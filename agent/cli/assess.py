@@ -33,7 +33,7 @@ from agent.studies.periods_compared import Comparison, compare
 from agent.studies.periods_compared import KindCompared as KindOfPeriods
 from agent.terminal.charts import ChartMark, Curve, text_chart
 from agent.terminal.columns import Column
-from agent.terminal.errors import CommandError, ExitCode
+from agent.terminal.errors import CommandError, ExitCode, write_file
 from agent.terminal.output import Output
 from connectors.kit.assessment import FromFiles, Observation, Row, UnusableFile
 from connectors.kit.registry import engine_names, find_engine
@@ -81,6 +81,9 @@ def assess_command(
     elapsed: Annotated[
         str | None, typer.Option("--elapsed", help="Time between two exports that hold no clock.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write it as a page with pictures.")
+    ] = None,
 ) -> ExitCode:
     """Say what sessions wait for, and what fast storage would bring, from reports and exports; asks no database."""
     if print_queries is not None:
@@ -99,6 +102,11 @@ def assess_command(
     answers = [assessment_shown(each) for each in found]
     for shown, each in zip(answers, found, strict=True):
         _print(session.out, shown, each, kind, offered)
+    if html is not None:
+        from agent.pages.assessed_page import assessed_page  # it brings what draws
+
+        write_file(html, assessed_page(answers))
+        session.out.line(f"written: {html}")
     compared = None
     if len(found) == PAIR:
         comparison = compare(*found)
