@@ -43,6 +43,7 @@ from connectors.oracle.catalog import Entry
 from connectors.oracle.names import key_of
 from connectors.oracle.report_formats import LARGEST
 from connectors.oracle.report_waits import (
+    DIRECT,
     SINGLE,
     UNTIMED,
     Divided,
@@ -109,7 +110,6 @@ ELSEWHERE = "(not told by the report)"  # the space of what no list names, where
 FACTOR = 3.0  # between two measures of one read time, beyond which one of them is wrong
 LARGEST_CALL_BYTES = 1 << 20
 FEW_SEGMENTS = 10
-DIRECT_EVENTS = ("direct path read", "cell smart")
 _WHEN = datetime(2000, 1, 1, tzinfo=UTC)  # a report's own times have no zone; only the length is used
 _KINDS = {"INDEX": UnitKind.INDEX, "TABLE": UnitKind.TABLE, "LOB": UnitKind.LOB}
 STATISTICS = ("requests", "blocks", "direct")
@@ -203,7 +203,8 @@ def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report
 
 def _totals(report: WorkloadReport) -> dict[str, float]:
     """Those of the report; no direct reads where no session waited for one and nothing counts them."""
-    waited = any(name.lower().startswith(DIRECT_EVENTS) for name in report.events)
+    found = kinds_of(dict.fromkeys(report.events, (0.0, 0.0)), may_be_cut=report.cuts_names)
+    waited = any(kind.name == DIRECT for kind in found)
     nothing = {"direct": 0.0} if report.events_whole and not waited and "direct" not in report.lists else {}
     return nothing | dict(report.totals)
 
@@ -578,6 +579,7 @@ def _notes_of_segments(report: WorkloadReport, units: Sequence[_Unit], reads: Re
     count = int(named.sum())
     if count < FEW_SEGMENTS:
         longest = max(len(top.values) for top in report.lists.values())
-        yield f"{count} segments are ranked: the report's lists of reads name no more ({longest} in the longest)"
+        are = "segment is" if count == 1 else "segments are"
+        yield f"{count} {are} ranked: the report's lists of reads name no more ({longest} in the longest)"
     if "requests" not in report.lists:
         yield "read calls of segments are not listed (before 11.2): taken from the mean of their tablespace"

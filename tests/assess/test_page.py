@@ -43,6 +43,8 @@ def test_the_page_has_every_picture_and_what_is_not_known(tmp_path: Path) -> Non
     assert "(default)" in page
     assert "(configured)" not in page
     assert "<script" not in page
+    ends = [unit.wait_high_per_hour_seconds for unit in assessment_shown(judged(VAGUE)).units]
+    assert sum(ends) < 3 * 7_310, "reads of temporary files leave nothing open for objects"
 
 
 def test_without_sizes_the_page_says_why_there_is_no_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
