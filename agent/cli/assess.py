@@ -258,7 +258,7 @@ def _facts(shown: AssessmentShown) -> list[tuple[str, str]]:
     if not isnan(shown.read_wait_per_hour_seconds):
         facts.append(("read wait", f"{format_wait(shown.read_wait_per_hour_seconds)}, {how}"))
     if not isnan(ceiling):
-        facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time: no storage saves more"))
+        facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time; other waits may get shorter too"))
     return facts
 
 

@@ -33,7 +33,7 @@ from connectors.kit.assessment import CLOCK, SAY_WHEN, Export, FromFiles, Observ
 from connectors.kit.registry import find_engine
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, Bools, Signal, Space
-from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
+from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import calibrate, empty_devices, observe, observe_spaces
 from policies.evidence.prices import HOUR, Prices, ceiling_ratio, with_bounded_waits
 from policies.model.confidence import spread
@@ -61,12 +61,12 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
         with np.errstate(all="ignore"):  # figures that are too large are refused when all are there
             found = hand.read(before, after)
             interval = difference(found.before, found.after, longest_seconds=inf)
-            demand = None if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+            demand = interval if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+            demand = demand if isinstance(demand, Gap) else contradiction(demand) or demand
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:  # not the query's cells
         raise _misfit(hand.queries(), before, after, error) from error
-    if isinstance(interval, Gap):
-        raise UnusableFile(after.path, interval.sentence, advice="Export both without a restart in between.")
-    assert demand is not None, "only a gap has none"
+    if isinstance(demand, Gap):
+        raise UnusableFile(after.path, demand.sentence, advice="Export both without a restart or rebuild in between.")
     units = found.catalog.units
     return Observation(
         engine=engine,

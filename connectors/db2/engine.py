@@ -10,32 +10,12 @@ How the registry meets Db2: settings are validated without the driver, connectin
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from connectors.db2.settings import Db2Settings
-from connectors.kit.assessment import CounterTable, Export, FromFiles, NotRead, Of, Readings
+from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
-
-
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.db2 import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing, or the exports are of two databases.
-    """
-    from connectors.db2 import stored
-
-    return stored.read(before, after)
-
 
 POOLS = "data", "index", "xda", "col"
 TABLES = (
@@ -182,5 +162,5 @@ ENGINE = Engine(
     measures_waits=lambda settings: settings.platform == "luw",
     estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
     proof=PROOF,
-    by_hand=FromFiles(queries=queries, read=read, not_read=NOT_READ, tables=TABLES),
+    by_hand=FromFiles.of_module("connectors.db2.stored", not_read=NOT_READ, tables=TABLES),
 )

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
 
 from connectors.kit.contract import HotplaceError
 
@@ -196,6 +197,20 @@ class FromFiles:
     read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes
     not_read: tuple[NotRead, ...] = ()
     tables: tuple[CounterTable, ...] = ()  # of the engine's own views, as other tools export them
+
+    @classmethod
+    def of_module(cls, stored: str, **reports: Any) -> Self:  # noqa: ANN401 (fields of this class)
+        """By the functions ``queries`` and ``read`` of a module, which is imported when one of them is called.
+
+        Args:
+            stored: name of the module.
+            reports: ``is_report`` and ``read_report`` of an engine that has reports.
+        """
+        return cls(
+            queries=lambda: import_module(stored).queries(),
+            read=lambda before, after: import_module(stored).read(before, after),
+            **reports,
+        )
 
     def refuse(self, path: str, text: str) -> None:
         """Refuse what is known not to be read.

@@ -8,9 +8,9 @@ How the registry meets Oracle: settings are validated without the driver, connec
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from connectors.kit.assessment import Export, FromFiles, NotRead, Observation, Readings, Row
+from connectors.kit.assessment import FromFiles, NotRead, Observation, Row
 from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance
@@ -33,24 +33,6 @@ def read_report(path: str, text: str, sizes: Sequence[Row]) -> Observation:
     from connectors.oracle.report_observation import observe_report
 
     return observe_report(path, text, sizes)
-
-
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.oracle import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing.
-    """
-    from connectors.oracle import stored
-
-    return stored.read(before, after)
 
 
 ONE_PERIOD = "Give the report of one period of one instance: awrrpt.sql, of RAC awrrpti.sql for each instance."
@@ -138,11 +120,7 @@ ENGINE = Engine(
         login=("password", "token", "token_key", "wallet_location", "wallet_password"),  # a wallet may hold a login
     ),
     proof=PROOF,
-    by_hand=FromFiles(
-        queries=queries,
-        read=read,
-        is_report=is_report,
-        read_report=read_report,
-        not_read=NOT_READ,
+    by_hand=FromFiles.of_module(
+        "connectors.oracle.stored", is_report=is_report, read_report=read_report, not_read=NOT_READ
     ),
 )

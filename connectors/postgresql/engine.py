@@ -8,32 +8,12 @@ How the registry meets PostgreSQL: settings are validated without the driver, co
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from connectors.kit.assessment import CounterTable, Export, FromFiles, NotRead, Of, Readings
+from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.postgresql.settings import PostgresqlSettings
-
-
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.postgresql import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing, or the exports are of two databases.
-    """
-    from connectors.postgresql import stored
-
-    return stored.read(before, after)
-
 
 TABLES = (
     CounterTable(
@@ -120,6 +100,6 @@ ENGINE = Engine(
     inheritance=Inheritance(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
-    by_hand=FromFiles(queries=queries, read=read, not_read=NOT_READ, tables=TABLES),
+    by_hand=FromFiles.of_module("connectors.postgresql.stored", not_read=NOT_READ, tables=TABLES),
     proof=PROOF,
 )

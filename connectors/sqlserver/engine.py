@@ -8,32 +8,12 @@ How the registry meets SQL Server: settings are validated without the driver, co
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-from connectors.kit.assessment import CounterTable, Export, FromFiles, NotRead, Of, Readings
+from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.sqlserver.settings import SqlserverSettings
-
-
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.sqlserver import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing, or the exports are of two databases.
-    """
-    from connectors.sqlserver import stored
-
-    return stored.read(before, after)
-
 
 TABLES = (
     CounterTable(
@@ -153,6 +133,6 @@ ENGINE = Engine(
         ),
         login=("password",),
     ),
-    by_hand=FromFiles(queries=queries, read=read, not_read=NOT_READ, tables=TABLES),
+    by_hand=FromFiles.of_module("connectors.sqlserver.stored", not_read=NOT_READ, tables=TABLES),
     proof=PROOF,
 )
