@@ -42,12 +42,14 @@ from agent.cli.plan_answer import (
     space_changes,
 )
 from agent.cli.session import Session
+from agent.config.models import DatabaseConfig
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import Planned, SplitByHand, SplitPlanned, TableSplit
 from agent.model.proposals import BALANCE, Proposal, in_words
 from agent.model.units_of_measure import parse_seconds
 from agent.planning.advice import PinReport, advice_on, advice_shown, pin_reports
+from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.planner import Planning
 from agent.planning.ranking import Prospect, Ranking, ranking_of
 from agent.planning.read_times import read_times_text, tiers_shown
@@ -285,7 +287,9 @@ def _print(
 def _print_worth(session: Session, planning: Planning, proposal: Proposal | None, worth: _Worth) -> None:
     """A plan of mode hsm: the answer, the ranking, the moves, why not the others, and advice."""
     out, ranking, prospect = session.out, worth.ranking, worth.prospect
-    out.line(_answer(planning, ranking, proposal, prospect), style="bold")
+    out.line(_answer(session.database, planning, ranking, proposal, prospect), style="bold")
+    if step := next_step(session.database):
+        out.line(f"next: {step}")
     first = min(HEAD, len(ranking))
     out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
     out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
@@ -299,7 +303,7 @@ def _print_worth(session: Session, planning: Planning, proposal: Proposal | None
     else:
         out.facts(forecast_facts(planning.forecast()))
     out.sentence(f"read times: {read_times_text(planning.situation.tiers)}")
-    not_chosen = _not_chosen(ranking)
+    not_chosen = [] if what_is_missing(session.database) else _not_chosen(ranking)
     if not_chosen:
         out.heading("why not the others at the top")
     for row in not_chosen:
@@ -327,7 +331,13 @@ def _worth_shown(session: Session, planning: Planning, worth: _Worth | None) -> 
     return dict(zip(WORTH, said, strict=True))
 
 
-def _answer(planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None) -> str:
+def _answer(
+    database: DatabaseConfig,
+    planning: Planning,
+    ranking: Ranking,
+    proposal: Proposal | None,
+    prospect: Prospect | None,
+) -> str:
     """What is worth doing, in one line."""
     wait = format_wait(planning.plan.wait_per_hour)
     if proposal is not None:
@@ -339,6 +349,8 @@ def _answer(planning: Planning, ranking: Ranking, proposal: Proposal | None, pro
             f"nothing can be moved of what sessions wait for most: it is in {', '.join(spaces)}, for which no tier is "
             "configured (tiers: spaces)"
         )
+    if missing := what_is_missing(database):
+        return f"{missing}; read wait by the model: {wait}"
     return f"nothing is worth moving; read wait by the model: {wait}"
 
 

@@ -152,6 +152,7 @@ TOLERATED_RATIO = 0.20  # growth between planning and move that needs no forecas
 ROLLING = "rolling"  # the same of a move by a template: a partition that is made, or one that has aged
 CLOSE_PART = "close"  # the same of one that gives the open part of a split table an end
 SPLIT = "split"  # the same of one that splits a table; its rows stay where they are
+SPACE = "space"  # the same of one that makes a new space, which holds nothing yet
 UNDO = "undo"  # ProposedMove.reason of a move that takes another back
 WAY_BACK = "way back"  # the same of one that takes back what a group has moved that cannot be completed
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
@@ -197,7 +198,29 @@ class ProposedMove:
             case Locked.BRIEFLY:
                 return self.route.lock_seconds
             case _:
-                return self.copy_seconds
+                return self.copy_seconds * self.route.locked_ratio
+
+    @property
+    def copy_interval_seconds(self) -> tuple[float, float] | None:
+        """Between which two times 90 of 100 such copies take; None: none was stored, or it is a way back."""
+        if self.cost is None or self.cost.copy_low_seconds is None or self.cost.copy_high_seconds is None:
+            return None
+        return self.cost.copy_low_seconds, self.cost.copy_high_seconds
+
+    @property
+    def stall_interval_seconds(self) -> tuple[float, float] | None:
+        """Between which two times it keeps others out, beside ``lock_seconds`` of waiting; None: not known."""
+        stall, between = self.stall_seconds, self.copy_interval_seconds
+        if stall is None:
+            return None
+        if self.route.locked in {Locked.NOTHING, Locked.BRIEFLY}:
+            return 0.0, stall
+        low, high = (stall, stall) if between is None else (each * self.route.locked_ratio for each in between)
+        # The server ends a statement that takes longer than its limit, and nothing has changed then.
+        locking = self.route.steps if self.route.locked_copies is None else self.route.steps[:1]
+        if all(step.timeout_seconds for step in locking):
+            high = min(high, max(step.timeout_seconds for step in locking))
+        return min(low, stall), max(high, stall)
 
     @property
     def by_hand(self) -> bool:
@@ -434,6 +457,11 @@ def purpose_of_container(space: str, container: str) -> str:
 def purpose_of_split(key: str) -> str:
     """One table into parts."""
     return f"split {key}"
+
+
+def purpose_of_space(name: str) -> str:
+    """A new space."""
+    return f"space {name}"
 
 
 def purpose_of_closing(table: str) -> str:

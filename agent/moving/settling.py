@@ -19,7 +19,7 @@ from agent.ledger.rows import MoveRow
 from agent.ledger.state_names import work_before_proposal
 from agent.model.logs import EventLog
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
+from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPACE, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
 from agent.model.states import IN_HAND, IN_PLACE, MoveState
 from agent.moving.effect import LEAST_BEFORE, estimate
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
@@ -35,7 +35,7 @@ from policies.model.moves import MoveReason
 
 log = EventLog(__name__)
 ASKED_FOR = frozenset(
-    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE_PART, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
+    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE_PART, SPACE, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
 )  # undone only on request
 
 

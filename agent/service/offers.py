@@ -69,17 +69,21 @@ class ProposalOffers:
             archive_explanation(self._ledger, name, planning, number)
         return number
 
-    def store_due(self, connector: Connector, catalog: Catalog, fingerprint: str) -> None:
+    def store_due(self, connector: Connector, catalog: Catalog, fingerprint: str) -> dict[int, str]:
         """Store what is due under the templates of open standing rules, and note which cannot be served.
+
+        Returns:
+            Why nothing comes under an open rule, by its number.
 
         Raises:
             ConnectorError: the engine did not answer.
         """
         rules = self._ledger.rules.rows(self._database.name)
         due = tuple(rolling_proposals(rules, self._database, connector, catalog, fingerprint, self._clock.now()))
-        note_unserved(self._ledger, self._database.name, rules, connector, fingerprint)
+        idle = note_unserved(self._ledger, self._database.name, rules, connector, fingerprint, self._clock.now())
         for proposal in due:
             self.store(proposal)
+        return idle
 
     def approve_by_rules(self) -> tuple[ProposalRow, ...]:
         """Approve what waits and a standing rule covers."""

@@ -35,6 +35,7 @@ from agent.model.proposals import (
     CONTAINER,
     DIGEST_SHOWN,
     ROLLING,
+    SPACE,
     SPLIT,
     Proposal,
     ProposedMove,
@@ -312,7 +313,7 @@ def _ceiling(ratio: float | None) -> str:
     """The ceiling by Amdahl's law."""
     if ratio is None:
         return "not known: the engine does not tell how long sessions execute"
-    return f"{format_ratio(ratio)} of session time is foreground I/O; nothing gains more"
+    return f"{format_ratio(ratio)} of session time is foreground I/O; commits and other waits may get shorter too"
 
 
 def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
@@ -398,7 +399,9 @@ def _stall(move: ProposedMove) -> str:
     if move.route.locked is Locked.BRIEFLY:
         return f"{who} stand still for {format_seconds(move.route.lock_seconds)} at most"
     waits = f", and {format_seconds(move.route.lock_seconds)} at most before while it waits for its lock"
-    return f"{who} stand still for about {format_seconds(move.copy_seconds)}{waits if move.route.lock_seconds else ''}"
+    still, between = format_seconds(move.stall_seconds or 0.0), move.stall_interval_seconds
+    ends = "" if between is None else f" ({format_seconds(between[0])} to {format_seconds(between[1])})"
+    return f"{who} stand still for about {still}{ends}{waits if move.route.lock_seconds else ''}"
 
 
 BY_A_PERSON = "by hand: hotplace sends none of it"
@@ -449,6 +452,10 @@ def _as_comments(purpose: str, statements: Iterable[str]) -> list[str]:
     return [comment(purpose), *commented(map(_with_semicolon, statements))]
 
 
+def _end(interval: tuple[float, float] | None, at: int) -> float | None:
+    return None if interval is None else interval[at]
+
+
 def planned_move(move: ProposedMove) -> PlannedMove:
     """One move as an answer has it."""
     return extend(
@@ -472,7 +479,11 @@ def planned_move(move: ProposedMove) -> PlannedMove:
         wait_saved_per_hour_seconds=move.wait_saved_per_hour,
         copy_seconds=move.copy_seconds,
         payback_seconds=move.payback_seconds,
+        copy_low_seconds=_end(move.copy_interval_seconds, 0),
+        copy_high_seconds=_end(move.copy_interval_seconds, 1),
         stall_seconds=move.stall_seconds,
+        stall_low_seconds=_end(move.stall_interval_seconds, 0),
+        stall_high_seconds=_end(move.stall_interval_seconds, 1),
         cost_seconds=None if move.cost is None else CostOfMove(**{name: getattr(move.cost, name) for name in _COSTS}),
     )
 
@@ -569,7 +580,7 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
 _NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
     MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", MoveReason.GROWTH: "lets others grow",
-    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes",
+    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes", SPACE: "makes a space",
 }  # fmt: skip
 
 

@@ -234,6 +234,8 @@ class Route:
     copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
     arguments: tuple[Argument, ...] = ()  # of the template that its statements are made of; (): of none
     by_hand: ByHand | None = None  # a person carries it out, so it has no steps; None: hotplace does
+    undo_locks: str = ""  # of undo_steps, in the engine's words, one sentence; "": not said apart
+    locked_copies: int | None = None  # of transfers, so many from the first on are made under its lock; None: all
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
@@ -243,6 +245,13 @@ class Route:
             Transfer(space=self.bundle.space, bytes=size, unit=self.bundle.key),
             Transfer(space=self.to_space, bytes=size, written=True),
         )
+
+    @property
+    def locked_ratio(self) -> float:
+        """Share of its bytes that it copies under its lock, 0 to 1."""
+        of_all = self.transfers
+        total = sum(each.bytes for each in of_all)
+        return sum(each.bytes for each in of_all[: self.locked_copies]) / total if total else 1.0
 
     @property
     def log_volume(self) -> LogVolume:

@@ -315,8 +315,9 @@ def bundle_of(connector: PlanOnlyConnector, key: str) -> Bundle:
     catalog = connector.catalog()
     row = list(catalog.units.key).index(key)
     return Bundle(
-        key=key, physical_ids=(int(catalog.units.physical_id[row]),), unit_keys=(key,), kind=UnitKind(int(catalog.units.kind[row])),
-        size_bytes=int(catalog.units.size_bytes[row]), space=catalog.spaces[catalog.units.space[row]].name,
+        key=key, physical_ids=(int(catalog.units.physical_id[row]),), unit_keys=(key,),
+        kind=UnitKind(int(catalog.units.kind[row])), size_bytes=int(catalog.units.size_bytes[row]),
+        space=catalog.spaces[catalog.units.space[row]].name,
     )  # fmt: skip
 
 

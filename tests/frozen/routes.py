@@ -162,8 +162,8 @@ def _of_postgresql() -> dict[str, Found]:
     return {
         **found,
         "split ahead": _split(86400.0 * 30, 0.0),
-        "split behind": _split(-86400.0, 0.3, limit=3600.0),
-        "split behind, too long": _split(-86400.0, 0.3),
+        "split behind": _split(-86400.0, 0.3),
+        "split behind, too much": _split(-86400.0, 0.3, most_mib=100),
         **_close(),
         **_days(),
     }
@@ -226,11 +226,11 @@ def _column(number: int, name: str, kind: str) -> SplitColumn:
     )  # fmt: skip
 
 
-def _split(ahead_seconds: float, present: float, limit: float = 10.0) -> Route | NoRoute:
+def _split(ahead_seconds: float, present: float, most_mib: int = 1024) -> Route | NoRoute:
     border = BorderValue("2030-02-01", ahead_seconds)
     return routes_of_split(
         _relation("orders"), _table(), border, present, "day", _bundle("public.orders"), "fast",
-        POSTGRESQL.model_copy(update={"split_lock_limit": limit}),
+        POSTGRESQL.model_copy(update={"split_back_mib": most_mib}),
     )  # fmt: skip
 
 

@@ -210,7 +210,8 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "members": _list_of(_is_member),
 }
 _CONDITIONS = EventKind("", {
-    "most_bytes?": "whole", "not_after?": "instant", "least_gain_per_hour?": "number", "windows?": "texts",
+    "most_bytes?": "whole", "not_after?": "instant", "least_gain_per_hour?": "number",
+    "most_stall_seconds?": "number", "windows?": "texts",
     "time_zone?": "text",
 })  # fmt: skip
 _LIMITS = EventKind("", {

@@ -157,8 +157,14 @@ class PlannedMove(RouteShown):
     why: str
     wait_saved_per_hour_seconds: float | None
     copy_seconds: float | None
+    copy_low_seconds: float | None
+    """90 of 100 such copies take longer than this,"""
+    copy_high_seconds: float | None
+    """and less than this."""
     payback_seconds: float | None
     stall_seconds: float | None
+    stall_low_seconds: float | None
+    stall_high_seconds: float | None
     cost_seconds: CostOfMove | None
 
 
@@ -384,6 +390,48 @@ class SplitByHand(TableSplit):
 @answer
 class SplitPlanned(TableSplit, PlanShown):
     """How a table is split."""
+
+    proposal: ProposalStored | None
+    by_hand: None = None
+
+
+@answer
+class CheckOfPlace:
+    """One thing that must hold of the place of a new space."""
+
+    check: str
+    """empty, owner, device or restart."""
+    state: str
+    """holds, fails or not checked."""
+    sentence: str
+    accepted: bool
+    """It fails, and a person goes on all the same."""
+
+
+@answer
+class SpaceWanted:
+    """A space that is to be made, and what was seen of its place."""
+
+    database: str
+    dry_run: bool
+    space: str
+    location: str
+    tier: str
+    checks: tuple[CheckOfPlace, ...]
+
+
+@answer
+class SpaceByHand(SpaceWanted):
+    """How a person makes a space."""
+
+    proposal: None = None
+    by_hand: WorkByHand | None
+    moves: tuple[PlannedMove, ...] = ()
+
+
+@answer
+class SpacePlanned(SpaceWanted, PlanShown):
+    """How a space is made."""
 
     proposal: ProposalStored | None
     by_hand: None = None
