@@ -58,6 +58,7 @@ from connectors.model.formatting import (
     written,
 )
 from connectors.model.moves import Locked, Route, Step
+from connectors.model.new_space import makes_or_drops_space
 from policies.model.moves import MoveReason, missed_wait_ratio
 
 
@@ -406,7 +407,8 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         in_full: write each of those out, even where only the name differs that the engine gives to what is left over.
     """
     route = move.route
-    lines = [comment(f"move {move.ordinal}: {move.what} from {move.from_space} to {move.to_space}")]
+    way = "" if makes_or_drops_space(move.route) else f" from {move.from_space} to {move.to_space}"
+    lines = [comment(f"move {move.ordinal}: {move.what}{way}")]
     lines += [written(_with_semicolon(setting)) for setting in route.prologue]
     if route.patient_prologue:
         lines.append(comment("instead of these, where only background work that gives way is in the way:"))
