@@ -11,6 +11,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -39,7 +40,6 @@ from agent.cli.plan_answer import (
     proposal_stored,
     prospect_shown,
     space_changes,
-    work_by_hand,
 )
 from agent.cli.session import Session
 from agent.config.models import DatabaseConfig
@@ -58,6 +58,7 @@ from agent.planning.splits import SeenBorder, SplitsOnPlan, border_seen, seen_bo
 from agent.service.watch import Watch
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
+from agent.terminal.hand_script import require_new, why_not_by_hand, write_script
 from agent.terminal.output import Output
 from agent.terminal.wording import (
     count_of_moves,
@@ -67,6 +68,7 @@ from agent.terminal.wording import (
     print_moves,
     print_statements,
     print_value,
+    work_by_hand,
 )
 from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
 from connectors.model.moves import Border, ByHand, NoRoute
@@ -166,8 +168,14 @@ def plan(
     trace: Annotated[bool, typer.Option("--trace", help="Rank by what `hotplace trace` collected, alone.")] = False,
     propose: ProposeOption = False,
     observe: ObserveOption = None,
+    script: Annotated[
+        Path | None,
+        typer.Option("--script", metavar="FILE", help="Write what a person carries out of the plan to one new file."),
+    ] = None,
 ) -> None:
     """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
+    if script is not None:
+        require_new(script)  # before anything is watched for minutes
     wanted = mode_of(
         mode,
         {
@@ -177,7 +185,8 @@ def plan(
     )  # fmt: skip
     limit = math.inf if time_limit is None else parse_option(parse_seconds, time_limit, "--time-limit")
     if container is not None:  # it goes as a whole and whatever its heat
-        refuse({"--time-limit": time_limit is not None, "--trace": trace}, "--container does not take it")
+        unwanted = {"--time-limit": time_limit is not None, "--trace": trace, "--script": script is not None}
+        refuse(unwanted, "--container does not take it")
     watch = session.watch()
     try:
         if container is not None and take_out(session, watch, str(space), container, propose=propose):
@@ -188,7 +197,8 @@ def plan(
         assert planning is not None, "there is a sample"
         proposal = watch.proposal(planning)
         worth = _worth_of(session, watch, planning, usual=usual) if mode is ModeName.HSM else None
-        number = watch.propose(planning) if propose else None
+        unwritten = None if script is None else _nothing_by_hand(script, proposal, worth)
+        number = watch.propose(planning) if propose and unwritten is None else None
         stored = None if number is None else session.ledger.proposals.row(number)
     except UnknownName as error:
         listing = "hotplace status --containers" if container else "hotplace status"
@@ -197,6 +207,9 @@ def plan(
         watch.close(save=observe is not None)
     reports = pin_reports(planning) if mode is ModeName.PREFERENCE else ()
     _print(session, planning, proposal, worth, reports)
+    if unwritten is not None:
+        raise unwritten
+    written_to = None if script is None or proposal is None else _write_script(session, script, proposal, stored)
     print_next(session.out, proposal, stored, propose=propose)
     if worth is not None and not worth.ranking.observed_seconds.any():
         session.out.line(sentence_without_demand(session))
@@ -211,9 +224,35 @@ def plan(
             spaces=space_changes(spaces_after(planning.situation, planning.plan)),
             left_behind=units_left_behind(planning),
             pins=tuple(pinned_units(report) for report in reports),
+            script=written_to,
             **_worth_shown(session, planning, worth),
         )
     )
+
+
+def _nothing_by_hand(path: Path, proposal: Proposal | None, worth: _Worth | None) -> CommandError | None:
+    """Why there is nothing to write; None where there is. Nothing is stored then."""
+    if proposal is not None:
+        return why_not_by_hand(path, proposal.moves)
+    young = worth is not None and worth.prospect is not None
+    return CommandError(
+        f"nothing is written to {path}, because nothing is proposed{' yet' if young else ''}",
+        code=ExitCode.REFUSED,
+        advice="Above is why, and what has to be seen first; what is pinned is planned by --mode preference.",
+    )
+
+
+def _write_script(session: Session, path: Path, proposal: Proposal, stored: ProposalRow | None) -> str:
+    """Write what a person carries out; the path as an answer has it.
+
+    Raises:
+        CommandError: the file exists or cannot be written.
+    """
+    of = proposal if stored is None else stored.proposal
+    write_script(path, of, of.moves, None if stored is None else stored.id)
+    session.out.heading("by hand")
+    session.out.line(f"{path} written, mode 0600: {count_of_moves(of.by_hand)} that a person carries out")
+    return str(path)
 
 
 def _worth_of(session: Session, watch: Watch, planning: Planning, *, usual: bool) -> _Worth:

@@ -9,7 +9,7 @@ import typer
 from agent.cli.app import app, command
 from agent.cli.commands import COMMANDS, HelpGroup
 from agent.cli.options import more_than_zero, parse_option
-from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored, work_by_hand
+from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored
 from agent.cli.session import Session
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
@@ -19,7 +19,7 @@ from agent.planning.new_space import MakingSpace, how_to_configure
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import plan_shown, print_moves, print_statements
+from agent.terminal.wording import plan_shown, print_moves, print_statements, work_by_hand
 from connectors.model.moves import ByHand, NoRoute
 from connectors.model.new_space import ACCEPTABLE, Check, CheckState, WantedSpace, failing
 

@@ -30,6 +30,7 @@ from agent.model.answers.kind import extend
 from agent.model.answers.watching import (
     ContainersOfSpace,
     DaemonHeard,
+    DaemonStatus,
     DatabaseStatus,
     MoveListed,
     OpenProposal,
@@ -152,6 +153,8 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
     if status is not None and status.untrusted:
         out.line(status.untrusted, style="bold red")
         out.line("next: hotplace audit verify")
+    if status is not None:
+        _print_jobs(out, status)
     for sentence in found.groups_left_worse:
         out.line(f"worse than before: {sentence}", style="red")
     if status is not None and status.error:
@@ -159,6 +162,15 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if status is not None and status.last_cycle:
         out.line(f"last cycle: {status.last_cycle}")
+
+
+def _print_jobs(out: Output, status: DaemonStatus) -> None:
+    """Jobs that failed at their last try, but for samples, and what has changed about the server."""
+    for job in status.jobs or ():
+        if job.failing_since is not None and job.job != "sample":
+            out.line(f"{job.job} has failed since {format_when(job.failing_since)}: {job.error}", style="red")
+    for change in status.server_changes or ():
+        out.line(f"the server has changed, {format_when(change.at)}: {change.sentence}", style="yellow")
 
 
 def _print_rooms(out: Output, found: DatabaseStatus) -> None:

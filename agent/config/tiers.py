@@ -63,6 +63,7 @@ class TierConfig(ConfigPart):
     disks: Count | None = Field(default=None, ge=1)  # that it is striped over; None: learnt from latencies, else one
     servers: Count | None = Field(default=None, ge=1)  # in place of disks: requests served at a time from one queue
     iops: float | None = Field(default=None, gt=0)  # I/Os per second that its drives serve in all
+    throughput: Bytes | None = Field(default=None, gt=0)  # bytes per second that its volume or controller carries
     raid: Count | None = None  # a key of WRITE_FACTORS; None: a write is one drive I/O
     written_per_day: Bytes | None = Field(default=None, gt=0)  # endurance budget, promotions included
     price: float | None = Field(default=None, ge=0)  # per GiB and year
@@ -121,6 +122,7 @@ class TierConfig(ConfigPart):
             spaces=tuple(space.name for space in self.spaces),
             limits=TierLimits(
                 io_per_second=self.iops,
+                bytes_per_second=self.throughput,
                 raid=self.raid,
                 written_bytes_per_day=self.written_per_day,
                 gib_year=self.price,

@@ -42,6 +42,8 @@ class PostgresqlConnector:
         self._sampler = StatisticsSampler(self._session, clock)
         self._catalog: Catalog | None = None
         self._shape: Shape | None = None
+        self._devices: dict[str, int] = {}  # of tablespaces' folders, as first seen
+        self._left_out: list[str] = []  # names that are no UTF-8, by the last catalog
         self._version_number: int | None = None
 
     def identify(self) -> Identity:
@@ -76,7 +78,12 @@ class PostgresqlConnector:
     def catalog(self) -> Catalog:
         """Tablespaces, and every table, partition, materialized view and index with storage."""
         self._catalog, self._shape = read_catalog(
-            self._session, self._clock.now(), local=self._is_local(), before=self._catalog
+            self._session,
+            self._clock.now(),
+            local=self._is_local(),
+            before=self._catalog,
+            left_out=self._left_out,
+            devices=self._devices,
         )
         self._sampler.share(self._catalog.units.physical_id)
         return self._catalog
@@ -159,7 +166,7 @@ class PostgresqlConnector:
         allowed = self._settings.allow_moves_with_remote_apply
         catalog = self.catalog()
         found = doctor.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
-        return (*found, block_finding(self._session))
+        return (*found, doctor.names_finding(self._left_out), block_finding(self._session))
 
     def read_blocks(self) -> BlockReader:
         """Looks through ``pg_buffercache``."""
