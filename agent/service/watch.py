@@ -362,7 +362,6 @@ class Watch:
         """How a new space can be made.
 
         Raises:
-            UnknownName: the configuration has no such tier.
             ConnectorError: the engine did not answer.
         """
         with self._lock:
