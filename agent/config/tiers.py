@@ -50,11 +50,12 @@ class SpaceConfig(ConfigPart):
 
 
 class TierConfig(ConfigPart):
-    """A class of storage. Any given figure wins over those of its kind."""
+    """A class of storage. Any given figure wins over those of its kind. Without a space it is not there yet."""
 
     name: Name
     kind: str | None = None  # a key of KINDS; default: the tier's name, where it is one
-    spaces: tuple[Annotated[SpaceConfig, BeforeValidator(_expand_name)], ...] = Field(min_length=1)
+    spaces: tuple[Annotated[SpaceConfig, BeforeValidator(_expand_name)], ...] = ()  # none: not there yet
+    size: Bytes | None = Field(default=None, gt=0)  # bytes that it is to have, as long as it has no space
     random_read: Seconds | None = Field(default=None, gt=0)  # seconds one random block read takes
     sequential_read: Seconds | None = Field(default=None, ge=0)  # seconds per block within a run
     write: Seconds | None = Field(default=None, ge=0)  # seconds one block write takes
@@ -75,6 +76,10 @@ class TierConfig(ConfigPart):
             raise ValueError(f"kind {self.kind!r} is not one of {kinds}")
         if self.raid is not None and self.raid not in WRITE_FACTORS:
             raise ValueError(f"raid {self.raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
+        if self.size is not None and self.spaces:
+            raise ValueError(
+                "size is for a tier that has no space yet; limit a space by its capacity: {name: ..., capacity: ...}"
+            )
         if self.disks is not None and self.servers is not None:
             raise ValueError("say disks or servers, not both: they are two ways to queue for the same tier")
         given = (self.random_read, self.sequential_read, self.write)

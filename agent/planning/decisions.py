@@ -159,6 +159,8 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
     arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
     if units.wide is not None:
         arrays["units.wide"] = units.wide
+    if units.uncounted is not None:
+        arrays["units.uncounted"] = units.uncounted
     if situation.growth is not None:
         arrays["situation.growth"] = situation.growth
     if situation.copy_seconds is not None:
@@ -183,6 +185,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
             key=StringColumn.from_arrays(arrays, "keys"),
             wide=arrays.get("units.wide"),
             wide_names=few.wide_names,
+            uncounted=arrays.get("units.uncounted"),
             **columns,
         ),
         heat=HeatView(**{name: column for name, column in heat.items() if column is not None}),

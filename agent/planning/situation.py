@@ -184,14 +184,15 @@ def seconds_to_next_plan(database: DatabaseConfig, now: datetime) -> float:
 
 
 def _without_closed_spaces(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
-    """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target.
+    """The spaces, those closed to arrivals or lost with their room unknown: to the policies such a space is no target.
 
     What is under a space is left out: no policy asks, and situations are stored.
     """
     closed = {row.space for row in ledger.arrivals.rows(database)}
     bare = (replace(space, containers=()) for space in spaces)
     return tuple(
-        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed else space for space in bare
+        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed or space.lost else space
+        for space in bare
     )
 
 

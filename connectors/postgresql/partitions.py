@@ -149,7 +149,8 @@ def _creation(table: PartitionedTable, settings: PostgresqlSettings, made: Range
             *prologue_of(settings.lock_timeout, settings.move_timeout),
         ),
         steps=(Step(sql=step, purpose=f"make {made.key} in {made.space}"),),
-        locks=f"ACCESS EXCLUSIVE on {table.key} for a moment; others queue while it waits for that",
+        locks=f"ACCESS EXCLUSIVE on the table ({table.key}) for a moment; SHARE ROW EXCLUSIVE on tables that its "
+        "foreign keys name, if it has any: their readers go on; others queue while it waits for either",
         lock_seconds=settings.lock_timeout,
         notes=("it belongs to the owner of the table; grants on single partitions are not repeated",),
     )

@@ -5,7 +5,9 @@ second list have been read, but counting them alone misses blocks that left and 
 block outside the pool is read at some rate ``a``, and then stays for longer than the time ``d`` between the looks,
 since a pool is not turned over so fast. Of the blocks outside at the first look, the share inside at the second is
 ``1 - exp(-a d)``. With the same number outside at any time, the range is read ``a d`` times that number between the
-looks. A model of how long blocks stay is not needed. One with a constant chance of leaving was tried and errs by up to
+looks. Blocks
+behind the end that the unit had at the first look were not read but made; so were pages whose read took no time. A
+model of how long blocks stay is not needed. One with a constant chance of leaving was tried and errs by up to
 twice, since what a clock sweep leaves in the pool is what came last.
 
 ``RangeHeat`` accumulates what the looks at one unit have shown: reads by range, decayed, and hour by hour.
@@ -52,10 +54,12 @@ class Turnover:
     came: F64  # resident at the second and not at the first
     seconds: float  # between the looks
     read_seconds: F64 | None = None  # that the reads of those took; None: the engine does not say
+    made: F64 | float = 0.0  # of ``blocks``, those that the unit did not have at the first look
+    storage: int = 0  # in which blocks have these numbers
 
     def reads(self) -> F64:
         """Reads from storage of each range between the looks by the model, at least ``came``. Shape ``(ranges,)``."""
-        outside = np.maximum(self.blocks - self.before, 1.0)
+        outside = np.maximum(self.blocks - self.made - self.before, 1.0)
         share = np.minimum(self.came / outside, _SATURATED)
         return np.asarray(np.maximum(-outside * np.log1p(-share), self.came), dtype=np.float64)
 
@@ -79,6 +83,8 @@ def compare_looks(
     one_in: int = 1,
     identities: tuple[I64, I64] | None = None,
     read_seconds: F64 | None = None,
+    blocks_before: int | None = None,
+    storage: int = 0,
 ) -> Turnover:
     """The turnover between two looks at the same unit.
 
@@ -90,12 +96,18 @@ def compare_looks(
         seconds: between the looks, positive.
         one_in: both looks list one block in so many, chosen by its number.
         identities: what tells blocks apart, of ``before`` and ``after``; None: their numbers.
-        read_seconds: that the read of each of ``after`` took; None: the engine does not say.
+        read_seconds: that the read of each of ``after`` took, 0 of one that was not; None: the engine does not say.
+        blocks_before: of the unit at the first look; None: as many as at the second.
+        storage: in which blocks have these numbers, the same at both looks.
     """
     width = blocks_per_range(blocks)
     ranges = -(-blocks // width)
     earlier, later = (before, after) if identities is None else identities
     came = np.isin(later, earlier, assume_unique=True, invert=True)
+    if blocks_before is not None:
+        came &= after < blocks_before  # what rows are appended to comes into the pool without being read
+    if read_seconds is not None:
+        came &= read_seconds > 0
 
     def by_range(numbers: I64, each: F64 | None = None) -> F64:
         inside = numbers < blocks  # the unit may have been cut short between the looks
@@ -104,6 +116,8 @@ def compare_looks(
 
     held = np.full(ranges, float(width))
     held[-1:] = blocks - width * (ranges - 1)
+    end = np.cumsum(held)
+    made = np.clip(end - (blocks if blocks_before is None else blocks_before), 0.0, held)
     return Turnover(
         width=width,
         block_bytes=block_bytes,
@@ -114,12 +128,14 @@ def compare_looks(
         came=np.minimum(by_range(after[came]), held),
         seconds=seconds,
         read_seconds=None if read_seconds is None else by_range(after[came], read_seconds[came]),
+        made=made,
+        storage=storage,
     )
 
 
 HALF_LIFE_HOURS = 24.0
 KEPT_HOURS = 168  # of the picture over time
-_FACTS = ("width", "blocks", "block_bytes", "pairs", "seen", "estimated", "counted", "seconds", "at_hour")
+_FACTS = ("width", "blocks", "block_bytes", "pairs", "seen", "estimated", "counted", "seconds", "at_hour", "storage")
 HALVES = 2  # looks go to one or the other in turn; each checks what the other shows
 
 
@@ -144,6 +160,7 @@ class RangeHeat:
     pairs_of_hour: I64  # (hours,) how many pairs of looks each rests on
     by_hour: F64  # (hours, ranges) reads a second
     waited: F64 | None = None  # (ranges,) estimated seconds that reads took; None: the engine does not say
+    storage: int = 0  # in which blocks have these numbers; 0: not known
 
     @property
     def ranges(self) -> int:
@@ -182,6 +199,7 @@ def first_heat(turnover: Turnover) -> RangeHeat:
         width=turnover.width, blocks=int(turnover.blocks.sum()), block_bytes=turnover.block_bytes,
         reads=np.zeros((HALVES, ranges)), seen=0.0, estimated=0.0, counted=0.0, seconds=0.0, pairs=0, at_hour=0.0,
         hour=np.empty(0, dtype=np.int64), pairs_of_hour=np.empty(0, dtype=np.int64), by_hour=np.empty((0, ranges)),
+        storage=turnover.storage,
     )  # fmt: skip
 
 
@@ -189,7 +207,7 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
     """What is known after one more pair of looks.
 
     A unit that has become so short that its ranges were made narrower begins again: what was seen of ranges cannot be
-    taken apart.
+    taken apart. So does one whose storage was written anew: its rows lie elsewhere.
 
     Args:
         before: what was known, None: nothing.
@@ -197,7 +215,7 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
         counted: reads from storage of the unit between the looks by the engine's own counter.
         at_hour: hours since the epoch.
     """
-    if before is None or before.width > turnover.width:
+    if before is None or before.width > turnover.width or before.storage != turnover.storage:
         before = first_heat(turnover)
     heat = _with_ranges(before, turnover.width, len(turnover.blocks))
     fades = 0.5 ** (max(0.0, at_hour - heat.at_hour) / HALF_LIFE_HOURS)
@@ -273,7 +291,7 @@ def heat_arrays(heat: RangeHeat) -> dict[str, NDArray[Any]]:
 def heat_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RangeHeat:
     """From the ledger."""
     width, blocks, block_bytes, pairs, *sums = arrays["facts"].tolist()
-    seen, estimated, counted, seconds, at_hour = sums
+    seen, estimated, counted, seconds, at_hour, *storage = sums  # versions before noted no storage
     return RangeHeat(
         width=int(width), blocks=int(blocks), block_bytes=int(block_bytes), pairs=int(pairs),
         seen=seen, estimated=estimated, counted=counted, seconds=seconds, at_hour=at_hour,
@@ -282,17 +300,21 @@ def heat_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RangeHeat:
         pairs_of_hour=arrays["pairs_of_hour"].astype(np.int64),
         by_hour=arrays["by_hour"].astype(np.float64),
         waited=arrays["waited"].astype(np.float64) if "waited" in arrays else None,
+        storage=int(storage[0]) if storage else 0,
     )  # fmt: skip
 
 
 SHARES = (0.05, 0.10, 0.25)  # of the blocks, for which it is stated how much they take
 TENTH = SHARES.index(0.10)
 LEAST_SEEN = 300.0  # blocks that came in, below which nothing is said
-LEAST_OF_READS = 0.5  # that a part has to take to be worth a word
+LEAST_OF_READS = 0.1  # that a part has to take to be worth a word
+LEAST_GAIN = 1.5  # reads of a byte of a part, in those of a byte of its unit, at the low end
 _EVEN = 0.45  # of the reads in the hottest quarter: no part is worth more than another
 _TOGETHER = 0.85  # of what the hottest ranges take, in as many that lie side by side: they are one part
 AS_GOOD = 0.97  # of the best excess: a part at the end of the file is taken for the newest rows, and is easier to split
 LARGEST_PART = 0.5  # of the blocks: a larger one is no part but the unit
+GAP = 0.02  # of the ranges, between two hot ones that are one place
+MOST_PLACES = 4  # beyond which hot ranges are all over the unit
 _Z = 1.6449  # of the normal distribution, for intervals of 90 %
 
 
@@ -301,6 +323,7 @@ class HeatShape(StrEnum):
 
     NEWEST = "newest"  # to a part at the end of its file
     RANGE = "range"  # to a part elsewhere that lies together
+    APART = "apart"  # to a few parts with much between them
     SCATTERED = "scattered"  # to few blocks all over it
     EVEN = "even"  # to all of it
     UNKNOWN = "unknown"  # too little was seen
@@ -340,11 +363,11 @@ def concentrate(heat: RangeHeat) -> Concentration:
     if heat.seen < LEAST_SEEN or not heat.reads.sum(axis=1).all():
         return Concentration(shape=HeatShape.UNKNOWN, hottest=(), part=None, coverage=heat.coverage)
     hottest = tuple(share_with_interval(heat, share, hottest_reads(heat, share)) for share in SHARES)
-    if hottest[-1].of_reads < _EVEN:
-        return Concentration(shape=HeatShape.EVEN, hottest=hottest, part=None, coverage=heat.coverage)
     part = densest_part(heat)
     if part is None:
-        return Concentration(shape=HeatShape.SCATTERED, hottest=hottest, part=None, coverage=heat.coverage)
+        even = hottest[-1].of_reads < _EVEN
+        shape = HeatShape.EVEN if even else HeatShape.APART if hot_places(heat) <= MOST_PLACES else HeatShape.SCATTERED
+        return Concentration(shape=shape, hottest=hottest, part=None, coverage=heat.coverage)
     at_end = part.first_block + part.blocks >= heat.blocks
     return Concentration(
         shape=HeatShape.NEWEST if at_end else HeatShape.RANGE, hottest=hottest, part=part, coverage=heat.coverage
@@ -354,8 +377,9 @@ def concentrate(heat: RangeHeat) -> Concentration:
 def densest_part(heat: RangeHeat) -> UnitPart | None:
     """The part that lies together and takes most reads beyond its share of the blocks; at the end of the file if near.
 
-    None where that part is more than ``LARGEST_PART`` of the unit or takes less than ``LEAST_OF_READS``, or where as
-    many blocks picked from all over the unit take much more: then its heat does not lie together.
+    Judged by what a byte of it brings: it has to take ``LEAST_GAIN`` times its share of the blocks, and no more than
+    ``LARGEST_PART`` of them. A part in the middle is none where as many blocks picked from all over the unit take much
+    more: then its heat does not lie together. One at the end of the file is one all the same, for a border cuts it off.
     """
     reads, held = heat.reads.sum(axis=0), heat.range_blocks
     excess = reads / reads.sum() - held / heat.blocks
@@ -364,13 +388,29 @@ def densest_part(heat: RangeHeat) -> UnitPart | None:
     newest = len(excess) - 1 - int(from_end.argmax())
     if from_end.max() >= AS_GOOD * excess[first:end].sum():
         first, end = newest, len(excess)
-    blocks = float(held[first:end].sum())
-    of_blocks, of_reads = blocks / heat.blocks, float(reads[first:end].sum() / reads.sum())
-    if of_blocks > LARGEST_PART or of_reads < max(LEAST_OF_READS, _TOGETHER * hottest_reads(heat, of_blocks)):
-        return None
-    return UnitPart(
-        first_block=first * heat.width, blocks=round(blocks), share=share_with_interval(heat, of_blocks, of_reads)
-    )
+    for begin, behind in dict.fromkeys(((first, end), (newest, len(excess)))):
+        blocks = float(held[begin:behind].sum())
+        of_blocks, of_reads = blocks / heat.blocks, float(reads[begin:behind].sum() / reads.sum())
+        share = share_with_interval(heat, of_blocks, of_reads)
+        together = behind == len(excess) or of_reads >= _TOGETHER * hottest_reads(heat, of_blocks)
+        if together and pays_by_byte(share):
+            return UnitPart(first_block=begin * heat.width, blocks=round(blocks), share=share)
+    return None
+
+
+def pays_by_byte(share: Share) -> bool:
+    """Whether a byte of a part brings so much more than one of its unit that the part is worth being split off."""
+    enough = share.of_reads >= LEAST_OF_READS and share.low >= LEAST_GAIN * share.of_blocks
+    return 0 < share.of_blocks <= LARGEST_PART and enough
+
+
+def hot_places(heat: RangeHeat) -> int:
+    """In how many places lie the ranges that take half of the reads; small gaps between them make no other place."""
+    reads, held = heat.reads.sum(axis=0), heat.range_blocks
+    order = np.argsort(-reads / held, kind="stable")
+    upto = int(np.searchsorted(np.cumsum(reads[order]), 0.5 * reads.sum())) + 1
+    hot = np.sort(order[:upto])
+    return 1 + int((np.diff(hot) > max(1.0, GAP * len(held))).sum())
 
 
 def greatest_sum(values: F64) -> tuple[int, int]:

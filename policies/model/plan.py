@@ -39,6 +39,7 @@ class Verdict(IntEnum):
     WAITING = 16  # worth it, but this plan holds its limit of moves: next time
     LEVELLED = 17  # goes to another space of its tier
     NOT_ASKED = 18  # the mode of this plan does not decide about it
+    NOT_OBSERVED = 19  # the engine shows no reads of it, so more history tells nothing
     # -- what the model abstains for; numbers are stored, so none is ever given twice
     LOG_LIKE = 30  # sessions wait for its writes, not for its reads
     TOO_SMALL = 31  # a few blocks: the buffer pool keeps them once they are used

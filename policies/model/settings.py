@@ -59,11 +59,14 @@ class TierSpeed:
     least_read_seconds: float = 0.0
     most_read_seconds: float = 0.0
     servers: Servers = ONE_SERVER
+    by_default: bool = False  # True: a data sheet's figures, which no configuration names
 
     @property
     def source(self) -> str:
         """Where the read times come from, in one word: the same in every command, document and metric."""
-        return "measured" if self.measured else "configured"
+        if self.measured:
+            return "measured"
+        return "default" if self.by_default else "configured"
 
     def __post_init__(self) -> None:
         for name in (
@@ -114,6 +117,15 @@ class CopyFactor:
     factor: float
 
 
+@dataclass(frozen=True, slots=True)
+class TaughtCopy:
+    """One finished move: its kind, what it was predicted to take, factors aside, and what it took."""
+
+    kind: tuple[str, str, str]  # route, tier it left, tier it came to
+    predicted_seconds: float
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySettings:
     """Every number that shapes a decision, with its default. Configuration mirrors this."""
@@ -142,6 +154,7 @@ class PolicySettings:
     ram_gib_year: float | None = None  # price of memory; None: not configured, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
     certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
+    taught_copies: tuple[TaughtCopy, ...] = ()  # finished moves, of which the interval of the next one's time is made
     copy_factors: tuple[CopyFactor, ...] = ()  # what moves have taught; the one without a route is that of all
 
 

@@ -538,6 +538,7 @@ def _units_with(units: UnitTable, splits: Sequence[Split], rows: I64) -> UnitTab
         parent=np.append(units.parent, np.full(len(rows), NO_PARENT, dtype=np.int64)),
         wide=None if units.wide is None else np.append(units.wide, np.full(len(rows), NO_WIDE, np.int32)),
         wide_names=units.wide_names,
+        uncounted=_append_rows(units.uncounted, rows),
     )
 
 

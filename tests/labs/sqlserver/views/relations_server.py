@@ -424,7 +424,8 @@ def locks(viewer: Viewer) -> Iterator[Row]:
         for spid, mode in table.lock_holders.items():
             resource = {"resource_type": "OBJECT", "resource_description": "", "request_mode": mode}
             entity = {"resource_associated_entity_id": table.object_id, "request_session_id": spid}
-            yield {**common, **resource, **entity}
+            owner = {"request_owner_type": "TRANSACTION", "request_owner_id": spid}
+            yield {**common, **resource, **entity, **owner}
 
 
 def replica_states(viewer: Viewer) -> Iterator[Row]:
