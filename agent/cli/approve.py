@@ -21,7 +21,7 @@ from agent.cli.options import end_of, parse_option
 from agent.cli.proposals import ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
 from agent.cli.under_way import daemon_of
-from agent.config.models import DatabaseConfig
+from agent.config.models import MAXIMUM_STALL_SECONDS, DatabaseConfig
 from agent.ledger.lists import ListDecision
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.answers.decisions import (
@@ -35,11 +35,11 @@ from agent.model.answers.decisions import (
 )
 from agent.model.answers.fleet import ListApproved, ListedProposal, ListStopped, ListToSign, MoveOfList, ProposalList
 from agent.model.answers.kind import extend
-from agent.model.approvals import NONE, Conditions
+from agent.model.approvals import NONE, Conditions, refuse_stall
 from agent.model.proposals import DIGEST_SHOWN, ProposedMove
 from agent.model.signed_documents import NAMESPACE, ApprovalList
 from agent.model.states import WITHDRAWN, ProposalState
-from agent.model.units_of_measure import parse_bytes, parse_seconds
+from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.service.fleet import ProposalWorth
 from agent.terminal.columns import Column
@@ -47,7 +47,7 @@ from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Detail
 from agent.terminal.wording import count_of_moves, essentials, print_statements, short_digest
 from connectors.kit.files import read_given
-from connectors.model.formatting import format_bytes, format_sessions, format_wait
+from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
 from policies.model.moves import MoveReason
 
 COLUMNS = (
@@ -220,6 +220,10 @@ AtMost = Annotated[
 NotAfter = Annotated[
     str | None, typer.Option(metavar="TIME|DURATION", help="Condition: begin before 2030-01-31T05:00, or in 6h.")
 ]
+Stall = Annotated[
+    str | None,
+    typer.Option(metavar="DURATION", help="Allow a move to keep sessions out for so long, beyond maximum_stall: 40s."),
+]
 GainAtLeast = Annotated[
     str | None, typer.Option(metavar="DURATION", help="Condition: while it saves that much wait an hour: 10min.")
 ]
@@ -240,6 +244,7 @@ def approve(
     at_most: AtMost = None,
     not_after: NotAfter = None,
     gain_at_least: GainAtLeast = None,
+    stall: Stall = None,
     reason: Reason = "",
     canary: Annotated[
         list[int] | None,
@@ -254,7 +259,9 @@ def approve(
     Several are approved together: all of them, or none. With approval: signed in the configuration it prints what is to
     be signed, or takes in a signature.
     """
-    conditions = conditions_of_options(session, at_most, not_after, gain_at_least)
+    conditions = conditions_of_options(session, at_most, not_after, gain_at_least, stall)
+    for number in numbers:
+        _refuse_stall(session, number, conditions)
     if not everything:
         _require_configured(session, numbers)
     signed = "" if signature is None else read_signature(signature)
@@ -332,7 +339,7 @@ def give_approval(
     if approved.state is ProposalState.PROPOSED:
         _say_who_is_missing(session, approved, conditions)
         return
-    next_sentence = _what_happens_next(session, database)
+    next_sentence = _what_happens_next(session, database, approved)
     session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {approved.decided_by}")
     if conditions.facts:
         session.out.line(f"on condition: {conditions}")
@@ -388,7 +395,31 @@ def strike(
     )
 
 
-def conditions_of_options(session: Session, at_most: str | None, not_after: str | None, gain: str | None) -> Conditions:
+def _refuse_stall(session: Session, number: int, conditions: Conditions) -> None:
+    """See that no move keeps others out for longer than is allowed, by the configuration or by name.
+
+    Raises:
+        CommandError: one may.
+    """
+    proposal = session.ledger.proposals.row(number).proposal
+    configured = [each.maximum_stall_seconds for each in session.config.databases if each.name == proposal.database]
+    by_name = conditions.most_stall_seconds
+    most = by_name if by_name is not None else min(configured, default=MAXIMUM_STALL_SECONDS)
+    moves = [row.move for row in session.ledger.moves.rows(proposal_id=number) if row.state not in WITHDRAWN]
+    too_long = refuse_stall(moves, most)
+    if not too_long or proposal.is_undo:  # what hurts goes back, and its time is said
+        return
+    limit = "--stall" if by_name is not None else "maximum_stall"
+    raise CommandError(
+        f"proposal {number} was not approved: {too_long}, longer than {limit} ({format_seconds(most)})",
+        code=ExitCode.REFUSED,
+        advice="Choose an hour without users and name the time: --stall, as in --stall 40s; or strike that move.",
+    )
+
+
+def conditions_of_options(
+    session: Session, at_most: str | None, not_after: str | None, gain: str | None, stall: str | None
+) -> Conditions:
     """What the options say.
 
     Raises:
@@ -398,6 +429,7 @@ def conditions_of_options(session: Session, at_most: str | None, not_after: str 
         most_bytes=None if at_most is None else parse_option(parse_bytes, at_most, "--at-most"),
         not_after=None if not_after is None else end_of(not_after, session.clock, "--not-after"),
         least_gain_per_hour=None if gain is None else parse_option(parse_seconds, gain, "--gain-at-least"),
+        most_stall_seconds=None if stall is None else parse_option(parse_seconds, stall, "--stall"),
     )
 
 
@@ -496,8 +528,23 @@ def print_what_would_run(
     return would_run, matters
 
 
-def _what_happens_next(session: Session, database: DatabaseConfig) -> str:
+def _what_happens_next(session: Session, database: DatabaseConfig, row: ProposalRow) -> str:
     """Who will carry it out, and when."""
+    hands = len(row.proposal.by_hand)
+    by_hand = hands and (
+        f"a person carries {'it out' if hands == len(row.proposal.moves) else f'out {hands} of its moves'}: "
+        f"hotplace show {row.id} --sql prints the file; the catalog is looked at until "
+        f"{format_when(row.proposal.expires_at)}"
+    )
+    if by_hand and hands == len(row.proposal.moves):
+        alive = daemon_of(session.ledger, database, session.clock.now()).alive
+        return by_hand if alive else f"{by_hand}, by a daemon that runs: hotplace run"
+    sent = _when_it_is_sent(session, database)
+    return f"{by_hand}; of the others: {sent}" if by_hand else sent
+
+
+def _when_it_is_sent(session: Session, database: DatabaseConfig) -> str:
+    """When the daemon will carry out what hotplace sends."""
     if session.config.dry_run:
         return (
             f"nothing will run yet: dry_run is on in {session.config_path}; set it to false, then reload the daemon "

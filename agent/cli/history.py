@@ -206,11 +206,14 @@ def history(
 
 def _stall_line(row: MoveRow, steps: Sequence[StepRow]) -> str:
     """How long a move's lock kept others out, next to what was said before it; "" where it kept out none."""
-    stalled, foretold = stalled_seconds(row.move, steps), row.move.stall_seconds
+    stalled, foretold, between = (
+        stalled_seconds(row.move, steps), row.move.stall_seconds, row.move.stall_interval_seconds
+    )  # fmt: skip
     if stalled is None:
         return ""
-    said = "" if foretold is None else f"; about {format_seconds(foretold)} said"
-    return f"move {row.id}: its lock kept others out for {format_seconds(stalled)} at most{said}"
+    ends = "" if between is None else f" ({format_seconds(between[0])} to {format_seconds(between[1])})"
+    said = "" if foretold is None else f"; predicted {format_seconds(foretold)}{ends}"
+    return f"move {row.id}: locked for up to {format_seconds(stalled)}{said}"
 
 
 @command(HelpGroup.LOOK_BACK, "hotplace outcomes --limit 10")

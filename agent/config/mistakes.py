@@ -136,6 +136,7 @@ GONE = {  # keys of earlier versions, with what holds in their place
     "prefer_bonus": "a unit pinned with prefer counts one and a half times",
     "maximum_copy": "give window_copy_time, which holds for a day where there are no windows",
     "minimum_size": "units below 64 KiB with little gain are reported as kept by the buffer pool",
+    "split_lock_limit": "maximum_stall of the database limits how long any move may keep sessions out",
     "awr_days": "the history of a week is shown",
 }
 Mistake = tuple[Location, str, bool]  # where, what, and whether the last part of the location is absent from the file

@@ -12,7 +12,8 @@ more than limits: its statements, letter by letter but for named parameters, and
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -24,6 +25,7 @@ from agent.model.units_of_measure import format_when
 from connectors.kit.templates import StatementTemplate
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
 from connectors.model.moves import Locked
+from connectors.model.new_space import makes_or_drops_space
 
 if TYPE_CHECKING:
     from agent.model.proposals import Proposal, ProposedMove
@@ -37,6 +39,7 @@ class Conditions:
     most_bytes: int | None = None  # of all moves of the proposal that are carried out
     not_after: datetime | None = None
     least_gain_per_hour: float | None = None  # seconds of wait, of what is left of the proposal, by the newest plan
+    most_stall_seconds: float | None = None  # that one move may keep others out, by the upper end of what is predicted
     windows: tuple[str, ...] = ()  # in which they begin and are predicted to end, besides those of the database
     time_zone: str = ""  # of these windows
 
@@ -66,6 +69,7 @@ class Conditions:
             "most_bytes": self.most_bytes,
             "not_after": None if self.not_after is None else self.not_after.isoformat(),
             "least_gain_per_hour": self.least_gain_per_hour,
+            "most_stall_seconds": self.most_stall_seconds,
             "windows": list(self.windows) or None,
             "time_zone": self.time_zone or None,
         }
@@ -79,6 +83,7 @@ class Conditions:
             most_bytes=facts.get("most_bytes"),
             not_after=None if at is None else datetime.fromisoformat(at),
             least_gain_per_hour=facts.get("least_gain_per_hour"),
+            most_stall_seconds=facts.get("most_stall_seconds"),
             windows=tuple(facts.get("windows", ())),
             time_zone=facts.get("time_zone", ""),
         )
@@ -92,12 +97,31 @@ class Conditions:
             parts.append(f"begun before {self.not_after.isoformat()}")
         if self.least_gain_per_hour is not None:
             parts.append(f"while it saves at least {format_wait(self.least_gain_per_hour)}")
+        if self.most_stall_seconds is not None:
+            parts.append(f"keeping others out for {format_seconds(self.most_stall_seconds)} at most")
         if self.windows:
             parts.append(f"within {', '.join(self.windows)} ({self.time_zone})")
         return "; ".join(parts)
 
 
 NONE = Conditions()
+
+
+def refuse_stall(moves: Iterable[ProposedMove], most_seconds: float) -> str:
+    """Why these moves may keep others out for too long, by the one that does so longest; "" where none does."""
+    longest = max(moves, key=_most_stall, default=None)
+    if longest is None or _most_stall(longest) <= most_seconds:
+        return ""
+    between = longest.stall_interval_seconds
+    if between is None:
+        return f"{longest.what} may hold up others for an unknown time"
+    up_to = "up to " if between[0] < between[1] and longest.copy_interval_seconds is not None else ""
+    return f"{longest.what} may hold up others for {up_to}{format_seconds(between[1])}"
+
+
+def _most_stall(move: ProposedMove) -> float:
+    between = move.stall_interval_seconds
+    return math.inf if between is None else between[1]
 
 
 MODES = ("hsm", "usage", "capacity", "preference")  # first word of a purpose that a rule may be for
@@ -256,6 +280,10 @@ def _gain_refusal(rule: StandingRule, proposal: Proposal) -> str:
 
 def _refusal_of(rule: StandingRule, move: ProposedMove, at: datetime) -> str:
     """Why a rule does not cover one move."""
+    if move.by_hand:
+        return f"{move.what} is moved by a person, so a person decides"
+    if makes_or_drops_space(move.route):
+        return f"{move.what} is made or dropped, which a person decides each time"
     if rule.template is not None and (why := rule.template.find_refusal(move.route, at)):
         return f"{move.what}: {why}"
     bundle = move.route.bundle
@@ -265,8 +293,6 @@ def _refusal_of(rule: StandingRule, move: ProposedMove, at: datetime) -> str:
     if move.route.locked not in rule.locks.allows:
         locked = "not known" if move.route.locked is None else move.route.locked.value
         return f"what is locked while {move.what} moves is {locked}, it allows locks of the class {rule.locks}"
-    stall = move.stall_seconds
-    if stall is None or not stall <= rule.most_stall_seconds:
-        known = "an unknown time" if stall is None else format_seconds(stall)
-        return f"{move.what} may hold up others for {known}, it allows {format_seconds(rule.most_stall_seconds)}"
+    if too_long := refuse_stall([move], rule.most_stall_seconds):
+        return f"{too_long}, it allows {format_seconds(rule.most_stall_seconds)}"
     return ""

@@ -84,7 +84,7 @@ class Executor:
             return True
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
         self._keep_spoiled(rows)
-        rows = self._sound(rows)
+        rows = [row for row in self._sound(rows) if not self._waits_for_a_person(row)]
         if rows:
             self._gate.foreground.look(self._connector)
         unfinished = [row for row in rows if row.state in UNFINISHED]
@@ -199,6 +199,8 @@ class Executor:
                 continue
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
                 continue  # cancelled meanwhile, or skipped with its group
+            if self._waits_for_a_person(row):
+                continue  # it may take days, and what comes after is checked for room anyway
             group = self._group(row)
             without = first_dropped(group)
             if without is not None:
@@ -284,6 +286,16 @@ class Executor:
     def _group(self, row: MoveRow) -> list[MoveRow]:
         """The moves of the same group with their present states, the move itself among them."""
         return group_of(self._ledger.moves.rows(proposal_id=row.proposal_id), row)
+
+    def _waits_for_a_person(self, row: MoveRow) -> bool:
+        """Whether a person has yet to carry out a move of its group that comes before it."""
+        if row.state is not MoveState.APPROVED:
+            return False
+        handed = self._ledger.moves.rows(proposal_id=row.proposal_id, states={MoveState.HANDED_OVER})
+        if not handed:
+            return False
+        before = {each.id for each in self._group(row) if each.move.ordinal < row.move.ordinal}
+        return any(each.id in before for each in handed)
 
     def _is_in_vain(self, row: MoveRow) -> bool:
         """Whether a try would only wait for a lock, or fail because of a leftover; if so, put the move off."""

@@ -19,7 +19,7 @@ from agent.config.models import DatabaseConfig
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, group_of
 from agent.ledger.state_names import RANKING
-from agent.model.approvals import NONE, Conditions
+from agent.model.approvals import NONE, Conditions, refuse_stall
 from agent.model.proposals import UNDO, WAY_BACK
 from agent.model.states import CARRIED_OUT, TO_BEGIN
 from agent.moving.gate import Gate
@@ -29,7 +29,8 @@ from agent.planning.routing import derives
 from agent.planning.single_moves import without
 from agent.planning.situation import rows_of_keys
 from connectors.kit.contract import Clock, Connector
-from connectors.model.formatting import format_bytes, format_wait
+from connectors.model.formatting import format_bytes, format_seconds, format_wait
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
@@ -92,6 +93,7 @@ def precheck_group(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> A
     return (
         _rule_holds(rows, facts)
         or _conditions_hold(facts)
+        or _stall_allowed(rows, facts)
         or _begun_in_time(rows, facts)
         or _all_fit(rows, facts)
         or Allowed()
@@ -173,6 +175,8 @@ def _size_holds(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
 
 
 def _target_takes(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
+    if makes_or_drops_space(row.move.route):  # nothing arrives; whether its place is fit the connector has looked
+        return None
     if facts.target is None:
         return PrecheckRefusal("no_target", f"space {row.move.to_space} no longer exists")
     if facts.target.lost:
@@ -217,6 +221,15 @@ def _conditions_hold(facts: Sequence[PrecheckFacts]) -> PrecheckRefusal | None:
         now = "how much it saves is not known now" if gain is None else f"it saves {format_wait(gain)} now"
         return PrecheckRefusal("too_little_gain", f"{now}, and it was approved for at least {format_wait(least)}")
     return None
+
+
+def _stall_allowed(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> PrecheckRefusal | None:
+    """No move of the group keeps others out for longer than the person who approved it allowed by name."""
+    most = facts[0].conditions.most_stall_seconds
+    too_long = "" if most is None else refuse_stall((row.move for row in rows), most)
+    if most is None or not too_long:
+        return None
+    return PrecheckRefusal("too_long_a_stall", f"{too_long}, and it was approved for {format_seconds(most)} at most")
 
 
 def _begun_in_time(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> PrecheckRefusal | None:

@@ -13,6 +13,7 @@ counts is the room of the others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -51,6 +52,9 @@ from connectors.model.moves import (
 )
 from connectors.model.observation import Catalog, Space
 from policies.evidence.capacity import room_bytes
+from policies.evidence.durations import copy_interval
+from policies.model.moves import RouteCost
+from policies.model.settings import TaughtCopy
 from policies.placement.dispatch import UnknownName
 
 
@@ -75,6 +79,7 @@ def split_table(
     now: datetime,
     *,
     asked_by: str = "",
+    taught: Sequence[TaughtCopy] = (),
 ) -> Splitting:
     """What there is to do.
 
@@ -87,6 +92,7 @@ def split_table(
         to_space: of rows from the border on; None: the first space of the fastest tier.
         now: the instant.
         asked_by: who wants it.
+        taught: finished moves, which teach how long it takes.
 
     Raises:
         UnknownName: there is no such unit or space.
@@ -101,7 +107,7 @@ def split_table(
         answer = refuse_by_rights(mover_side, answer) or answer
     proposal = None
     if isinstance(answer, Route):
-        move = _split_move(answer, border, tiers, database.policy_settings().copy_bytes_per_second)
+        move = _split_move(answer, border, tiers, database.policy_settings().copy_bytes_per_second, taught)
         purpose = purpose_of_split(move.key)
         fingerprint = connector.identify().fingerprint
         proposal = unweighed_proposal(database, fingerprint, [move], now, purpose, asked_by=asked_by)
@@ -132,8 +138,8 @@ def route_of_rejoining(done: Route, connector: Connector) -> Route:
     route = replace(
         done, name=WAYS_BACK[done.name], to_space=done.bundle.space, steps=done.undo_steps, undo_steps=(), copies=(),
         tidy_steps=done.tidy_steps if done.name == CLOSE else (), arguments=(),
-        locks="no reads and no writes of the table while rows of its new part are copied back", locked=Locked.ALL,
-        online=False, notes=(), follow_up=(),
+        locks=done.undo_locks or "no reads and no writes of the table while rows of its new part are copied back",
+        locked=Locked.ALL, online=False, notes=(), follow_up=(), locked_copies=None, undo_locks="",
     )  # fmt: skip
     size = connector.inspect(route).size_bytes
     # The rows are in the space of the new part: read there, and written to where the rest always was.
@@ -174,18 +180,25 @@ def refuse_by_rights(mover_side: Connector | None, route: Route) -> NoRoute | No
     return mover_side.refuse_split(route) if isinstance(mover_side, KnowsRightsToSplit) else None
 
 
-def _split_move(route: Route, border: Border, tiers: dict[str, str], bytes_per_second: float) -> ProposedMove:
+def _split_move(
+    route: Route, border: Border, tiers: dict[str, str], bytes_per_second: float, taught: Sequence[TaughtCopy]
+) -> ProposedMove:
     read = sum(transfer.bytes for transfer in route.transfers if not transfer.written)
     where = f"{route.bundle.key} is split where {border.column} = {border.value}: rows from there on"
     if route.locked is Locked.ALL:  # rows are moved, under a lock for as long as that takes
         seconds = held_seconds(route.transfers)
-        sentence = f"{where}, {_what_moves(route, seconds)}"
+        sentence = f"{where}, {_what_moves(route, seconds * route.locked_ratio)}"
     else:
         seconds = read / bytes_per_second
         stays = f"what is there stays, and {format_bytes(read)} are read once."
         sentence = f"{where} are born in {route.to_space}; {stays}"
     move = unweighed_move(1, route, SPLIT, tiers, bytes_per_second, sentence)
-    return replace(move, copy_seconds=seconds)
+    between = copy_interval(taught, (route.name, move.from_tier, move.to_tier), seconds)
+    cost = RouteCost(
+        log_seconds=0.0, blocked_seconds=0.0, follow_up_seconds=0.0, copying=(seconds,), copy_seconds=seconds,
+        copy_low_seconds=min(seconds, between.low), copy_high_seconds=max(seconds, between.high),
+    )  # fmt: skip
+    return replace(move, copy_seconds=seconds, cost=cost)
 
 
 def _what_moves(route: Route, seconds: float) -> str:

@@ -29,7 +29,7 @@ from connectors.model.moves import find_container
 from connectors.model.observation import F64, I8, I64, Catalog, Space
 from policies.evidence.capacity import with_growth
 from policies.evidence.prices import cool_down_left, with_bounded_waits
-from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours
+from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours, paced_by_hours
 from policies.model.confidence import OUTCOMES, Foretold, PastForecast
 from policies.model.moves import learn_errors
 from policies.model.plan import Situation
@@ -87,6 +87,7 @@ def situation_of(
         growth = picture.growth.within(ahead)
         spaces = with_growth(spaces, units, growth)
     outcomes = [row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)]
+    work = ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)
     situation = Situation(
         units=units,
         heat=picture.heat,
@@ -103,8 +104,8 @@ def situation_of(
         roles=picture.roles,
         sessions=picture.sessions,
         elsewhere_alone=elsewhere_alone(outcomes[:LIMIT_OUTCOMES]),
-        load=load_by_outcomes(outcomes[:LIMIT_OUTCOMES])
-        or load_by_hours(ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)),
+        load=load_by_outcomes(outcomes[:LIMIT_OUTCOMES]) or load_by_hours(work),
+        paced=paced_by_hours(work, settings.certainty),
         prediction_errors=learn_errors(each.residual for each in past_predictions(ledger, database.name)),
         past_forecasts=past_forecasts(outcomes),
     )

@@ -83,7 +83,7 @@ def units_worth_looks(situation: Situation, plan: Plan) -> tuple[LookedAt, ...]:
 FIRST_SECONDS, EVERY_SECONDS = 900.0, 6 * 3600.0  # to the second look at a unit, twice as long each time; at most
 MOST_SECONDS = 2.0  # at one column: two blocks for each border, 258 at most
 _WITH_A_PART = frozenset(
-    {HeatShape.NEWEST, HeatShape.RANGE, HeatShape.SCATTERED}
+    {HeatShape.NEWEST, HeatShape.RANGE, HeatShape.APART, HeatShape.SCATTERED}
 )  # hot blocks all over may be one range of values
 
 

@@ -21,10 +21,10 @@ from agent.model.proposals import ProposedMove
 from agent.model.states import CARRIED_OUT
 from connectors.model.observation import DatabaseDemand, Interval, Space
 from policies.evidence.capacity import capacity_bytes, turned_over
-from policies.evidence.costs import Copy, Disturbed, Taught, copy_factors, factor_of, learnt
+from policies.evidence.costs import Copy, Disturbed, copy_factors, factor_of, learnt
 from policies.model.calendar import Opening
 from policies.model.moves import MoveReason
-from policies.model.settings import CopyFactor, PolicySettings, Tier
+from policies.model.settings import CopyFactor, PolicySettings, TaughtCopy, Tier
 
 LEARN_WITHIN = timedelta(days=90)
 REMEMBERED = 50  # moves of all kinds that teach the costs of a plan, the newest
@@ -74,13 +74,13 @@ def learn(sent: Iterable[SentRow]) -> CopyTimes:
     return CopyTimes(copy_factors(copy_time_evidence(sent)))
 
 
-def copy_time_evidence(sent: Iterable[SentRow]) -> list[Taught]:
+def copy_time_evidence(sent: Iterable[SentRow]) -> list[TaughtCopy]:
     """The newest moves that arrived at once and whose time was predicted by what they read and write, oldest first."""
     taught = []
     for rows in _uninterrupted_copies(sent):
         predicted, seconds = predicted_seconds(rows[0].move), sum(_seconds(row) for row in rows)
         if predicted is not None and predicted > 0 and seconds > 0:
-            taught.append(Taught(kind_of(rows[0].move), predicted, seconds))
+            taught.append(TaughtCopy(kind_of(rows[0].move), predicted, seconds))
     return taught[-REMEMBERED:]
 
 

@@ -17,7 +17,7 @@ from agent.ledger.rows import MoveRow, OutcomeRow, StepRow
 from agent.model.outcomes import Outcome
 from agent.model.proposals import ProposedMove
 from agent.model.states import CARRIED_OUT
-from connectors.model.moves import Locked
+from connectors.model.moves import REJOIN, SPLIT, Locked
 from policies.model.moves import Kind, Residual
 
 REMEMBERED = 50  # outcomes, the newest
@@ -83,5 +83,7 @@ def stalled_seconds(move: ProposedMove, steps: Sequence[StepRow]) -> float | Non
 
     None where it blocks other sessions only for a moment, or the end of none of its statements was seen.
     """
-    took = [(step.ended_at - step.intended_at).total_seconds() for step in steps if step.ended_at is not None]
+    # What comes after the transaction of a split, or of its way back, locks no one out.
+    under_lock = steps if move.route.name not in {SPLIT, REJOIN} else [step for step in steps if step.ordinal == 1]
+    took = [(step.ended_at - step.intended_at).total_seconds() for step in under_lock if step.ended_at is not None]
     return max(took, default=None) if move.route.locked in {Locked.WRITES, Locked.ALL} else None

@@ -67,6 +67,7 @@ class AgentCollector(Collector):
         yield _standing_by(every)
         snapshots = [snapshot for snapshot in every if not snapshot.stands_by]  # the other agent tells of the rest
         yield from self._agent(snapshots)
+        yield from _jobs(snapshots)
         yield _locks_taken(snapshots)
         yield from _spaces(snapshots)
         yield _lost_spaces(snapshots)
@@ -120,6 +121,25 @@ def _standing_by(snapshots: list[Snapshot]) -> Metric:
     for snapshot in snapshots:
         family.add_metric([snapshot.database], float(snapshot.stands_by))
     return family
+
+
+def _jobs(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """How each job of a database went lately; those of the ledger are there with every database."""
+    labels = ("database", "job")
+    failing = GaugeMetricFamily(
+        "hotplace_job_failing_seconds",
+        "Time between the first and the last failure of a job since it last succeeded, else 0.",
+        labels=labels,
+    )
+    success = GaugeMetricFamily(
+        "hotplace_job_last_success_timestamp_seconds", "When a job last succeeded.", labels=labels
+    )
+    for snapshot in snapshots:
+        for name, health in sorted(snapshot.jobs.items()):
+            failing.add_metric([snapshot.database, name], health.failing_seconds)
+            if health.succeeded_at is not None:
+                success.add_metric([snapshot.database, name], health.succeeded_at.timestamp())
+    yield from (failing, success)
 
 
 def _locks_taken(snapshots: list[Snapshot]) -> Metric:

@@ -13,8 +13,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil
+from typing import TypeVar
 
 from connectors.kit.templates import (
     StatementTemplate,
@@ -196,6 +197,27 @@ def next_routes(table: RangeTable, template: StatementTemplate, now: datetime, m
     """Partitions whose time has come by the template, in order, whether or not their statements still are its own."""
     for made, values in next_ranges(table, template, now):
         yield making(made, values)
+
+
+_Table = TypeVar("_Table", bound=RangeTable)
+_Settings = TypeVar("_Settings")
+
+
+def made_by(
+    creation: Callable[[_Table, _Settings, Range, Mapping[str, str]], Route],
+) -> tuple[
+    Callable[[_Table, str, int, _Settings], StatementTemplate | NoRoute],
+    Callable[[_Table, StatementTemplate, datetime, _Settings], Iterator[Route]],
+]:
+    """``next_template`` and ``next_routes`` of an engine, by its route that makes a range of a table."""
+
+    def template(table: _Table, to_space: str, ahead_seconds: int, settings: _Settings) -> StatementTemplate | NoRoute:
+        return next_template(table, to_space, ahead_seconds, partial(creation, table, settings))
+
+    def routes(table: _Table, template: StatementTemplate, now: datetime, settings: _Settings) -> Iterator[Route]:
+        return next_routes(table, template, now, partial(creation, table, settings))
+
+    return template, routes
 
 
 def _next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplateParameter, ...]:

@@ -147,12 +147,13 @@ class UnitTable:
     parent: I64  # physical id of the table an index, LOB or partition belongs to, or NO_PARENT
     wide: I32 | None = None  # row in wide_names of what each unit can also move with, or NO_WIDE; None: all NO_WIDE
     wide_names: tuple[str, ...] = ()  # what can move as a whole, unique: "table space TS_DATA"
+    uncounted: Bools | None = None  # the engine shows no reads of these, now or later; None: it does of all
 
     def __post_init__(self) -> None:
         lengths = {
             len(c)
             for c in (self.physical_id, self.key, self.kind, self.size_bytes, self.space, self.bundle, self.parent)
-        } | ({len(self.wide)} if self.wide is not None else set())
+        } | {len(column) for column in (self.wide, self.uncounted) if column is not None}
         if len(lengths) > 1:
             raise ValueError(f"columns of a unit table differ in length: {sorted(lengths)}")
         if len(self.physical_id) > 1 and not bool(np.all(np.diff(self.physical_id) > 0)):
@@ -173,6 +174,7 @@ class UnitTable:
             parent=self.parent[rows],
             wide=None if self.wide is None else self.wide[rows],
             wide_names=self.wide_names,
+            uncounted=None if self.uncounted is None else self.uncounted[rows],
         )
 
     def table_ids(self, rows: Sequence[int]) -> tuple[int, ...]:
@@ -307,6 +309,9 @@ class DatabaseDemand:
     readers_transactions: float = float("nan")  # of the transactions, theirs, as far as looks tell
     processor: float = float("nan")  # processor seconds that its server takes, per second
     processors: float = float("nan")  # that its server may use
+    read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
+    written: float = float("nan")  # blocks written that no session waited for
+    logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

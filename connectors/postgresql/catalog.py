@@ -281,10 +281,10 @@ def find_relation(session: ReadSession, key: str, space: str) -> Relation | None
 def _manager(session: ReadSession, relation: Relation, space: str) -> str:
     """Why the relation is an extension's, with the function that moves it; "" where it is not."""
     try:
-        known = dict(session.rows(query("managers"), doing="looking for extensions that move tables"))
+        found = session.rows(query("managers"), doing="looking for extensions that move tables")
     except NotRecorded:  # by an earlier version
         return ""
-    for extension, schema in known.items():
+    for extension, schema in found:
         name = _CATALOGS[extension]
         rows = session.rows(
             in_extension(query(name), schema), {"table": relation.table_oid}, doing=f"looking at {extension}", name=name

@@ -35,7 +35,9 @@ from connectors.postgresql.split import (
     is_reached,
     list_names,
     number_name,
+    referenced_locks,
     too_near,
+    wait_seconds,
 )
 from connectors.postgresql.split_block import (
     CHANGED,
@@ -202,7 +204,6 @@ def reopen(closing: OpenPartEnd) -> str:
         *refuse_own(plan, plan.names.hot),
         *before_rows_move(),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, part),
-        text("ALTER TABLE {} DETACH PARTITION {}", whole, behind),
         *copied(plan, plan.names.hot, plan.names.cold),
         text("DROP TABLE {}", behind),
         text("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM ({}) TO (MAXVALUE)", whole, part, _low(closing)),
@@ -332,17 +333,28 @@ def route_of_closing(found: Closable, values: Mapping[str, str], to_space: str, 
         undo_steps=undo,
         tidy_steps=tidy,
         online=True,
-        locks=f"ACCESS EXCLUSIVE on the open part for a moment at its begin, on the table and all its parts for one at "
-        f"its end; while the part is read once, reads and writes go on; waits at most {wait} for a lock, and others "
-        "queue behind that wait",
+        locks="ACCESS EXCLUSIVE on the open part for a moment at its begin; ACCESS EXCLUSIVE on the table and all its "
+        "parts for a moment at its end; SHARE UPDATE EXCLUSIVE on the open part, while it is read once: reads and "
+        f"writes go on; {referenced_locks(found.table)}waits at most {wait} for each lock, and others queue behind "
+        "that wait",
+        undo_locks=_undo_locks(found.table),
         locked=Locked.BRIEFLY,
-        lock_seconds=patience or settings.lock_timeout,
+        lock_seconds=wait_seconds(found.table, patience, settings),
         log_bytes=0,
         transient_bytes=0,
         undo_bytes=0,
         copies=(Transfer(space=found.by.space, bytes=found.part.heap_bytes, unit=found.by.key, work_ratio=SCAN_WORK),),
         notes=_notes(closing),
     )  # fmt: skip
+
+
+def _undo_locks(table: SplitTable) -> str:
+    return (
+        "ACCESS EXCLUSIVE on the table and all its parts, no reads, no writes, while rows of its new part are copied "
+        f"back; SHARE UPDATE EXCLUSIVE on the part, while it is read once before; {referenced_locks(table)}".rstrip(
+            "; "
+        )
+    )
 
 
 def _closing(found: Closable, values: Mapping[str, str], to_space: str, settings: PostgresqlSettings) -> OpenPartEnd:

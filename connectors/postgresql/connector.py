@@ -12,8 +12,9 @@ from connectors.kit.statements import StatementCounters
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.blocks import BlockReader, ValueReader
 from connectors.model.moves import Border, Bundle, ByHand, CopyHabits, NoRoute, Route
+from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
-from connectors.postgresql import demand, doctor, inspection, lease, partitions, routes, statements
+from connectors.postgresql import demand, doctor, inspection, lease, new_space, partitions, routes, statements
 from connectors.postgresql.blocks import BorderValueReader, PoolReader, block_capability, block_finding
 from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, read_catalog, shape_of
 from connectors.postgresql.lease import end_holder
@@ -123,6 +124,10 @@ class PostgresqlConnector:
         value = read_border(self._session, column, border.value)
         share = read_present_share(self._session, table, column, value.text)
         return routes_of_split(relation, table, value, share, border.column, bundle, to_space, self._settings)
+
+    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:
+        """See ``new_space``."""
+        return new_space.routes_new_space(self._session, self._settings, wanted, moves=moves)
 
     def route_close(self, table: str, border: str, to_space: str) -> Route | NoRoute:
         """See ``close``."""

@@ -97,7 +97,7 @@ def cancellation_error(doing: str, *, by_us: bool, after_seconds: float, limit_s
     if limit_seconds and after_seconds >= 0.98 * limit_seconds:
         return TimedOut(
             f"{doing}: not finished within {format_seconds(limit_seconds)}",
-            advice="Raise move_timeout (split_lock_limit of a split that moves rows), or move it when the disks are "
+            advice="Raise move_timeout (a split that moves rows: plan it again), or move it when the disks are "
             "less busy.",
             native_code=QUERY_CANCELED,
         )

@@ -14,6 +14,7 @@ from connectors.model.moves import NoRoute, Operation, Route, Step
 from connectors.model.observation import Home, Inspection, Remnant
 from connectors.postgresql.catalog import INDEX, Relation, find_relation
 from connectors.postgresql.close import CLOSE_STEP, REOPEN_STEP
+from connectors.postgresql.new_space import inspect_space, operation_of
 from connectors.postgresql.partitions import find_closable, refuse_now
 from connectors.postgresql.rights import refuse_rights
 from connectors.postgresql.routes import drop_leftover, leftover_names, tag_of
@@ -21,12 +22,15 @@ from connectors.postgresql.sessions import ReadSession, query
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split import (
     CHECK_STEP,
+    DROP_CHECK_STEP,
+    MEND_STEP,
     MOVE_STEP,
     PARTITIONED,
     PLAIN,
     REJOIN_STEP,
     column_of,
     moved_bytes,
+    moves_rows,
     refuse_rows,
     too_near,
 )
@@ -44,6 +48,9 @@ class _SplitState(NamedTuple):
     cold_oid: int | None
     attached: bool
     hot_bytes: int
+    analyzed: bool
+    dead: float | None  # rows of the cold part, per row of the other one; None: not known
+    emptied: bool  # VACUUM has looked at the cold part since the server counts, or it counts nothing
 
 
 def is_split(route: Route) -> bool:
@@ -71,12 +78,31 @@ def inspect_split(session: ReadSession, route: Route, settings: PostgresqlSettin
     home = Home.TARGET if split else Home.SOURCE if plain else _other(state)
     if home is Home.SOURCE and state.checked:
         # The constraint refuses rows from the border on: it goes before anything else, a next try makes it again.
-        remnants = tuple(Remnant(space=route.bundle.space, size_bytes=0) for _ in route.tidy_steps)
-        left = () if running else route.tidy_steps
-        return _split_inspection(route, home, running=running, leftovers=left, remnants=remnants[: len(left)])
+        left = () if running else tuple(step for step in route.tidy_steps if _name(step) in {"", DROP_CHECK_STEP})
+        remnants = tuple(Remnant(space=route.bundle.space, size_bytes=0) for _ in left)
+        return _split_inspection(route, home, running=running, leftovers=left, remnants=remnants)
     if home is Home.SOURCE and not running:
         return _before(session, route, operation, settings)
-    return _split_inspection(route, home, running=running, size=route.bundle.size_bytes)
+    left = _mending(route, state) if home is Home.TARGET and not running else ()
+    return _split_inspection(route, home, running=running, size=route.bundle.size_bytes, leftovers=left)
+
+
+MOST_DEAD = 0.1  # dead rows of the cold part per row of the new one, of which rows that were moved are all
+
+
+def _mending(route: Route, state: _SplitState) -> tuple[Step, ...]:
+    """What the split has left to do: statistics, and dead entries of moved rows; () for nothing.
+
+    By what the server counts and not by what was sent: VACUUM succeeds, too, where an old snapshot keeps all dead rows.
+    """
+    dead = moves_rows(route) and (not state.emptied or (state.dead or 0.0) > MOST_DEAD)
+    if state.analyzed and not dead:
+        return ()
+    return tuple(step for step in route.tidy_steps if _name(step) == MEND_STEP)
+
+
+def _name(step: Step) -> str:
+    return "" if step.operation is None else step.operation.name
 
 
 def _split_inspection(
@@ -120,7 +146,8 @@ def _before(session: ReadSession, route: Route, operation: Operation, settings: 
     if operation.name != MOVE_STEP:
         return _unless(too_near(table, column.name, border), route)
     present = read_present_share(session, table, column, border.text)
-    refusal = refuse_rows(table, present, route.bundle, route.to_space, settings)
+    limit = route.steps[0].timeout_seconds
+    refusal = refuse_rows(table, present, route.bundle, route.to_space, settings, limit_seconds=limit)
     return _unless(refusal, route, size=moved_bytes(table, present))
 
 
@@ -243,6 +270,8 @@ def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *,
     # Asked first: a statement that ends between the two queries is then seen as running and looked at again. The other
     # way round, its work would be taken for what a dead one has left.
     running = _running(session, route)
+    if (operation := operation_of(route)) is not None:
+        return inspect_space(session, route, operation, running=running)
     if is_closing(route):
         return inspect_closing(session, route, running=running)
     if is_split(route):

@@ -31,7 +31,8 @@ from connectors.kit.contract import (
 )
 from connectors.kit.settings import MOVE_MARGIN_SECONDS, answer_seconds
 from connectors.model.formatting import format_seconds
-from connectors.model.moves import Locked, Route, Step
+from connectors.model.moves import CLOSE, REJOIN, REOPEN, SPLIT, Locked, Route, Step
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Blocker, Progress
 from connectors.postgresql.catalog import Relation, find_relation
 from connectors.postgresql.close import REOPEN_STEP
@@ -55,9 +56,10 @@ from connectors.postgresql.routes import done_ratios
 from connectors.postgresql.sampler import read_foreground
 from connectors.postgresql.sessions import OF_QUERIES, ReadSession, Row, milliseconds, open_connection, query
 from connectors.postgresql.settings import PostgresqlSettings
-from connectors.postgresql.split import MOVE_STEP, REJOIN_STEP
+from connectors.postgresql.split import MOVE_STEP, REJOIN_STEP, moves_rows
 from connectors.postgresql.split_block import COUNTED
 
+REMAKE_KEYS = {SPLIT, REJOIN, CLOSE, REOPEN}  # routes that remake foreign keys, and lock the tables that they name
 OLD_SHARE = 0.25  # of online_lock_timeout: an older transaction is not expected to end in time
 
 
@@ -93,6 +95,8 @@ def find_blockers(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    if makes_or_drops_space(route):  # no table is locked
+        return ()
     relation = find_relation(session, route.bundle.key, route.to_space)
     if relation is None:
         return ()
@@ -125,7 +129,9 @@ def _transactions(
         # An online rebuild waits for everybody who uses the table, a copy of an index only for those who use the index
         # itself.
         "relation": relation.table_oid if online else relation.oid,
-        "snapshots": online and not tidying,
+        # So does what removes the dead rows that a split has left: it would find all of them in use.
+        "snapshots": (online and not tidying) or (tidying and moves_rows(route)),
+        "referenced": route.name in REMAKE_KEYS,
         "older": OLD_SHARE * settings.online_lock_timeout if online else settings.lock_timeout,
     }
     rows = session.rows(query("blockers"), values, doing=f"looking at who uses {route.bundle.key}")

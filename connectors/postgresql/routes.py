@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from psycopg import sql
 
 from connectors.model.formatting import format_seconds
-from connectors.model.moves import Bundle, CopyHabits, Locked, NoRoute, Route, Step, Transfer
+from connectors.model.moves import Bundle, CopyHabits, FollowUp, Locked, NoRoute, Route, Step, Transfer
 from connectors.postgresql.catalog import INDEX, MATERIALIZED_VIEW, ONE_STORAGE, Relation
 from connectors.postgresql.replication import Replication, notes_on, prolonging
 from connectors.postgresql.sessions import milliseconds
@@ -33,6 +33,10 @@ NUMBERS = (
     "",
     *map(str, range(1, 10)),
 )  # behind such a name, where it is taken: the first free one (ChooseRelationName)
+# Files are copied, and indexes built, past the buffer pool; statistics and all-visible bits are as before.
+NOT_IN_POOL = FollowUp(
+    what="none of its pages is in the buffer pool: sessions read them once more, or pg_prewarm does", seconds=None
+)
 MOST_PATIENCE_SECONDS = 5.0  # with a longer deadlock_timeout others would queue for too long: autovacuum is waited for
 
 
@@ -182,6 +186,7 @@ def _set_tablespace(relation: Relation, bundle: Bundle, to_space: str, settings:
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,  # the new files are the bundle itself; the old ones stay in the source until commit
         copies=_page_by_page(relation, bundle, to_space),
+        follow_up=(NOT_IN_POOL,),
         notes=_notes(relation),
     )
 
@@ -198,14 +203,16 @@ def _reindex(relation: Relation, bundle: Bundle, to_space: str, settings: Postgr
         tidy_steps=tidy_steps_of(relation.schema, relation.name, words.tag),
         tidy_locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on; it waits for transactions that use it",
         online=True,
-        locks="SHARE UPDATE EXCLUSIVE on the table: reads and writes go on, VACUUM and DDL wait; "
-        "it waits for transactions that were there before it",
+        locks="SHARE UPDATE EXCLUSIVE on the table and its index: reads and writes go on, VACUUM and DDL wait; "
+        "ACCESS EXCLUSIVE on the replaced index as it is dropped, when no session uses it any more; it waits for "
+        "transactions that were there before it",
         locked=Locked.NOTHING,
         log_bytes=_log_bytes(relation, bundle),
         transient_bytes=0,
         drains=1,  # of old snapshots, before the new index takes the old one's place
         drains_users=4,  # before it builds, before it validates, before the old index is dead, before that is dropped
         copies=_index_transfers(relation, bundle, to_space),
+        follow_up=(NOT_IN_POOL,),
         notes=(
             "reads the whole table twice",
             "it begins once no old transaction holds a snapshot or a lock on the table",
@@ -285,8 +292,8 @@ def _exclusive_lock(relation: Relation, lock_seconds: float, patience: float) ->
     longer = f" ({format_seconds(patience)} where only autovacuum holds it, which gives way then)" if patience else ""
     waits = f"waits at most {format_seconds(lock_seconds)} for it{longer}, and others queue behind that wait"
     if relation.kind == INDEX:
-        return f"ACCESS EXCLUSIVE on the index while it is copied, which holds up every query on its table; {waits}"
-    return f"ACCESS EXCLUSIVE on the table and its TOAST table while they are copied: no reads, no writes; {waits}"
+        return f"ACCESS EXCLUSIVE on the index: while it is copied, which holds up every query on its table; {waits}"
+    return f"ACCESS EXCLUSIVE on the table and its TOAST table: while they are copied, no reads, no writes; {waits}"
 
 
 def _log_bytes(relation: Relation, bundle: Bundle) -> int:

@@ -36,7 +36,6 @@ class PostgresqlSettings(BaseModel):
     online_lock_timeout: DurationWithUnit = 60.0  # REINDEX CONCURRENTLY waits for old transactions, blocking nothing
     move_timeout: DurationWithUnit = 4 * 3600.0  # of one statement of a move
     split_back_mib: int = Field(default=1024, ge=1)  # a split and its way back move no more under their lock
-    split_lock_limit: DurationWithUnit = 10.0  # a split that moves rows locks its table for no longer than that
     index_route: Literal["online", "fast"] = "online"  # which way of moving an index comes first
     replica_queue_mib: int = Field(default=1024, ge=1)  # no move begins while a standby or slot is further behind
     replica_queue_abort_mib: int = Field(default=8192, ge=1)  # above it a statement that runs is cancelled

@@ -28,7 +28,6 @@ from connectors.model.moves import (
     SLOW_BYTES_PER_SECOND,
     SPLIT,
     Bundle,
-    FollowUp,
     Locked,
     NoRoute,
     Operation,
@@ -49,7 +48,15 @@ from connectors.postgresql.routes import (
 )
 from connectors.postgresql.settings import PostgresqlSettings
 from connectors.postgresql.split_block import COUNTED, SplitNames, SplitPlan
-from connectors.postgresql.split_statements import add_check, drop_check, rejoin, switch, validate_check
+from connectors.postgresql.split_statements import (
+    add_check,
+    drop_check,
+    mend,
+    mend_back,
+    rejoin,
+    switch,
+    validate_check,
+)
 from connectors.postgresql.split_table import (
     FOREIGN_TYPE,
     LEAST_SHARE,
@@ -197,6 +204,7 @@ def list_names(names: Sequence[str]) -> str:
 
 
 MIB = 2**20
+SAMPLED_BYTES = 2 * 300 * 100 * 8192  # that ANALYZE reads: of each part, and once more of the whole (targets of 100)
 AHEAD = "a border ahead of the newest row moves nothing, hot rows age into the new part then"
 
 
@@ -217,10 +225,26 @@ def transfers_of_rows(table: SplitTable, moved: int, bundle: Bundle, space: str)
     return read, Transfer(space=space, bytes=moved, written=True, work_ratio=BUILD_WORK), read
 
 
+def transfers_of_mending(table: SplitTable, moved: int, bundle: Bundle, space: str) -> tuple[Transfer, ...]:
+    """VACUUM reads all indexes of the cold part, its pages that have lost rows, and the new part; ANALYZE a sample."""
+    heap = min(table.heap_bytes, moved + SAMPLED_BYTES) if moved else min(table.heap_bytes, SAMPLED_BYTES)
+    indexes = max(0, table.bytes - table.heap_bytes) if moved else 0
+    cold = Transfer(space=bundle.space, bytes=heap + indexes, unit=bundle.key, work_ratio=SCAN_WORK)
+    return (cold, Transfer(space=space, bytes=moved, work_ratio=SCAN_WORK)) if moved else (cold,)
+
+
 def refuse_rows(
-    table: SplitTable, present: float | None, bundle: Bundle, to_space: str, settings: PostgresqlSettings
+    table: SplitTable,
+    present: float | None,
+    bundle: Bundle,
+    to_space: str,
+    settings: PostgresqlSettings,
+    limit_seconds: float | None = None,
 ) -> NoRoute | None:
-    """Why rows that are there already are not moved; None where they may be."""
+    """Why rows that are there already are not moved; None where they may be.
+
+    ``limit_seconds``: after which the server ends the approved transaction; None: nothing is approved yet.
+    """
     if present is None and table.foreign_code:
         return NoRoute(
             code="foreign_code",
@@ -242,16 +266,22 @@ def refuse_rows(
             setting=f"split_back_mib: {settings.split_back_mib}",
         )
     seconds = held_seconds(transfers_of_rows(table, moved, bundle, to_space))
-    if seconds > settings.split_lock_limit:
-        limit = format_seconds(settings.split_lock_limit)
+    if limit_seconds is not None and seconds > limit_seconds:
         return NoRoute(
             code="locked_too_long",
             sentence=f"{there}; to move them and to read the table twice would lock it for about "
-            f"{format_seconds(seconds)}, longer than split_lock_limit ({limit}): {AHEAD}; or raise the limit and have "
-            "it done in an hour without users",
-            setting=f"split_lock_limit: {limit}",
+            f"{format_seconds(seconds)}, and the server ends that after {format_seconds(limit_seconds)}, as was "
+            f"approved: plan it again; {AHEAD}",
         )
     return None
+
+
+LIMIT_TIMES, LEAST_LIMIT_SECONDS = 5.0, 2.0  # as long as is expected, after which the server ends what locks the table
+
+
+def limit_of(seconds: float) -> float:
+    """Seconds after which the server ends a transaction that is expected to lock the table for so many."""
+    return max(LEAST_LIMIT_SECONDS, LIMIT_TIMES * seconds)
 
 
 CHECK_STEP, VALIDATE_STEP, SWITCH_STEP = (
@@ -260,10 +290,17 @@ CHECK_STEP, VALIDATE_STEP, SWITCH_STEP = (
     "postgresql.split_switch",
 )
 MOVE_STEP = "postgresql.split_move"
+MEND_STEP = "postgresql.split_mend"  # after the table is split: VACUUM and ANALYZE, or ANALYZE alone
 REJOIN_STEP, DROP_CHECK_STEP = "postgresql.rejoin", "postgresql.split_drop_check"
 SWITCH_SECONDS = 60.0  # that catalog changes may take once they have their locks; each is a matter of milliseconds
 PATIENCE = 3.0  # times the scan that the border has to lie ahead, for tries that wait for locks
 LEAST_AHEAD_SECONDS = 60.0
+
+
+def moves_rows(route: Route) -> bool:
+    """Whether it splits a table at a border that lies among its rows."""
+    operation = route.steps[0].operation
+    return operation is not None and operation.name == MOVE_STEP
 
 
 def routes_of_split(
@@ -360,9 +397,10 @@ def number_name(name: str, number: int, used: set[str]) -> str:
     raise ValueError(f"a thousand names like {name!r} are taken")
 
 
-def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: PostgresqlSettings) -> Route:
+def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: PostgresqlSettings, moved: int = 0) -> Route:
     patience = patience_of(relation, settings)
-    steps, undo, tidy = _steps(plan, settings)
+    held = held_seconds(transfers_of_rows(plan.table, moved, bundle, plan.space))
+    steps, undo, tidy = _steps(plan, settings, limit_of(held))
     return Route(
         name=SPLIT,
         bundle=bundle,
@@ -373,16 +411,19 @@ def _route(plan: SplitPlan, relation: Relation, bundle: Bundle, settings: Postgr
         undo_steps=undo,
         tidy_steps=tidy,
         online=True,
-        locks="ACCESS EXCLUSIVE on the table for a moment at its begin and at its end, SHARE ROW EXCLUSIVE on tables "
-        "that its foreign keys name; while the table is read once, reads and writes go on; waits at most "
-        f"{format_seconds(settings.lock_timeout)} for a lock, and others queue behind that wait",
+        locks="ACCESS EXCLUSIVE on the table for a moment at its begin and at its end; SHARE UPDATE EXCLUSIVE on the "
+        f"table and its parts, while they are read: reads and writes go on; {referenced_locks(plan.table)}waits at "
+        f"most {format_seconds(settings.lock_timeout)} for each lock, and others queue behind that wait",
+        undo_locks=_undo_locks(plan.table),
         locked=Locked.BRIEFLY,
-        lock_seconds=patience or settings.lock_timeout,
+        lock_seconds=wait_seconds(plan.table, patience, settings),
         log_bytes=0,
         transient_bytes=0,
         undo_bytes=0,
-        copies=(Transfer(space=bundle.space, bytes=plan.table.heap_bytes, unit=bundle.key, work_ratio=SCAN_WORK),),
-        follow_up=(FollowUp(what=f"ANALYZE {bundle.key}: autovacuum does it for its parts only", seconds=None),),
+        copies=(
+            Transfer(space=bundle.space, bytes=plan.table.heap_bytes, unit=bundle.key, work_ratio=SCAN_WORK),
+            *transfers_of_mending(plan.table, 0, bundle, plan.space),
+        ),
         notes=tuple(_notes(plan)),
     )  # fmt: skip
 
@@ -393,37 +434,74 @@ def _route_that_moves(
     """In place of refusing rows from the border on, the one transaction moves them."""
     copies = transfers_of_rows(plan.table, moved, bundle, plan.space)
     held, wait = format_seconds(held_seconds(copies)), format_seconds(settings.lock_timeout)
-    limit, cold = format_seconds(settings.split_lock_limit), plan.names.cold
-    follow_up = FollowUp(what=f"VACUUM {cold}: room of rows that were moved is used again after it", seconds=None)
-    route = _route(plan, relation, replace(bundle, size_bytes=moved), settings)
+    limit = format_seconds(limit_of(held_seconds(copies)))
+    route = _route(plan, relation, replace(bundle, size_bytes=moved), settings, moved)
     return replace(
         route,
         online=False,
         locks=f"ACCESS EXCLUSIVE on the table, no reads, no writes, for about {held}: about {format_bytes(moved)} of "
-        f"rows and index entries are moved, and the table is read twice; the server ends it after {limit} "
-        "(split_lock_limit), and nothing has changed then; SHARE ROW EXCLUSIVE on tables that its foreign keys name; "
-        f"waits at most {wait} for a lock, and others queue behind that wait",
+        f"rows and index entries are moved, and the table is read twice; the server ends it after {limit}, "
+        f"and nothing has changed then; {referenced_locks(plan.table)}SHARE UPDATE EXCLUSIVE on "
+        "its parts, while dead rows are removed from them afterwards: reads and writes go on, but for the moments in "
+        f"which the empty end of {plan.names.cold} is cut off; waits at most {wait} for each lock, and others queue "
+        "behind that wait",
         locked=Locked.ALL,
         log_bytes=2 * moved,
         undo_bytes=moved,
-        copies=copies,
-        follow_up=(*route.follow_up, follow_up),
+        copies=(*copies, *transfers_of_mending(plan.table, moved, bundle, plan.space)),
+        locked_copies=len(copies),
     )  # fmt: skip
 
 
-def _steps(plan: SplitPlan, settings: PostgresqlSettings) -> tuple[tuple[Step, ...], ...]:
-    """Steps of the way there, of the way back, and of what tidies up."""
+def referenced_locks(table: SplitTable) -> str:
+    """What is locked of tables that its foreign keys name; "" where it has none."""
+    if not _references(table):
+        return ""
+    return (
+        "ACCESS EXCLUSIVE on tables that its foreign keys name for a moment at its end, which keeps their readers out, "
+        "too; "
+    )
+
+
+def _undo_locks(table: SplitTable) -> str:
+    return (
+        "ACCESS EXCLUSIVE on the table, no reads, no writes, while rows of its new part are copied back; "
+        + ("SHARE ROW EXCLUSIVE on tables that its foreign keys name, as long; " if _references(table) else "")
+        + referenced_locks(table)
+        + "SHARE UPDATE EXCLUSIVE on the table while statistics are gathered: reads and writes go on"
+    )
+
+
+def wait_seconds(table: SplitTable, patience: float, settings: PostgresqlSettings) -> float:
+    """How long others may queue: behind the wait for the table, and while that is held, for those that it refers to."""
+    return (patience or settings.lock_timeout) + settings.lock_timeout * _references(table)
+
+
+def _references(table: SplitTable) -> int:
+    """How many foreign keys it has, each of which may name another table."""
+    return sum(each.type == FOREIGN_KEY for each in table.constraints)
+
+
+def _steps(plan: SplitPlan, settings: PostgresqlSettings, limit_seconds: float) -> tuple[tuple[Step, ...], ...]:
+    """Steps of the way there, of the way back, and of what tidies up; ``limit_seconds``: of what locks the table."""
     name, space = plan.table.name, plan.space
-    back = ((rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),)
+    back = (
+        (rejoin(plan), f"make {name} one table again", REJOIN_STEP, settings.move_timeout),
+        (mend_back(plan), f"gather statistics of {name}", MEND_STEP, settings.move_timeout),
+    )
     if plan.moves_rows:
         what = f"move rows of {name} from the border on to a part in {space}, and read the rest"
-        return _steps_of(plan, ((switch(plan), what, MOVE_STEP, settings.split_lock_limit),), back, ())
+        mended = f"remove dead rows and index entries from {plan.names.cold}, and gather statistics of all parts"
+        mending = ((mend(plan), mended, MEND_STEP, settings.move_timeout),)
+        return _steps_of(plan, ((switch(plan), what, MOVE_STEP, limit_seconds), *mending), back, mending)
+    mending = ((mend(plan), f"gather statistics of {name} and its parts", MEND_STEP, settings.move_timeout),)
     there = (
         (add_check(plan), f"refuse new rows of {name} from the border on", CHECK_STEP, SWITCH_SECONDS),
         (validate_check(plan), f"read {name} once: no row is beyond the border", VALIDATE_STEP, settings.move_timeout),
         (switch(plan), f"put a partitioned {name} in its place, with a part in {space}", SWITCH_STEP, SWITCH_SECONDS),
+        *mending,
     )  # fmt: skip
-    tidy = ((drop_check(plan), f"let {name} take all rows again", DROP_CHECK_STEP, SWITCH_SECONDS),)
+    tidy = ((drop_check(plan), f"let {name} take all rows again", DROP_CHECK_STEP, SWITCH_SECONDS), *mending)
     return _steps_of(plan, there, back, tidy)
 
 

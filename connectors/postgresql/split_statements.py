@@ -57,11 +57,30 @@ def drop_check(plan: SplitPlan) -> str:
     return text("ALTER TABLE {} DROP CONSTRAINT IF EXISTS {}", whole_name(plan), sql.Identifier(plan.names.check))
 
 
+def mend(plan: SplitPlan) -> str:
+    """Removes what moved rows left, and gathers statistics of all parts and of the whole; outside a transaction.
+
+    INDEX_CLEANUP ON: where few pages hold dead rows, the server would leave their index entries, and every look-up that
+    finds one reads a page of the cold part for nothing.
+    """
+    if not plan.moves_rows:
+        return text("ANALYZE {}", whole_name(plan))
+    return text("VACUUM (ANALYZE, INDEX_CLEANUP ON) {}", whole_name(plan))
+
+
+def mend_back(plan: SplitPlan) -> str:
+    """The same of the table that is one again."""
+    return text("VACUUM (ANALYZE) {}", whole_name(plan))
+
+
 def switch(plan: SplitPlan) -> str:
     """Puts the partitioned table in the place of the plain one, which becomes its cold part.
 
     A constraint has proved that no row lies from the border on, or such rows are moved before the cold part is
     attached: then the server reads that part once more to prove it.
+
+    Foreign keys come last, and the cold part behind them: for either, the server takes locks on the tables that they
+    name. Attaching it drops triggers there, which takes ACCESS EXCLUSIVE: nobody can read them until the commit.
     """
     whole, cold = whole_name(plan), own_name(plan, plan.names.cold)
     oid = sql.Literal(plan.table.oid)
@@ -84,13 +103,14 @@ def switch(plan: SplitPlan) -> str:
         *_keys(plan, whole),
         *_give_sequences(plan, whole, cold),
         *hot_part(plan, whole),
-        *(_move_rows(plan) if plan.moves_rows else ()),
-        text("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM (MINVALUE) TO ({})", whole, cold, border_value(plan)),
-        *_drop_check_of(plan, cold),
         *_row_security(plan, whole),
         *_grants(whole, "TABLE", plan.table.owner, plan.table.grants, granted=plan.table.granted),
-        *_comments(plan, whole),
         *_replica_identity(plan, whole),
+        *(_move_rows(plan, cold) if plan.moves_rows else ()),
+        *_foreign_keys(plan, whole),
+        *_comments(plan, whole),
+        text("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES FROM (MINVALUE) TO ({})", whole, cold, border_value(plan)),
+        text("ALTER TABLE {} DROP CONSTRAINT {}", cold, sql.Identifier(plan.names.check)),
     ]  # fmt: skip
     return block(statements, whole, VARIABLES if plan.moves_rows else "")
 
@@ -112,11 +132,11 @@ def rejoin(plan: SplitPlan) -> str:
         *refuse_own(plan, plan.names.hot),
         *before_rows_move(),
         text("ALTER TABLE {} DETACH PARTITION {}", whole, cold),
-        text("ALTER TABLE {} DETACH PARTITION {}", whole, hot),
         *copied(plan, plan.names.hot, plan.names.cold),
-        text("DROP TABLE {}", hot),
         *_rename_sequences(plan),
         *_give_sequences(plan, cold, whole),
+        # Last: to drop a foreign key takes ACCESS EXCLUSIVE on the table that it names.
+        text("DROP TABLE {}", hot),
         text("DROP TABLE {}", whole),
         *(_rename_index(plan, cold, new, old) for old, new in plan.names.indexes),
         text("ALTER TABLE {} RENAME TO {}", cold, sql.Identifier(plan.table.name)),
@@ -127,11 +147,21 @@ def rejoin(plan: SplitPlan) -> str:
 # -- rows ---------------------------------------------------------------------------------------------------------
 
 
-def _move_rows(plan: SplitPlan) -> Iterator[str]:
-    """Rows from the border on go to the hot part."""
+def _move_rows(plan: SplitPlan, cold: sql.Composable) -> Iterator[str]:
+    """Rows from the border on go to the hot part, and the server reads the rest."""
     yield from before_rows_move()
     yield from taken(plan, plan.names.cold, plan.names.hot)
     yield refuse_large(plan)
+    # To attach the cold part would read it, too, but with the tables locked that foreign keys name.
+    yield text(
+        "ALTER TABLE {} ADD CONSTRAINT {} CHECK ({} < {})",
+        cold, sql.Identifier(plan.names.check), sql.Identifier(plan.column.name), border_value(plan),
+    )  # fmt: skip
+    # Counters of dead rows reach others late, and would come after those of the VACUUM that removes the rows.
+    yield (
+        "IF current_setting('server_version_num')::int >= 150000 THEN EXECUTE 'SELECT pg_stat_force_next_flush()'; "
+        "END IF"
+    )
 
 
 def refuse_large(plan: SplitPlan) -> str:
@@ -183,7 +213,7 @@ def _column_settings(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:
 
 
 def _keys(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:
-    """Keys, other indexes and foreign keys of the whole, before it has parts: each is made in a moment.
+    """Keys and other indexes of the whole, before it has parts: each is made in a moment.
 
     Attaching the cold part finds the same on it, and takes that in place of building another.
     """
@@ -193,6 +223,10 @@ def _keys(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:
         else:
             assert index.constraint_definition is not None, "a key has a definition"
             yield _add_constraint(table, index.constraint, index.constraint_definition)
+
+
+def _foreign_keys(plan: SplitPlan, table: sql.Composable) -> Iterator[str]:
+    """Those of the whole; rows of the hot part are checked at once, not one by one as they come."""
     for each in plan.table.constraints:
         if each.type == "f":
             yield _add_constraint(table, each.name, each.definition)

@@ -21,7 +21,15 @@ import numpy as np
 
 from connectors.model.blocks import BlockValues, CandidateColumn
 from connectors.model.observation import F64, I64
-from policies.evidence.range_heat import AS_GOOD, LARGEST_PART, LEAST_OF_READS, RangeHeat, greatest_sum, hottest_reads
+from policies.evidence.range_heat import (
+    AS_GOOD,
+    HeatShape,
+    RangeHeat,
+    greatest_sum,
+    hottest_reads,
+    pays_by_byte,
+    share_with_interval,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +83,7 @@ class Unsplit:
     """A unit that was looked into and that no split helps, and what would help. Seconds of wait per hour."""
 
     key: str
-    scattered: bool  # its heat is in few blocks all over it; False: in all of them alike
+    shape: HeatShape  # where its heat is: all over it, in parts that lie apart, or in all of it alike
     whole_bytes: int
     whole_saves_per_hour: float  # all of it on the fastest tier, were there room
     whole_fits: bool  # as of a split
@@ -140,7 +148,7 @@ def find_border(heat: RangeHeat, column: CandidateColumn, values: Sequence[Block
     first, end = _run(reads / reads.sum() - blocks / blocks.sum())
     taken, filled = float(of_reads[first:end].sum()), float(of_blocks[first:end].sum())
     whole = first == 0 and end == len(reads)
-    if whole or filled <= 0 or filled > LARGEST_PART or taken < LEAST_OF_READS:
+    if whole or not pays_by_byte(share_with_interval(heat, filled, taken)):
         return None
     fit = _fit(heat, taken, filled)
     if fit < LEAST_FIT:

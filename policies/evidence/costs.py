@@ -32,10 +32,11 @@ import numpy as np
 
 from connectors.model.moves import CopyHabits, Locked, Route, Transfer, UnitKind
 from connectors.model.observation import F32, F64, I64, DatabaseDemand, Role, RoleFigures, Signal, UnitTable
+from policies.evidence.durations import copy_interval
 from policies.evidence.prices import own_waits, present_waits, waiting_sessions
 from policies.model.moves import RouteCost
 from policies.model.plan import Situation
-from policies.model.settings import CopyFactor, PolicySettings, TierSpeed
+from policies.model.settings import CopyFactor, PolicySettings, TaughtCopy, TierSpeed
 
 STATEMENT_SECONDS = 0.02  # of a statement that copies nothing: catalog, locks; its commits, of a few ms each
 BLOCKS_A_TOUCH = 4  # logical reads of a session that looks something up
@@ -51,15 +52,6 @@ class Device:
 
     speed: TierSpeed
     waiting: float  # sessions that wait for it at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Taught:
-    """One finished move: its kind, what it was predicted to take, factors aside, and what it took."""
-
-    kind: tuple[str, str, str]  # route, tier it left, tier it came to
-    predicted_seconds: float
-    seconds: float
 
 
 def devices_of(situation: Situation, settings: PolicySettings) -> tuple[Device, ...]:
@@ -222,7 +214,7 @@ def factor_of(factors: Sequence[CopyFactor], kind: tuple[str, str, str]) -> floa
     return by_kind.get(kind, by_kind.get(("", "", ""), 1.0))
 
 
-def copy_factors(taught: Sequence[Taught]) -> tuple[CopyFactor, ...]:
+def copy_factors(taught: Sequence[TaughtCopy]) -> tuple[CopyFactor, ...]:
     """Copy factors learnt from finished moves: that of all kinds first, then each kind's, shrunk towards that of all.
 
     A factor is the mean of how many times as long each took, by their logarithms, so that twice as long and half as
@@ -240,7 +232,7 @@ def copy_factors(taught: Sequence[Taught]) -> tuple[CopyFactor, ...]:
     )
 
 
-def _shrunk_mean(taught: Sequence[Taught], towards: float) -> float:
+def _shrunk_mean(taught: Sequence[TaughtCopy], towards: float) -> float:
     """Mean logarithm of measured over predicted, shrunk towards another one."""
     weights, logs = PRIOR_MOVES, PRIOR_MOVES * towards
     for each in taught:
@@ -304,7 +296,7 @@ def learnt(
     copies: Sequence[Copy],
     disturbed: Sequence[Disturbed],
     work: DatabaseDemand,
-    taught: Sequence[Taught] = (),
+    taught: Sequence[TaughtCopy] = (),
 ) -> PolicySettings:
     """Settings with the costs that earlier moves have taught.
 
@@ -321,6 +313,7 @@ def learnt(
     return replace(
         settings,
         copy_factors=copy_factors(taught),
+        taught_copies=tuple(taught),
         foreground_slow_down=slow_down(copies, disturbed, settings.foreground_slow_down * of_all) / of_all,
     )
 
@@ -352,7 +345,9 @@ def route_cost(
     )
     from_tier, to_tier = names
     around = around_seconds(route, rows, situation)
-    copying = (sum(parts) + around) * factor_of(settings.copy_factors, (route.name, from_tier, to_tier))
+    kind = route.name, from_tier, to_tier
+    copying = (sum(parts) + around) * factor_of(settings.copy_factors, kind)
+    between = copy_interval(settings.taught_copies, kind, sum(parts) + around)
     return RouteCost(
         log_seconds=_log_seconds(route, situation, settings),
         blocked_seconds=_blocked_seconds(route, np.array(rows, dtype=np.int64), situation, settings, copying),
@@ -360,6 +355,8 @@ def route_cost(
         copying=parts,
         around_seconds=around,
         copy_seconds=copying,
+        copy_low_seconds=min(copying, between.low),
+        copy_high_seconds=max(copying, between.high),
     )
 
 
@@ -390,7 +387,7 @@ def _blocked_seconds(
     users, writers = _sessions_at_work(rows, situation)
     if route.locked is Locked.WRITES:
         users = writers
-    copying = 0.0 if route.locked is Locked.BRIEFLY else copy_seconds
+    copying = 0.0 if route.locked is Locked.BRIEFLY else copy_seconds * route.locked_ratio
     return users * (route.lock_seconds + copying * max(0.0, 1.0 - settings.foreground_slow_down))
 
 

@@ -307,11 +307,14 @@ def heat_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RangeHeat:
 SHARES = (0.05, 0.10, 0.25)  # of the blocks, for which it is stated how much they take
 TENTH = SHARES.index(0.10)
 LEAST_SEEN = 300.0  # blocks that came in, below which nothing is said
-LEAST_OF_READS = 0.5  # that a part has to take to be worth a word
+LEAST_OF_READS = 0.1  # that a part has to take to be worth a word
+LEAST_GAIN = 1.5  # reads of a byte of a part, in those of a byte of its unit, at the low end
 _EVEN = 0.45  # of the reads in the hottest quarter: no part is worth more than another
 _TOGETHER = 0.85  # of what the hottest ranges take, in as many that lie side by side: they are one part
 AS_GOOD = 0.97  # of the best excess: a part at the end of the file is taken for the newest rows, and is easier to split
 LARGEST_PART = 0.5  # of the blocks: a larger one is no part but the unit
+GAP = 0.02  # of the ranges, between two hot ones that are one place
+MOST_PLACES = 4  # beyond which hot ranges are all over the unit
 _Z = 1.6449  # of the normal distribution, for intervals of 90 %
 
 
@@ -320,6 +323,7 @@ class HeatShape(StrEnum):
 
     NEWEST = "newest"  # to a part at the end of its file
     RANGE = "range"  # to a part elsewhere that lies together
+    APART = "apart"  # to a few parts with much between them
     SCATTERED = "scattered"  # to few blocks all over it
     EVEN = "even"  # to all of it
     UNKNOWN = "unknown"  # too little was seen
@@ -359,11 +363,11 @@ def concentrate(heat: RangeHeat) -> Concentration:
     if heat.seen < LEAST_SEEN or not heat.reads.sum(axis=1).all():
         return Concentration(shape=HeatShape.UNKNOWN, hottest=(), part=None, coverage=heat.coverage)
     hottest = tuple(share_with_interval(heat, share, hottest_reads(heat, share)) for share in SHARES)
-    if hottest[-1].of_reads < _EVEN:
-        return Concentration(shape=HeatShape.EVEN, hottest=hottest, part=None, coverage=heat.coverage)
     part = densest_part(heat)
     if part is None:
-        return Concentration(shape=HeatShape.SCATTERED, hottest=hottest, part=None, coverage=heat.coverage)
+        even = hottest[-1].of_reads < _EVEN
+        shape = HeatShape.EVEN if even else HeatShape.APART if hot_places(heat) <= MOST_PLACES else HeatShape.SCATTERED
+        return Concentration(shape=shape, hottest=hottest, part=None, coverage=heat.coverage)
     at_end = part.first_block + part.blocks >= heat.blocks
     return Concentration(
         shape=HeatShape.NEWEST if at_end else HeatShape.RANGE, hottest=hottest, part=part, coverage=heat.coverage
@@ -373,8 +377,9 @@ def concentrate(heat: RangeHeat) -> Concentration:
 def densest_part(heat: RangeHeat) -> UnitPart | None:
     """The part that lies together and takes most reads beyond its share of the blocks; at the end of the file if near.
 
-    None where that part is more than ``LARGEST_PART`` of the unit or takes less than ``LEAST_OF_READS``, or where as
-    many blocks picked from all over the unit take much more: then its heat does not lie together.
+    Judged by what a byte of it brings: it has to take ``LEAST_GAIN`` times its share of the blocks, and no more than
+    ``LARGEST_PART`` of them. A part in the middle is none where as many blocks picked from all over the unit take much
+    more: then its heat does not lie together. One at the end of the file is one all the same, for a border cuts it off.
     """
     reads, held = heat.reads.sum(axis=0), heat.range_blocks
     excess = reads / reads.sum() - held / heat.blocks
@@ -383,13 +388,29 @@ def densest_part(heat: RangeHeat) -> UnitPart | None:
     newest = len(excess) - 1 - int(from_end.argmax())
     if from_end.max() >= AS_GOOD * excess[first:end].sum():
         first, end = newest, len(excess)
-    blocks = float(held[first:end].sum())
-    of_blocks, of_reads = blocks / heat.blocks, float(reads[first:end].sum() / reads.sum())
-    if of_blocks > LARGEST_PART or of_reads < max(LEAST_OF_READS, _TOGETHER * hottest_reads(heat, of_blocks)):
-        return None
-    return UnitPart(
-        first_block=first * heat.width, blocks=round(blocks), share=share_with_interval(heat, of_blocks, of_reads)
-    )
+    for begin, behind in dict.fromkeys(((first, end), (newest, len(excess)))):
+        blocks = float(held[begin:behind].sum())
+        of_blocks, of_reads = blocks / heat.blocks, float(reads[begin:behind].sum() / reads.sum())
+        share = share_with_interval(heat, of_blocks, of_reads)
+        together = behind == len(excess) or of_reads >= _TOGETHER * hottest_reads(heat, of_blocks)
+        if together and pays_by_byte(share):
+            return UnitPart(first_block=begin * heat.width, blocks=round(blocks), share=share)
+    return None
+
+
+def pays_by_byte(share: Share) -> bool:
+    """Whether a byte of a part brings so much more than one of its unit that the part is worth being split off."""
+    enough = share.of_reads >= LEAST_OF_READS and share.low >= LEAST_GAIN * share.of_blocks
+    return 0 < share.of_blocks <= LARGEST_PART and enough
+
+
+def hot_places(heat: RangeHeat) -> int:
+    """In how many places lie the ranges that take half of the reads; small gaps between them make no other place."""
+    reads, held = heat.reads.sum(axis=0), heat.range_blocks
+    order = np.argsort(-reads / held, kind="stable")
+    upto = int(np.searchsorted(np.cumsum(reads[order]), 0.5 * reads.sum())) + 1
+    hot = np.sort(order[:upto])
+    return 1 + int((np.diff(hot) > max(1.0, GAP * len(held))).sum())
 
 
 def greatest_sum(values: F64) -> tuple[int, int]:

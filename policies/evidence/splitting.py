@@ -17,7 +17,7 @@ from connectors.model.observation import I64
 from policies.evidence.borders import Split, Unsplit, ValueBorder
 from policies.evidence.capacity import room_bytes
 from policies.evidence.prices import Prices
-from policies.evidence.range_heat import TENTH, Concentration, HeatShape, RangeHeat, Share, share_with_interval
+from policies.evidence.range_heat import TENTH, Concentration, RangeHeat, Share, share_with_interval
 from policies.model.columns import compute_density
 from policies.model.plan import Plan, Situation
 from policies.model.settings import Pin, PolicySettings
@@ -163,7 +163,7 @@ def _unsplit(situation: Situation, plan: Plan, row: int, inside: Inside, wait: f
     size, tenth = int(situation.units.size_bytes[row]), inside.found.hottest[TENTH]
     return Unsplit(
         key=situation.units.key[row],
-        scattered=inside.found.shape is not HeatShape.EVEN,
+        shape=inside.found.shape,
         whole_bytes=size,
         whole_saves_per_hour=float(plan.wait_saved_if_moved[row]),
         whole_fits=room.pays(size, float(plan.wait_saved_if_moved[row])),

@@ -41,6 +41,8 @@ class RouteCost:
     copy_seconds: float | None = (
         None  # of its statements, with what moves have taught; None: stored before it was recorded
     )
+    copy_low_seconds: float | None = None  # 90 of 100 such copies take longer than this and
+    copy_high_seconds: float | None = None  # less than that; None: stored before copies had an interval
 
     @property
     def seconds(self) -> float:

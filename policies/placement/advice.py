@@ -35,7 +35,7 @@ from policies.evidence.borders import (
     wandering,
 )
 from policies.evidence.prices import NOTICEABLE, Prices, advice_of_roles, own_waits
-from policies.evidence.range_heat import LEAST_SEEN, Concentration, HeatShape, RangeHeat
+from policies.evidence.range_heat import LEAST_SEEN, Concentration, HeatShape, RangeHeat, hot_places
 from policies.evidence.splitting import SplitAnswer
 from policies.model.columns import compute_density
 from policies.model.plan import Advice, AdviceCode, Plan, Situation
@@ -226,6 +226,15 @@ def _say_scattered(_heat: RangeHeat, found: Concentration, _saves: float, fastes
     )
 
 
+def _say_apart(heat: RangeHeat, found: Concentration, _saves: float, fastest: str) -> tuple[str, ...]:
+    tenth = found.hottest[1]
+    hottest = (
+        f"the hottest {format_ratio(tenth.of_blocks)} of its blocks take {format_ratio(tenth.of_reads)} of its reads "
+        f"from storage ({format_ratio(tenth.low)} to {format_ratio(tenth.high)}) and lie in {hot_places(heat)} places"
+    )
+    return hottest, f"one border does not split them off: more memory would hold its hot blocks, or {fastest} all of it"
+
+
 def _say_even(_heat: RangeHeat, found: Concentration, _saves: float, fastest: str) -> tuple[str, ...]:
     quarter = found.hottest[-1]
     hottest = f"the hottest {format_ratio(quarter.of_blocks)} of its blocks take {format_ratio(quarter.of_reads)}"
@@ -265,6 +274,7 @@ def _split(heat: RangeHeat, found: Concentration, saves_per_hour: float, fastest
 _SAID: dict[HeatShape, Callable[[RangeHeat, Concentration, float, str], tuple[str, ...]]] = {
     HeatShape.NEWEST: _say_newest,
     HeatShape.RANGE: _say_range,
+    HeatShape.APART: _say_apart,
     HeatShape.SCATTERED: _say_scattered,
     HeatShape.EVEN: _say_even,
     HeatShape.UNKNOWN: _say_unknown,
@@ -315,13 +325,21 @@ def split_sentence(split: Split, fastest: str, *, with_values: bool) -> str:
 
 def unsplit_sentence(unsplit: Unsplit, fastest: str) -> str:
     """Why no split helps, and what does."""
-    where = "few blocks all over it" if unsplit.scattered else "all of its blocks"
+    where = _WHERE.get(unsplit.shape, "all of its blocks, so no split helps")
     return (
-        f"{unsplit.key}: its reads go to {where}, so no split helps; {format_bytes(unsplit.memory_bytes)} more memory "
+        f"{unsplit.key}: its reads go to {where}; {format_bytes(unsplit.memory_bytes)} more memory "
         f"would save at most {format_wait(unsplit.memory_saves_per_hour)}, all of it on {fastest} "
         f"{format_wait(unsplit.whole_saves_per_hour)} in {format_bytes(unsplit.whole_bytes)}"
         f"{'' if unsplit.whole_fits else ', which do not fit'}."
     )
+
+
+_WHERE = {
+    HeatShape.SCATTERED: "few blocks all over it, so no split helps",
+    HeatShape.APART: "parts that lie apart, which one border does not split off",
+    HeatShape.NEWEST: "a part of it, but no column has that part as a range of its values",
+    HeatShape.RANGE: "a part of it, but no column has that part as a range of its values",
+}
 
 
 def _next_step(split: Split) -> str:

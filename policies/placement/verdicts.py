@@ -156,6 +156,7 @@ _GENERAL = {
     Verdict.COOLING_DOWN: "stays: it was moved recently, or a move of it failed",
     Verdict.NO_ROUTE: "stays: it cannot be moved",
     Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been observed for long enough",
+    Verdict.NOT_OBSERVED: "stays: it is not observed here, since nothing that hotplace reads counts its reads",
     Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
     Verdict.PAYBACK_TOO_LONG: "stays: moving it would take too long to pay back",
     Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
@@ -311,6 +312,7 @@ class _Facts:
     space: str
     with_others: str
     on_fast: bool
+    only_tier: bool  # that has a space
     limit: str
     growing: str
     outgrown: float  # seconds until it is larger than any space of the fastest tier
@@ -350,6 +352,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         space=space.name,
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
         on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
+        only_tier=len(situation.tiers) == 1,
         limit=_limit_text(plan, settings),
         growing=_growing(situation, together.tolist()),
         outgrown=seconds_until_outgrown(situation, together.tolist(), 0, settings.head_room_ratio),
@@ -396,6 +399,8 @@ def _not_fitting(facts: _Facts) -> str:
 
 
 def _staying_spare(facts: _Facts) -> str:
+    if facts.only_tier:
+        return f"{facts.key} is on {facts.fast}, the only tier that has a space."
     return (
         f"{facts.key} gains only {format_wait(max(0.0, -facts.saves))} from {facts.fast}, "
         "but no hotter unit needs its room."
@@ -436,6 +441,10 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.NOT_ENOUGH_HISTORY: lambda f: (
         f"{f.key} has been observed for {format_seconds(f.observed)}; "
         f"at least {format_seconds(f.settings.minimum_history_seconds)} are needed for a verdict."
+    ),
+    Verdict.NOT_OBSERVED: lambda f: (
+        f"{f.key} is not observed here: nothing that hotplace reads counts its reads, so more history would not help. "
+        "If you know that it is hot, pin it."
     ),
     Verdict.GAIN_BELOW_FLOOR: lambda f: (
         f"{f.key} waits for {format_rate(f.sync)} reads/s: {_would_save(f)}, "

@@ -98,6 +98,16 @@ def _lines(route: Route) -> Iterator[str]:
         for step in steps:
             yield f"{title}: -- {step.purpose}"
             yield from _of_step(title, step)
+    if route.by_hand is not None:
+        hand = route.by_hand
+        yield f"by hand: {hand.because}"
+        for title, lines in (
+            ("before", hand.before),
+            ("run", hand.statements),
+            ("after", hand.after),
+            ("undo", hand.undo),
+        ):
+            yield from (f"by hand, {title}: {line}" for line in lines)
     yield from (f"note: {note}" for note in route.notes)
     proposal = a_proposal(a_move(key=route.bundle.key, size_bytes=route.bundle.size_bytes, route=route))
     yield f"digest: {proposal.digest}"
@@ -152,8 +162,8 @@ def _of_postgresql() -> dict[str, Found]:
     return {
         **found,
         "split ahead": _split(86400.0 * 30, 0.0),
-        "split behind": _split(-86400.0, 0.3, limit=3600.0),
-        "split behind, too long": _split(-86400.0, 0.3),
+        "split behind": _split(-86400.0, 0.3),
+        "split behind, too much": _split(-86400.0, 0.3, most_mib=100),
         **_close(),
         **_days(),
     }
@@ -216,11 +226,11 @@ def _column(number: int, name: str, kind: str) -> SplitColumn:
     )  # fmt: skip
 
 
-def _split(ahead_seconds: float, present: float, limit: float = 10.0) -> Route | NoRoute:
+def _split(ahead_seconds: float, present: float, most_mib: int = 1024) -> Route | NoRoute:
     border = BorderValue("2030-02-01", ahead_seconds)
     return routes_of_split(
         _relation("orders"), _table(), border, present, "day", _bundle("public.orders"), "fast",
-        POSTGRESQL.model_copy(update={"split_lock_limit": limit}),
+        POSTGRESQL.model_copy(update={"split_back_mib": most_mib}),
     )  # fmt: skip
 
 
@@ -295,9 +305,9 @@ def _of_db2() -> dict[str, Found]:
 def _of_other_db2() -> dict[str, Found]:
     i, _ = test_plan_only.on_i()
     keys = ("SHOP.ITEMS", "SHOP.ORDERS partition P1", "index SHOP.ORDERS_IX")
-    zos = test_plan_only.zos()
+    zos = test_plan_only.on_zos()
     asked = [(f"i, {key}", i, key, "ASP1 SSD") for key in keys]
-    asked += [(f"zos, {key}", zos, key, "SGSSD") for key in ("DB.TS partition P1", "DB.TS partition P2")]
+    asked += [(f"zos, {key}", zos, key, "SGSSD") for key in ("DB.TS partition P1", "DB.TS partition P2", "index ME.IX")]
     return {
         name: one
         for asked_name, connector, key, space in asked

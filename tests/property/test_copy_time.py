@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.model.moves import Transfer
-from policies.evidence.costs import MOST_FACTOR, Device, Taught, copy_factors, transfer_seconds
-from policies.model.settings import PolicySettings, TierSpeed
+from policies.evidence.costs import MOST_FACTOR, Device, copy_factors, transfer_seconds
+from policies.model.settings import PolicySettings, TaughtCopy, TierSpeed
 
 SETTINGS = PolicySettings()
 SIZES = st.integers(0, 2**45)
@@ -61,7 +61,7 @@ def test_more_load_never_takes_less_time(device: Device, size: int, more: float,
 @given(
     st.lists(
         st.builds(
-            Taught,
+            TaughtCopy,
             st.tuples(st.sampled_from("ab"), st.sampled_from("cd"), st.just("e")),
             st.floats(1e-3, 1e5),
             st.floats(1e-3, 1e5),
@@ -69,7 +69,7 @@ def test_more_load_never_takes_less_time(device: Device, size: int, more: float,
         max_size=30,
     )
 )
-def test_a_factor_lies_between_what_was_said_and_what_was_seen(taught: list[Taught]) -> None:
+def test_a_factor_lies_between_what_was_said_and_what_was_seen(taught: list[TaughtCopy]) -> None:
     """Whatever moves took: never beyond the furthest of them, never beyond the most that is believed."""
     ratios = [1.0, *(each.seconds / each.predicted_seconds for each in taught)]
     low, high = max(min(ratios), 1 / MOST_FACTOR), min(max(ratios), MOST_FACTOR)

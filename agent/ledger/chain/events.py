@@ -58,6 +58,8 @@ class EventKind:
         wrong = next((name for name, kind in known.items() if name in facts and not _fits(facts[name], kind)), None)
         if wrong is not None:
             return f"{wrong} is {json.dumps(facts[wrong])[:60]}"
+        if self.others and _holds_nul(facts):  # no server takes it, wherever it stands
+            return "a character of it is none"
         if self.one_of and not any(name in facts for name in self.one_of):
             return f"it says neither {' nor '.join(self.one_of)}"
         return ""
@@ -138,6 +140,12 @@ def _fits(value: object, kind: Type) -> bool:
     return value in kind if isinstance(kind, tuple) else _CHECKS[kind](value)
 
 
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_nul, (*value, *value.values())))
+    return any(map(_holds_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\x00" in value
+
+
 def _is_text(value: object) -> bool:
     if not isinstance(value, str) or "\x00" in value:
         return False
@@ -202,7 +210,8 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "members": _list_of(_is_member),
 }
 _CONDITIONS = EventKind("", {
-    "most_bytes?": "whole", "not_after?": "instant", "least_gain_per_hour?": "number", "windows?": "texts",
+    "most_bytes?": "whole", "not_after?": "instant", "least_gain_per_hour?": "number",
+    "most_stall_seconds?": "number", "windows?": "texts",
     "time_zone?": "text",
 })  # fmt: skip
 _LIMITS = EventKind("", {

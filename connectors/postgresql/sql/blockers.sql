@@ -1,5 +1,5 @@
--- Transactions that a statement on one relation would wait for: who holds a lock on it or on its TOAST table, and, for
--- what builds an index online, who in this database holds a snapshot; those of prepared transactions included.
+-- Transactions that a statement on one relation would wait for: who holds a lock on it or on its TOAST table, for what
+-- remakes its foreign keys on a table that they name, and, for what builds an index online, who in this database holds a snapshot; those of prepared transactions included.
 -- Autovacuum workers are listed at any age, others once their transaction is older than a number of seconds.
 -- Reads: pg_stat_activity, pg_locks, pg_prepared_xacts, pg_stat_progress_vacuum, pg_class. Since: 14.
 -- Privilege: pg_read_all_stats; transactions of other roles are not seen without. Cost: some milliseconds.
@@ -8,6 +8,10 @@ WITH relations AS (
       FROM pg_catalog.pg_class AS c
      WHERE c.oid = %(relation)s::bigint::oid
         OR c.oid = (SELECT t.reltoastrelid FROM pg_catalog.pg_class AS t WHERE t.oid = %(relation)s::bigint::oid)
+        -- What remakes foreign keys locks the tables that they name.
+        OR (%(referenced)s::boolean
+            AND c.oid IN (SELECT n.confrelid FROM pg_catalog.pg_constraint AS n
+                           WHERE n.conrelid = %(relation)s::bigint::oid AND n.contype = 'f'))
 ), holders AS (
     SELECT l.pid, l.virtualtransaction, string_agg(DISTINCT l.mode, ', ' ORDER BY l.mode) AS modes
       FROM pg_catalog.pg_locks AS l

@@ -1,8 +1,9 @@
 -- Where the split of a table stands: what has its name now, whether the constraint of the split is on it, and whether its
--- cold part is a part of it.
--- Reads: pg_class, pg_namespace, pg_constraint, pg_inherits, pg_locks. Since: 14. Privilege: none. Cost: a few milliseconds.
+-- cold part is a part of it; whether it has statistics, and what moved rows have left dead in the cold part.
+-- Reads: pg_class, pg_namespace, pg_constraint, pg_inherits, pg_locks, counters of two tables. Since: 14. Privilege: none.
+-- Cost: a few milliseconds.
 WITH named AS (
-    SELECT c.oid, c.relname, c.relkind
+    SELECT c.oid, c.relname, c.relkind, c.reltuples
       FROM pg_catalog.pg_class AS c
       JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
      WHERE n.nspname = %(schema)s AND c.relname IN (%(name)s, %(cold)s, %(hot)s)
@@ -15,7 +16,13 @@ SELECT t.oid::bigint AS oid,
        -- Asking for a size takes a lock on the relation, and would wait behind who has it exclusively.
        coalesce(CASE WHEN NOT EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                                        WHERE l.relation = hot.oid AND l.mode = 'AccessExclusiveLock')
-                     THEN pg_table_size(hot.oid) END, 0) AS hot_bytes
+                     THEN pg_table_size(hot.oid) END, 0) AS hot_bytes,
+       coalesce(t.reltuples >= 0, false) AS analyzed,
+       -- What is in the new part was dead in the cold one until VACUUM had come; counters of a crashed server begin anew.
+       pg_stat_get_dead_tuples(cold.oid)::float8 / greatest(pg_stat_get_live_tuples(hot.oid), 1)::float8 AS dead,
+       current_setting('track_counts') = 'off'
+       OR greatest(pg_stat_get_last_vacuum_time(cold.oid), pg_stat_get_last_autovacuum_time(cold.oid)) IS NOT NULL
+          AS emptied
   FROM (SELECT) AS once
   LEFT JOIN named AS t ON t.relname = %(name)s
   LEFT JOIN named AS cold ON cold.relname = %(cold)s

@@ -35,7 +35,7 @@ from tests.e2e.program import Shop, wait_until
 ROWS, ROW_BYTES = 20_000, 240
 SCALE = 0.05  # whatever the pace says: the buffer pool is far smaller than the table, so that reading it takes its time
 READING_SECONDS = 4.0  # that the statement takes which reads the table once
-PATIENT = "lock_timeout: 4min, split_lock_limit: 4min"  # a session that has held its lock for seconds is no obstacle
+PATIENT = "lock_timeout: 4min"  # a session that has held its lock for seconds is no obstacle
 FAR = 1_000_000  # values ahead of the newest row: no row reaches it
 PATIENCE_SECONDS = 120.0  # a split that was interrupted rests before it is tried again
 DONE = frozenset({MoveState.PLACED, MoveState.SETTLING, MoveState.KEPT})

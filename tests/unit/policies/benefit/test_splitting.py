@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from policies.evidence.borders import Split, ValueBorder
 from policies.evidence.capacity import room_bytes
-from policies.evidence.range_heat import concentrate
+from policies.evidence.range_heat import HeatShape, concentrate
 from policies.evidence.splitting import Inside, SplitAnswer, splits_of
 from policies.model.plan import Plan, Situation
 from policies.model.settings import Pin, PolicySettings
@@ -87,7 +87,7 @@ def test_scattered_heat_is_no_split_and_says_what_helps() -> None:
     answer = answer_of([LARGE, replace(LARGE, key="lines")], room=100, lines=stripes())
     assert [each.key for each in answer.splits] == ["orders"]
     (scattered,) = answer.unsplit
-    assert (scattered.key, scattered.scattered, scattered.whole_fits) == ("lines", True, False)
+    assert (scattered.key, scattered.shape, scattered.whole_fits) == ("lines", HeatShape.SCATTERED, False)
     assert scattered.memory_bytes == pytest.approx(40 * MIB, rel=0.01)
     assert scattered.memory_saves_per_hour == pytest.approx(0.816 * 100 * 0.0055 * 3600, rel=0.05)
 

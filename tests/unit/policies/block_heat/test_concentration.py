@@ -7,6 +7,7 @@ import pytest
 
 from connectors.model.observation import F64, I64
 from policies.evidence.range_heat import HALVES, LEAST_SEEN, HeatShape, RangeHeat, concentrate
+from policies.placement.advice import inside_sentences
 
 RANGES, WIDTH = 100, 64
 
@@ -40,6 +41,38 @@ def test_the_newest_tenth_is_found_with_its_share(seed: int) -> None:
     assert found.part.first_block == pytest.approx(90 * WIDTH, abs=2 * WIDTH)
     assert found.part.share.low < 0.7 < found.part.share.high + 0.02
     assert found.hottest[1].of_reads == pytest.approx(0.7, abs=0.03)
+
+
+@pytest.mark.parametrize(("first", "times", "of_reads"), [(90, 6.0, 0.4), (95, 5.0, 0.208), (90, 3.0, 0.25)])
+def test_a_part_is_judged_by_its_reads_per_byte(first: int, times: float, of_reads: float) -> None:
+    """Newest rows that take less than half of the reads, but several times their share, are a part to split off."""
+    for seed in range(5):
+        found = concentrate(heat(hot(first, 100, times), 6_000, seed))
+        assert found.shape is HeatShape.NEWEST
+        assert found.part is not None
+        assert found.part.share.of_reads == pytest.approx(of_reads, abs=0.05)
+
+
+def test_newest_rows_next_to_hot_ranges_elsewhere() -> None:
+    """A border splits off what is hot at the end, however hot other ranges are."""
+    weight = hot(90, 100, 12.0)
+    weight[4:90:9] = 20.0
+    found = concentrate(heat(weight, 8_000))
+    assert found.shape is HeatShape.NEWEST
+    assert found.part is not None
+    assert found.part.share.of_reads == pytest.approx(0.33, abs=0.06)
+
+
+def test_hot_parts_that_lie_apart_are_not_all_over_it() -> None:
+    """Three parts with much between them are not said to lie everywhere."""
+    weight = hot(20, 24, 15.0)
+    weight[45:49] = weight[70:74] = 15.0
+    found = concentrate(heat(weight, 6_000))
+    assert found.shape is HeatShape.APART
+    (where, helps) = inside_sentences(heat(weight, 6_000), found, 100.0, "ssd")
+    assert "all over it" not in where
+    assert "3 places" in where
+    assert "one border" in helps
 
 
 def test_a_hot_part_in_the_middle_is_a_range() -> None:
