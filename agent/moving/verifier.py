@@ -22,6 +22,7 @@ from agent.ledger.state_names import decision_of_proposal
 from agent.model.outcomes import ComparedStatements, Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
 from agent.moving.effect import Effect, verdict_of
+from agent.moving.lasting_noise import LEAST_TIMES
 from agent.planning.decisions import decision_from_arrays
 from agent.planning.situation import rows_of_keys
 from connectors.model.formatting import format_ratio, format_seconds
@@ -242,6 +243,11 @@ def what_it_rests_on(effect: Effect, joint_share: float) -> str:
         else "load and mix of reads, not for the hour of the day: less than a day was seen"
     )
     said = f"{effect.after} intervals after settling and {effect.before} before the moves, corrected for {corrected}"
+    if effect.times < LEAST_TIMES:
+        said += (
+            f"; noise of reads lasts so long that it was seen {effect.times:.0f} times before, and harm is told from it "
+            f"by {LEAST_TIMES} times at least"
+        )
     if effect.outside >= NOTED_OUTSIDE:
         said += f"; {format_ratio(effect.outside)} of the work was done at a load not seen before the moves"
     if joint_share < 1.0:
