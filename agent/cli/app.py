@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from agent.cli.commands import COMMANDS, HelpGroup
+from agent.cli.commands import COMMANDS, DAEMON, HelpGroup, release_reloads
 from agent.cli.session import Options, Session
 from agent.terminal.errors import ExitCode, exit_code_table
 
@@ -49,6 +49,8 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 (as typer's own)
         """The command that the arguments name, its module imported."""
         name, command, rest = super().resolve_command(ctx, args)
+        if name != DAEMON:
+            release_reloads()
         if isinstance(command, Outline):
             command = self._import(str(name))
         return name, command, rest

@@ -39,7 +39,7 @@ from agent.model.approvals import NONE, Conditions, refuse_stall
 from agent.model.proposals import DIGEST_SHOWN, ProposedMove
 from agent.model.signed_documents import NAMESPACE, ApprovalList
 from agent.model.states import WITHDRAWN, ProposalState
-from agent.model.units_of_measure import parse_bytes, parse_seconds
+from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.service.fleet import ProposalWorth
 from agent.terminal.columns import Column
@@ -339,7 +339,7 @@ def give_approval(
     if approved.state is ProposalState.PROPOSED:
         _say_who_is_missing(session, approved, conditions)
         return
-    next_sentence = _what_happens_next(session, database)
+    next_sentence = _what_happens_next(session, database, approved)
     session.out.line(f"proposal {number} ({short_digest(approved.digest)}) is approved by {approved.decided_by}")
     if conditions.facts:
         session.out.line(f"on condition: {conditions}")
@@ -528,8 +528,23 @@ def print_what_would_run(
     return would_run, matters
 
 
-def _what_happens_next(session: Session, database: DatabaseConfig) -> str:
+def _what_happens_next(session: Session, database: DatabaseConfig, row: ProposalRow) -> str:
     """Who will carry it out, and when."""
+    hands = len(row.proposal.by_hand)
+    by_hand = hands and (
+        f"a person carries {'it out' if hands == len(row.proposal.moves) else f'out {hands} of its moves'}: "
+        f"hotplace show {row.id} --sql prints the file; the catalog is looked at until "
+        f"{format_when(row.proposal.expires_at)}"
+    )
+    if by_hand and hands == len(row.proposal.moves):
+        alive = daemon_of(session.ledger, database, session.clock.now()).alive
+        return by_hand if alive else f"{by_hand}, by a daemon that runs: hotplace run"
+    sent = _when_it_is_sent(session, database)
+    return f"{by_hand}; of the others: {sent}" if by_hand else sent
+
+
+def _when_it_is_sent(session: Session, database: DatabaseConfig) -> str:
+    """When the daemon will carry out what hotplace sends."""
     if session.config.dry_run:
         return (
             f"nothing will run yet: dry_run is on in {session.config_path}; set it to false, then reload the daemon "

@@ -14,11 +14,23 @@ from agent.cli.commands import HelpGroup
 from agent.cli.session import Session
 from agent.config.tiers import KINDS
 from agent.model.answers.setup import Assessment as AssessmentShown
-from agent.model.answers.setup import Assessments, OfferAssessed, QueriesToExport, SpaceAssessed, UnitAssessed
+from agent.model.answers.setup import (
+    Assessments,
+    KindAssessed,
+    KindCompared,
+    OfferAssessed,
+    PeriodsCompared,
+    QueriesToExport,
+    SpaceAssessed,
+    UnitAssessed,
+)
 from agent.model.units_of_measure import parse_bytes, parse_seconds
 from agent.planning.read_times import read_times_text
-from agent.studies.assessment import AssessmentResult, assess, assessment_shown, observe_exports
+from agent.studies.assessed import AssessmentResult
+from agent.studies.assessment import assess, assessment_shown, observe_exports
 from agent.studies.assessment_files import csv_rows, is_export, read_export, read_text
+from agent.studies.periods_compared import Comparison, compare
+from agent.studies.periods_compared import KindCompared as KindOfPeriods
 from agent.terminal.charts import ChartMark, Curve, text_chart
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
@@ -33,12 +45,14 @@ from connectors.model.formatting import (
     format_sessions,
     format_wait,
 )
+from policies.evidence.prices import HOUR
 from policies.model.settings import PolicySettings
 from policies.placement.sizing import Point, Sizing
 
 SHOWN = 12  # units of the table
 SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the curve, in addition to the knee
 FAST_KINDS = ("ssd", "nvme")
+PAIR = 2  # reports, of before and after
 
 
 @command(HelpGroup.LOOK, "hotplace assess awrrpt_1_100_101.html --ssd 100GB", name="assess")
@@ -46,7 +60,10 @@ def assess_command(
     session: Session,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Reports; or two exports, before and after: folders or JSON files."),
+        typer.Argument(
+            metavar="FILE...",
+            help="Reports, two of one database are compared; or two exports, before and after: folders or JSON files.",
+        ),
     ] = None,
     engine: Annotated[
         str | None, typer.Option("--engine", help="Whose exports these are; reports say it themselves.")
@@ -62,7 +79,7 @@ def assess_command(
         Path | None, typer.Option("--sizes", metavar="FILE", help="Sizes for a report: the result of units.sql as CSV.")
     ] = None,
     elapsed: Annotated[
-        str | None, typer.Option("--elapsed", help="Time between two exports; else by the times of the files.")
+        str | None, typer.Option("--elapsed", help="Time between two exports that hold no clock.")
     ] = None,
 ) -> ExitCode:
     """Say what sessions wait for, and what fast storage would bring, from reports and exports; asks no database."""
@@ -82,7 +99,12 @@ def assess_command(
     answers = [assessment_shown(each) for each in found]
     for shown, each in zip(answers, found, strict=True):
         _print(session.out, shown, each, kind, offered)
-    session.out.document(Assessments(assessments=tuple(answers)))
+    compared = None
+    if len(found) == PAIR:
+        comparison = compare(*found)
+        compared = _compared_shown(comparison)
+        _print_comparison(session.out, comparison)
+    session.out.document(Assessments(assessments=tuple(answers), compared=compared))
     return ExitCode.OK
 
 
@@ -149,6 +171,8 @@ def _report(path: Path, sizes: list[Row]) -> Observation:
     text = read_text(path)
     readers = [hand for name in engine_names() if (hand := find_engine(name).by_hand) is not None]
     for hand in readers:
+        hand.refuse(str(path), text)
+    for hand in readers:
         if hand.read_report is not None and hand.is_report(text):
             return hand.read_report(str(path), text, sizes)
     raise UnusableFile(
@@ -165,6 +189,12 @@ def _report(path: Path, sizes: list[Row]) -> Observation:
 def _print(out: Output, shown: AssessmentShown, found: AssessmentResult, kind: str, offered: int | None) -> None:
     out.line(f"{shown.database}: {shown.source}", style="bold")
     out.facts([*_facts(shown), ("read times", read_times_text(found.tiers))])
+    for each in shown.withheld:
+        where = f" ({each.section})" if each.section else ""
+        out.line(f"withheld, {each.part}{where}: {each.why}", style="bold")
+    if shown.waits_by_kind:
+        out.heading("waits by kind of read")
+        out.table(KIND_COLUMNS, [_kind_cells(each, shown.seconds) for each in shown.waits_by_kind])
     out.heading("spaces, by the sessions that wait for them on average")
     out.table(SPACE_COLUMNS, [_space_cells(each) for each in shown.spaces if each.wait_per_hour_seconds > 0])
     out.heading(f"objects, the first {min(SHOWN, len(shown.units))} of {len(shown.units)}")
@@ -183,19 +213,21 @@ def _print(out: Output, shown: AssessmentShown, found: AssessmentResult, kind: s
 
 def _facts(shown: AssessmentShown) -> list[tuple[str, str]]:
     measured, ceiling = shown.measured_read_wait_per_hour_seconds, shown.read_wait_of_session_time_ratio
-    facts = [
-        ("period", format_seconds(shown.seconds)),
-        ("read wait", f"{format_wait(shown.read_wait_per_hour_seconds)}, by reads and read times"),
-    ]
-    if not isnan(measured):
-        facts.append(("measured", f"{format_wait(measured)}, as the engine timed them"))
+    how = "by reads and read times: no wait was timed" if isnan(measured) else "as the engine timed them"
+    facts = [("period", format_seconds(shown.seconds))]
+    if not isnan(shown.read_wait_per_hour_seconds):
+        facts.append(("read wait", f"{format_wait(shown.read_wait_per_hour_seconds)}, {how}"))
     if not isnan(ceiling):
-        facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time: no storage saves more"))
+        facts.append(("share", f"{format_ratio(ceiling)} of the sessions' time; other waits may get shorter too"))
     return facts
 
 
+KIND_COLUMNS = (
+    Column("kind"), Column("waits", number=True), Column("each", number=True), Column("wait", number=True),
+    Column("event", leaves=1),
+)  # fmt: skip
 SPACE_COLUMNS = (
-    Column("space"), Column("reads/s", number=True, leaves=2), Column("each", number=True, leaves=1),
+    Column("space"), Column("reads/s", number=True, leaves=2), Column("one block", number=True, leaves=1),
     Column("wait", number=True), Column("saves", number=True), Column("size", number=True),
 )  # fmt: skip
 UNIT_COLUMNS = (
@@ -204,9 +236,18 @@ UNIT_COLUMNS = (
 )  # fmt: skip
 
 
+def _kind_cells(each: KindAssessed, seconds: float) -> list[str]:
+    whole = each.wait_per_hour_seconds * seconds / HOUR
+    return [
+        each.kind if each.of_objects else f"{each.kind} (not in the sum)", f"{each.waits:,.0f}",
+        format_seconds(whole / each.waits) if each.waits else "", format_sessions(each.wait_per_hour_seconds),
+        ", ".join(each.events),
+    ]  # fmt: skip
+
+
 def _space_cells(each: SpaceAssessed) -> list[str]:
     return [
-        each.space, format_rate(each.random_reads_per_second), format_seconds(each.read_seconds),
+        each.space, _known_rate(each.reads_per_second), format_seconds(each.read_seconds),
         format_sessions(each.wait_per_hour_seconds), format_sessions(each.wait_saved_per_hour_seconds),
         _size(each.bytes),
     ]  # fmt: skip
@@ -220,8 +261,50 @@ def _unit_cells(each: UnitAssessed) -> list[str]:
     ]  # fmt: skip
 
 
+def _known_rate(reads: float) -> str:
+    return "unknown" if isnan(reads) else format_rate(reads)
+
+
 def _size(size: int | None) -> str:
     return "unknown" if size is None else format_bytes(size)
+
+
+COMPARED_COLUMNS = (
+    Column("kind"), Column("before", number=True), Column("after", number=True),
+    Column("a transaction before", number=True), Column("after", number=True),
+)  # fmt: skip
+
+
+def _print_comparison(out: Output, found: Comparison) -> None:
+    out.heading("before and after, for equal work")
+    if found.refused:
+        out.line(f"not compared: {found.refused}")
+        return
+    before, after = format_seconds(found.before_wait), format_seconds(found.after_wait)
+    out.line(f"a transaction waits {before} for reads before, {after} after")
+    out.line(f"for as much work as before that saves {format_wait(found.saves_per_hour)}")
+    out.table(COMPARED_COLUMNS, [_compared_cells(each) for each in found.kinds])
+
+
+def _compared_cells(each: KindOfPeriods) -> list[str]:
+    times = ["none" if isnan(time) else format_seconds(time) for time in (each.before_seconds, each.after_seconds)]
+    return [each.name, *times, f"{each.before_per_transaction:.3g}", f"{each.after_per_transaction:.3g}"]
+
+
+def _compared_shown(found: Comparison) -> PeriodsCompared:
+    return PeriodsCompared(
+        refused=found.refused or None,
+        before_wait_per_transaction_seconds=found.before_wait,
+        after_wait_per_transaction_seconds=found.after_wait,
+        wait_saved_per_hour_seconds=found.saves_per_hour,
+        kinds=tuple(
+            KindCompared(
+                kind=each.name, before_seconds=each.before_seconds, after_seconds=each.after_seconds,
+                before_per_transaction=each.before_per_transaction, after_per_transaction=each.after_per_transaction,
+            )
+            for each in found.kinds
+        ),
+    )  # fmt: skip
 
 
 def _print_curve(out: Output, found: AssessmentResult, z: Sizing, kind: str) -> None:

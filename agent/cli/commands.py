@@ -1,10 +1,14 @@
 """Every command: its module, its heading in the help and its one-line help.
 
 ``hotplace --help`` and the completion of command names are answered from this table alone, so they import no command.
+
+One of them is a daemon: until it obeys signals, a reload that is asked for waits.
 """
 
 from __future__ import annotations
 
+import signal
+import sys
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -57,6 +61,9 @@ COMMANDS = {
     ),
     "notify": Listed(
         "init", HelpGroup.SET_UP, "Try the channels over which people are told: webhooks, mail, programs."
+    ),
+    "space": Listed(
+        "space", HelpGroup.SET_UP, "Make a space on storage that the database does not use yet, once it is approved."
     ),
     "run": Listed(
         "run",
@@ -171,3 +178,17 @@ COMMANDS = {
         "One page of what was proposed, approved by whom, moved and measured; asks the ledger alone.",
     ),
 }
+
+
+DAEMON = "run"
+
+
+def hold_reloads() -> None:
+    """Let SIGHUP wait, which would end a process that does not handle it yet; service managers take that for an end."""
+    if DAEMON in sys.argv:  # perhaps the value of an option: the command line is read later
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+
+
+def release_reloads() -> None:
+    """Let SIGHUP in: it is handled now, or ends what no daemon is, as a terminal that is closed does."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

@@ -54,6 +54,9 @@ def init(
     written = ConfigurationWritten(path=str(output.absolute()), engine=engine, mode="0600")
     session.out.line(f"{output} written for {written.engine}, mode {written.mode}")
     session.out.line(f"next: say in it which spaces are fast and which slow, then: hotplace --config {output} doctor")
+    session.out.line(
+        "only one kind of storage yet? leave the other tier without spaces; hotplace sizing takes it as planned"
+    )
     session.out.document(written)
 
 

@@ -16,7 +16,7 @@ from agent.cli.live_view import Choice, Listing, RowKind, ScreenPage, View
 from agent.cli.under_way import progress_text
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.answers.watching import RoomOfSpace
-from agent.model.states import UNFINISHED, MoveState, ProposalState
+from agent.model.states import EXPIRABLE, UNFINISHED, ProposalState
 from agent.planning.ranking import Ranking
 from agent.terminal.columns import GAP, Column
 from agent.terminal.tables import DOTS, SHORTEST_NAME, fit_columns, shorten_name, widths_of, wrap
@@ -234,7 +234,7 @@ def _proposal_cells(picture: ScreenPicture, row: ProposalRow) -> tuple[str, ...]
 def _state(picture: ScreenPicture, row: ProposalRow) -> str:
     """What a proposal waits for, in a few words."""
     states = {move.state for move in picture.moves if move.proposal_id == row.id}
-    if row.state is ProposalState.PROPOSED or MoveState.APPROVED in states:
+    if row.state is ProposalState.PROPOSED or states & EXPIRABLE:
         left = format_seconds(max(0.0, (row.proposal.expires_at - picture.at).total_seconds()))
         return f"{row.state}, ends in {left}"
     return "under way" if states & UNFINISHED else "carried out"

@@ -54,6 +54,9 @@ def main() -> None:
     """Run the command line of this process; ends it with one of ``agent.terminal.errors.ExitCode``."""
     if VARIABLE in os.environ and answer(os.environ):
         return
+    from agent.cli.commands import hold_reloads
+
+    hold_reloads()
     _run()
 
 

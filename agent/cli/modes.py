@@ -17,7 +17,7 @@ import typer
 
 from agent.cli.options import parse_option, refuse
 from agent.cli.pins import print_obstacles
-from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored, work_by_hand
+from agent.cli.plan_answer import print_by_hand, print_next, proposal_stored
 from agent.cli.session import Session
 from agent.config.tiers import Storage
 from agent.ledger.rows import ProposalRow
@@ -33,7 +33,7 @@ from agent.service.watch import Watch
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
-from agent.terminal.wording import forecast_facts, plan_shown, print_moves, print_statements
+from agent.terminal.wording import forecast_facts, plan_shown, print_moves, print_statements, work_by_hand
 from connectors.model.formatting import exact_bytes, format_bytes, format_seconds, format_wait
 from connectors.model.moves import ByHand, Container, NoRoute
 from connectors.model.observation import Space

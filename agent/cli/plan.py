@@ -11,6 +11,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -39,15 +40,16 @@ from agent.cli.plan_answer import (
     proposal_stored,
     prospect_shown,
     space_changes,
-    work_by_hand,
 )
 from agent.cli.session import Session
+from agent.config.models import DatabaseConfig
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import Planned, SplitByHand, SplitPlanned, TableSplit
 from agent.model.proposals import BALANCE, Proposal, in_words
 from agent.model.units_of_measure import parse_seconds
 from agent.planning.advice import PinReport, advice_on, advice_shown, pin_reports
+from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.planner import Planning
 from agent.planning.ranking import Prospect, Ranking, ranking_of
 from agent.planning.read_times import read_times_text, tiers_shown
@@ -56,6 +58,7 @@ from agent.planning.splits import SeenBorder, SplitsOnPlan, border_seen, seen_bo
 from agent.service.watch import Watch
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
+from agent.terminal.hand_script import require_new, why_not_by_hand, write_script
 from agent.terminal.output import Output
 from agent.terminal.wording import (
     count_of_moves,
@@ -65,6 +68,7 @@ from agent.terminal.wording import (
     print_moves,
     print_statements,
     print_value,
+    work_by_hand,
 )
 from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
 from connectors.model.moves import Border, ByHand, NoRoute
@@ -164,8 +168,14 @@ def plan(
     trace: Annotated[bool, typer.Option("--trace", help="Rank by what `hotplace trace` collected, alone.")] = False,
     propose: ProposeOption = False,
     observe: ObserveOption = None,
+    script: Annotated[
+        Path | None,
+        typer.Option("--script", metavar="FILE", help="Write what a person carries out of the plan to one new file."),
+    ] = None,
 ) -> None:
     """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
+    if script is not None:
+        require_new(script)  # before anything is watched for minutes
     wanted = mode_of(
         mode,
         {
@@ -175,7 +185,8 @@ def plan(
     )  # fmt: skip
     limit = math.inf if time_limit is None else parse_option(parse_seconds, time_limit, "--time-limit")
     if container is not None:  # it goes as a whole and whatever its heat
-        refuse({"--time-limit": time_limit is not None, "--trace": trace}, "--container does not take it")
+        unwanted = {"--time-limit": time_limit is not None, "--trace": trace, "--script": script is not None}
+        refuse(unwanted, "--container does not take it")
     watch = session.watch()
     try:
         if container is not None and take_out(session, watch, str(space), container, propose=propose):
@@ -186,7 +197,8 @@ def plan(
         assert planning is not None, "there is a sample"
         proposal = watch.proposal(planning)
         worth = _worth_of(session, watch, planning, usual=usual) if mode is ModeName.HSM else None
-        number = watch.propose(planning) if propose else None
+        unwritten = None if script is None else _nothing_by_hand(script, proposal, worth)
+        number = watch.propose(planning) if propose and unwritten is None else None
         stored = None if number is None else session.ledger.proposals.row(number)
     except UnknownName as error:
         listing = "hotplace status --containers" if container else "hotplace status"
@@ -195,6 +207,9 @@ def plan(
         watch.close(save=observe is not None)
     reports = pin_reports(planning) if mode is ModeName.PREFERENCE else ()
     _print(session, planning, proposal, worth, reports)
+    if unwritten is not None:
+        raise unwritten
+    written_to = None if script is None or proposal is None else _write_script(session, script, proposal, stored)
     print_next(session.out, proposal, stored, propose=propose)
     if worth is not None and not worth.ranking.observed_seconds.any():
         session.out.line(sentence_without_demand(session))
@@ -209,9 +224,35 @@ def plan(
             spaces=space_changes(spaces_after(planning.situation, planning.plan)),
             left_behind=units_left_behind(planning),
             pins=tuple(pinned_units(report) for report in reports),
+            script=written_to,
             **_worth_shown(session, planning, worth),
         )
     )
+
+
+def _nothing_by_hand(path: Path, proposal: Proposal | None, worth: _Worth | None) -> CommandError | None:
+    """Why there is nothing to write; None where there is. Nothing is stored then."""
+    if proposal is not None:
+        return why_not_by_hand(path, proposal.moves)
+    young = worth is not None and worth.prospect is not None
+    return CommandError(
+        f"nothing is written to {path}, because nothing is proposed{' yet' if young else ''}",
+        code=ExitCode.REFUSED,
+        advice="Above is why, and what has to be seen first; what is pinned is planned by --mode preference.",
+    )
+
+
+def _write_script(session: Session, path: Path, proposal: Proposal, stored: ProposalRow | None) -> str:
+    """Write what a person carries out; the path as an answer has it.
+
+    Raises:
+        CommandError: the file exists or cannot be written.
+    """
+    of = proposal if stored is None else stored.proposal
+    write_script(path, of, of.moves, None if stored is None else stored.id)
+    session.out.heading("by hand")
+    session.out.line(f"{path} written, mode 0600: {count_of_moves(of.by_hand)} that a person carries out")
+    return str(path)
 
 
 def _worth_of(session: Session, watch: Watch, planning: Planning, *, usual: bool) -> _Worth:
@@ -246,7 +287,9 @@ def _print(
 def _print_worth(session: Session, planning: Planning, proposal: Proposal | None, worth: _Worth) -> None:
     """A plan of mode hsm: the answer, the ranking, the moves, why not the others, and advice."""
     out, ranking, prospect = session.out, worth.ranking, worth.prospect
-    out.line(_answer(planning, ranking, proposal, prospect), style="bold")
+    out.line(_answer(session.database, planning, ranking, proposal, prospect), style="bold")
+    if step := next_step(session.database):
+        out.line(f"next: {step}")
     first = min(HEAD, len(ranking))
     out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
     out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
@@ -260,7 +303,7 @@ def _print_worth(session: Session, planning: Planning, proposal: Proposal | None
     else:
         out.facts(forecast_facts(planning.forecast()))
     out.sentence(f"read times: {read_times_text(planning.situation.tiers)}")
-    not_chosen = _not_chosen(ranking)
+    not_chosen = [] if what_is_missing(session.database) else _not_chosen(ranking)
     if not_chosen:
         out.heading("why not the others at the top")
     for row in not_chosen:
@@ -288,7 +331,13 @@ def _worth_shown(session: Session, planning: Planning, worth: _Worth | None) -> 
     return dict(zip(WORTH, said, strict=True))
 
 
-def _answer(planning: Planning, ranking: Ranking, proposal: Proposal | None, prospect: Prospect | None) -> str:
+def _answer(
+    database: DatabaseConfig,
+    planning: Planning,
+    ranking: Ranking,
+    proposal: Proposal | None,
+    prospect: Prospect | None,
+) -> str:
     """What is worth doing, in one line."""
     wait = format_wait(planning.plan.wait_per_hour)
     if proposal is not None:
@@ -300,6 +349,8 @@ def _answer(planning: Planning, ranking: Ranking, proposal: Proposal | None, pro
             f"nothing can be moved of what sessions wait for most: it is in {', '.join(spaces)}, for which no tier is "
             "configured (tiers: spaces)"
         )
+    if missing := what_is_missing(database):
+        return f"{missing}; read wait by the model: {wait}"
     return f"nothing is worth moving; read wait by the model: {wait}"
 
 

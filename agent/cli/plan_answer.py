@@ -25,7 +25,6 @@ from agent.model.answers.plans import (
     ProposalStored,
     SpaceChange,
     SpaceLoad,
-    WorkByHand,
 )
 from agent.model.proposals import Proposal
 from agent.model.units_of_measure import format_when
@@ -247,13 +246,6 @@ def proposal_stored(stored: ProposalRow | None) -> ProposalStored | None:
     if stored is None:
         return None
     return ProposalStored(id=stored.id, digest=stored.digest, expires_at=stored.proposal.expires_at)
-
-
-def work_by_hand(answer: object) -> WorkByHand | None:
-    """What a person has to do, where that is the answer."""
-    if not isinstance(answer, ByHand):
-        return None
-    return WorkByHand(statements=tuple(answer.statements), because=answer.because)
 
 
 def print_by_hand(out: Output, heading: str, answer: ByHand) -> None:

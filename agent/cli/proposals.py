@@ -29,6 +29,7 @@ from agent.model.states import OPEN_PROPOSALS, WITHDRAWN, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.terminal.columns import Column
+from agent.terminal.hand_script import hand_script
 from agent.terminal.output import Output
 from agent.terminal.wording import (
     expiry,
@@ -111,7 +112,10 @@ def show(
     row = session.ledger.proposals.row(number)
     moves = session.ledger.moves.rows(proposal_id=number)
     if sql and not session.out.as_json:
-        scripts = [move_sql(move.move, in_full=everything) for move in moves if move.state not in WITHDRAWN]
+        left = [move.move for move in moves if move.state not in WITHDRAWN]
+        scripts = [move_sql(move, in_full=everything) for move in left if not move.by_hand]
+        if any(move.by_hand for move in left):  # one file, as `plan --script` writes it
+            scripts.append(hand_script(row.proposal, left, number))
         session.out.verbatim("\n".join(scripts))
         return
     conflicts = conflicts_of(session.ledger, row.proposal.database, session.clock.now())
@@ -153,7 +157,7 @@ def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> N
     apart = [move for move in moves if move.state.value != row.state.value]
     for (state, reason), alike in groupby(apart, key=lambda move: (move.state, move.reason)):
         numbers = [move.move.ordinal for move in alike]
-        out.line(f"{_moves_text(numbers)} {state}: {reason}")
+        out.line(f"{_moves_text(numbers)} {state.words}: {reason}")
 
 
 def _moves_text(numbers: Sequence[int]) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.app import command
-from agent.cli.commands import COMMANDS, HelpGroup
+from agent.cli.commands import COMMANDS, HelpGroup, release_reloads
 from agent.cli.main import collect_as_usual
 from agent.cli.session import Options, Session
 from agent.cli.status import move_listed, open_proposal, print_moves, print_proposals
@@ -120,6 +120,7 @@ def run(
             advice="Leave --once out; ledger.postgresql in the configuration names a ledger that agents share.",
         )
     if once:
+        release_reloads()
         return _run_once(session)
     if session.options.database:
         raise CommandError(

@@ -31,13 +31,13 @@ from agent.cli.options import (
 )
 from agent.cli.plan import sentence_without_demand
 from agent.cli.session import Session
-from agent.config.models import DatabaseConfig
 from agent.ledger.overview import EVERY
 from agent.ledger.state_names import SIZING_CURVE
 from agent.model.answers.sizing import (
     BreakEven,
     CurveFiles,
     DatabaseSized,
+    PlannedTierShown,
     PoolShared,
     PoolsShared,
     PriceShown,
@@ -48,9 +48,11 @@ from agent.model.answers.sizing import (
     WithoutBuying,
     WithSplits,
 )
-from agent.model.units_of_measure import parse_bytes
+from agent.model.units_of_measure import parse_bytes, parse_seconds
+from agent.planning.first_tier import how_to_use
 from agent.planning.read_times import read_times_text
 from agent.service.pools import PoolMember, PoolShare, SharedPool, members_of, share_budget, share_more
+from agent.studies.planned_tier import PlannedTier, planned_tier_of, tiers_compared
 from agent.studies.sizing import (
     RAM,
     BreakEvenPrices,
@@ -86,27 +88,26 @@ BREAK_EVEN_COLUMNS = [
 
 
 def show_break_even(
-    session: Session, price: Sequence[str], drive_iops: Sequence[str], drive_size: Sequence[str]
+    session: Session,
+    price: Sequence[str],
+    drive_iops: Sequence[str],
+    drive_size: Sequence[str],
+    planned: PlannedTier | None,
 ) -> None:
     """Show the intervals, and what is on the wrong side of each."""
-    names = levels_of(session.database)
+    names = tiers_compared(session.database, planned)
     prices = BreakEvenPrices(
         gib=amounts_of(price, [RAM, *names], "--price", more_than_zero(number)),
         drive_iops=amounts_of(drive_iops, names, "--drive-iops", more_than_zero(number)),
         drive_bytes=amounts_of(drive_size, names, "--drive-size", more_than_zero(parse_bytes)),
     )
-    answer = break_even_of(session.database, session.ledger, session.clock, prices)
+    answer = break_even_of(session.database, session.ledger, session.clock, prices, planned)
     out = session.out
     out.line(f"{answer.database}: pages of {format_bytes(answer.page_bytes)} by the five-minute rule", style="bold")
     for each in answer.intervals:
         _print_break_even(out, each)
     out.line("in the mean of all pages of a unit; spares: what the prices say, for as long as they are for")
     out.document(answer)
-
-
-def levels_of(database: DatabaseConfig) -> list[str]:
-    """The tiers that are compared: the fastest and the slowest."""
-    return [database.tiers[0].name, database.tiers[-1].name]
 
 
 def _print_break_even(out: Output, each: BreakEven) -> None:
@@ -246,12 +247,20 @@ def _share_of_pool(share: PoolShare) -> ShareOfPool:
 
 NEARLY_ALL = 0.9  # of what could be saved: a plan that saves more needs no excuse
 KEPT_BACK_SHOWN = 3  # reasons
+NVME = "nvme"  # the fastest kind, for an example
 SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table, in addition to the knee and the present size
 
 
-@command(HelpGroup.LOOK, "hotplace sizing --price ssd=2.40 --price hdd=0.30 --svg curve.svg", name="sizing")
+@command(HelpGroup.LOOK, "hotplace sizing --tier ssd --size 500GiB --price ssd=2.40 --price hdd=0.30", name="sizing")
 def sizing_command(
     session: Session,
+    tier: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A faster tier that is not there yet; nvme and ssd say its kind.")
+    ] = None,
+    random_read: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="What one random read takes on that tier: 0.3ms.")
+    ] = None,
+    size: Annotated[str | None, typer.Option(metavar="SIZE", help="What that tier is to hold: 500GiB.")] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the curve as CSV.")] = None,
     svg_file: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Also draw it as SVG.")] = None,
     price: Annotated[
@@ -284,21 +293,42 @@ def sizing_command(
         raise typer.BadParameter(f"{raid} is not one of 1, 5, 6", param_hint="--raid")
     prices, files = (price or (), drive_iops or ()), {"--csv": csv_file, "--svg": svg_file, "--raid": raid}
     if everything:
-        given = {"--price": price, "--drive-iops": drive_iops, "--drive-size": drive_size, "--break-even": break_even}
+        given = {
+            "--tier": tier, "--random-read": random_read, "--size": size, "--price": price, "--drive-iops": drive_iops,
+            "--drive-size": drive_size, "--break-even": break_even,
+        }  # fmt: skip
         refuse({**files, **given}, "it takes no --all")
         show_sizing(session, pool, more, limit)
         return
     refuse_without_all({"--pool": pool, "--more": more, "--limit": limit})
+    planned = _planned(session, tier, random_read, size)
     if break_even:
-        refuse(files, "--break-even does not take it")
-        show_break_even(session, *prices, drive_size or ())
+        refuse({**files, "--size": size}, "--break-even does not take it")
+        show_break_even(session, *prices, drive_size or (), planned)
         return
     refuse({"--drive-size": drive_size}, "it is for --break-even only")
-    _one(session, *prices, raid, csv_file=csv_file, svg_file=svg_file)
+    _one(session, planned, *prices, raid, csv_file=csv_file, svg_file=svg_file)
+
+
+def _planned(session: Session, name: str | None, random_read: str | None, size: str | None) -> PlannedTier | None:
+    """The tier that is not there yet, by options and configuration.
+
+    Raises:
+        BadParameter: it is there already, or an amount is none.
+    """
+    seconds = random_read and parse_option(more_than_zero(parse_seconds), random_read, "--random-read")
+    capacity = size and parse_option(more_than_zero(parse_bytes), size, "--size")
+    try:
+        return planned_tier_of(
+            session.database, name, random_read_seconds=seconds or None, capacity_bytes=capacity or None
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--tier") from error
 
 
 def _one(
     session: Session,
+    planned: PlannedTier | None,
     price: Iterable[str],
     drive_iops: Iterable[str],
     raid: int | None,
@@ -307,7 +337,7 @@ def _one(
     svg_file: Path | None,
 ) -> None:
     """The curve on the terminal and in the files that were asked for."""
-    answer = answer_of(session.database, session.ledger, session.clock, planned=True)
+    answer = answer_of(session.database, session.ledger, session.clock, planned=True, tier=planned)
     answer = replace(answer, prices=_prices(answer, price, drive_iops, raid))
     found = database_sized(answer, CurveFiles(csv=_name(csv_file), svg=_name(svg_file)))
     if csv_file is not None:
@@ -361,9 +391,10 @@ def _print(session: Session, answer: SizingAnswer, found: DatabaseSized) -> None
     out.heading(f"share of {format_wait(found.all_fast_wait_saved_per_hour_seconds)} saved, by bytes on {fast}")
     for line in text_chart(curve_of(answer), shutil.get_terminal_size().columns):
         out.line(line)
-    out.line(f"# whole objects, . upper bound, {'K knee, ' if found.knee else ''}P present size")
+    size = answer.size_name
+    out.line(f"# whole objects, . upper bound{', K knee' if found.knee else ''}{f', P {size} size' if size else ''}")
     out.line()
-    out.table(_columns(found), [_cells(found, name, point) for name, point in _rows(found)])
+    out.table(_columns(found), [_cells(found, name, point) for name, point in _rows(found, size)])
     out.line("saves, next GiB saves: sessions that no longer wait, on average")
     out.line(found.savings_definition)
     _print_advice(out, found)
@@ -386,8 +417,23 @@ def _print_cost(out: Output, found: DatabaseSized) -> None:
 
 def _why_no_curve(session: Session, found: DatabaseSized) -> list[str]:
     """What is missing for a curve, and what to do; empty where nothing is."""
+    if not found.managed_units:
+        slowest = found.slowest_tier
+        return [
+            f"nothing is managed: {slowest} has no space with a table or an index in it",
+            f"next: name the space where the tables lie below the spaces of {slowest}; hotplace doctor lists them",
+        ]
     if not found.watched_seconds:
         return ["how much it would serve is not known", sentence_without_demand(session)]
+    fast, slow = found.tiers[0], found.tiers[-1]
+    if found.planned_tier is not None and fast.random_read_seconds >= slow.random_read_seconds:
+        here, there = (format_seconds(tier.random_read_seconds) for tier in (slow, fast))
+        source = found.planned_tier.speed_source
+        why = f"a random read takes {there} on it, {source}, and {here} ({slow.source}) on {slow.name}"
+        return [
+            f"{fast.name} is not faster: {why}",
+            f"next: name a faster one, for example: hotplace sizing --tier {NVME} --random-read 0.1ms",
+        ]
     if found.all_fast_wait_saved_per_hour_seconds <= 0:
         return [
             "no demand is known that fast storage would serve quicker: there is nothing to buy it for",
@@ -412,7 +458,7 @@ def _facts(answer: SizingAnswer, found: DatabaseSized) -> list[tuple[str, str]]:
         ("managed", f"{found.managed_units} units, {size}"),
         ("all on it saves", format_wait(found.all_fast_wait_saved_per_hour_seconds)),
         ("saved now", f"{format_wait(found.wait_saved_now_per_hour_seconds)}, by where things are"),
-        ("present size", f"{format_bytes(found.present.bytes)} to fill{known}"),
+        *_size_facts(found, known),
         ("read times", read_times_text(answer.tiers)),
     ]
     if found.pinned_bytes:
@@ -422,11 +468,23 @@ def _facts(answer: SizingAnswer, found: DatabaseSized) -> list[tuple[str, str]]:
     return facts
 
 
-def _rows(found: DatabaseSized) -> list[tuple[str, SizeOffered]]:
+def _size_facts(found: DatabaseSized, known: str) -> list[tuple[str, str]]:
+    planned = found.planned_tier
+    if planned is None:
+        return [("present size", f"{format_bytes(found.present.bytes)} to fill{known}")]
+    read = f"{format_seconds(planned.random_read_seconds)} a random read, {planned.speed_source}"
+    size = "not said (--size); the curve has all sizes"
+    if planned.capacity_bytes is not None:
+        size = f"{format_bytes(planned.capacity_bytes)}, of which {format_bytes(found.present.bytes)} to fill"
+    return [(planned.tier, f"not there yet: {read}"), ("planned size", size)]
+
+
+def _rows(found: DatabaseSized, size_name: str) -> list[tuple[str, SizeOffered]]:
     """Named points by size."""
     by_size = {point.bytes: point for point in found.points}
     named = [(f"{percent}%", by_size[found.managed_bytes * percent // 100]) for percent in SHOWN_PERCENT]
-    named.append(("present", found.present))
+    if size_name:
+        named.append((size_name, found.present))
     if found.knee is not None:
         named.append(("knee", found.knee))
     return sorted(named, key=lambda row: row[1].bytes)
@@ -489,6 +547,10 @@ def _print_advice(out: Output, found: DatabaseSized) -> None:
     """What the curve says, in sentences."""
     present, knee, fast = found.present, found.knee, found.fastest_tier
     out.line()
+    if found.planned_tier is not None:
+        for line in _advice_on_planned(found, found.planned_tier):
+            out.line(line)
+        return
     idle = present.wait_saved_per_hour_seconds - found.wait_saved_now_per_hour_seconds
     if idle > 0.01 * found.all_fast_wait_saved_per_hour_seconds:
         for line in without_buying(found.without_buying):
@@ -510,6 +572,21 @@ def _print_advice(out: Output, found: DatabaseSized) -> None:
     else:
         saves = format_wait(present.next_gib_saves_per_hour_seconds)
         out.line(f"{fast} is at its knee or beyond it: another GiB saves {saves}")
+
+
+def _advice_on_planned(found: DatabaseSized, planned: PlannedTierShown) -> Iterator[str]:
+    """What a tier would save at its size and at its knee, and how it comes to be used."""
+    knee, fast = found.knee, found.fastest_tier
+    if planned.capacity_bytes is not None:
+        saves = format_wait(found.present.wait_saved_per_hour_seconds)
+        yield f"{format_bytes(planned.capacity_bytes)} of {fast} would save {saves}"
+    if knee is None:
+        yield "there is no knee: every GiB saves about as much as any other"
+    else:
+        yield f"knee: {found.knee_definition}"
+        capacity = format_bytes(knee.bytes / (1 - found.head_room_ratio))
+        yield f"{capacity} of {fast}, head-room included, reach it: {format_wait(knee.wait_saved_per_hour_seconds)}"
+    yield f"next: {how_to_use(fast)}"
 
 
 def split_line(found: WithSplits, fast: str) -> str:

@@ -30,6 +30,7 @@ from agent.model.answers.kind import extend
 from agent.model.answers.watching import (
     ContainersOfSpace,
     DaemonHeard,
+    DaemonStatus,
     DatabaseStatus,
     MoveListed,
     OpenProposal,
@@ -39,6 +40,7 @@ from agent.model.answers.watching import (
 from agent.model.states import EXPIRABLE, OPEN_PROPOSALS, UNDER_WAY, UNFINISHED, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.moving.left_worse import left_worse_of
+from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.read_times import read_times_of
 from agent.sampling.trace_marks import read_figures, read_mark
 from agent.service.fleet import Heartbeat
@@ -116,6 +118,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         tiers=daemon.status and daemon.status.tiers,
         groups_left_worse=tuple(left_worse_of(ledger, database.name).values()),
         trace=trace_shown(mark, figures),
+        next_step=next_step(database) or None,
         containers=None,
     )
     _print_health(out, found, daemon.sentence)
@@ -126,6 +129,8 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         out.line("no open proposal")
     _print_under_way(out, found.moves, [under_way.sentence(row) for row in rows])
     _print_rooms(out, found)
+    if found.next_step:
+        out.line(f"{what_is_missing(database)}; next: {found.next_step}")
     return replace(found, containers=_show_containers(session, database)) if containers else found
 
 
@@ -148,6 +153,8 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
     if status is not None and status.untrusted:
         out.line(status.untrusted, style="bold red")
         out.line("next: hotplace audit verify")
+    if status is not None:
+        _print_jobs(out, status)
     for sentence in found.groups_left_worse:
         out.line(f"worse than before: {sentence}", style="red")
     if status is not None and status.error:
@@ -155,6 +162,15 @@ def _print_health(out: Output, found: DatabaseStatus, daemon: str) -> None:
         out.line("next: hotplace doctor says how to fix it; the daemon retries automatically")
     if status is not None and status.last_cycle:
         out.line(f"last cycle: {status.last_cycle}")
+
+
+def _print_jobs(out: Output, status: DaemonStatus) -> None:
+    """Jobs that failed at their last try, but for samples, and what has changed about the server."""
+    for job in status.jobs or ():
+        if job.failing_since is not None and job.job != "sample":
+            out.line(f"{job.job} has failed since {format_when(job.failing_since)}: {job.error}", style="red")
+    for change in status.server_changes or ():
+        out.line(f"the server has changed, {format_when(change.at)}: {change.sentence}", style="yellow")
 
 
 def _print_rooms(out: Output, found: DatabaseStatus) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -21,12 +21,14 @@ from agent.ledger.state_names import PROGRESS, STATUS, WAITING_MOVES
 from agent.model.answers.kind import keys_of
 from agent.model.answers.watching import (
     DaemonStatus,
+    JobShown,
     MoveHead,
     MoveProgress,
     MovesUnderWay,
     MoveWaiting,
     RequestInForce,
     RoomOfSpace,
+    ServerChangeShown,
     SpaceWithoutArrivals,
     TraceShown,
     WindowShown,
@@ -36,9 +38,11 @@ from agent.model.units_of_measure import format_when
 from agent.moving.progress import RunningMove, progress_from_document, reason_of
 from agent.planning.read_times import stored_tier
 from agent.sampling.trace_marks import TraceFigures, TraceMark
+from agent.service.process import start_of
 from connectors.model.formatting import format_bytes, format_ratio, format_seconds
 
 _Kind = TypeVar("_Kind")
+JOB_INSTANTS = ("last_success", "last_failure", "failing_since")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,31 +85,48 @@ def daemon_of(ledger: Ledger, database: DatabaseConfig, now: datetime, *, within
     fresh = age <= STALE_SAMPLES * max(database.sample_seconds, 1.0)
     here = status.host == socket.gethostname()
     # A pid says something on its own machine only; of a daemon on another one nothing but its silence does.
-    gone = here and not _process_exists(status.pid, within=within)
+    gone = here and not _is_process(status.pid, stored[1].get("process") or "", within=within)
     word = "stopped" if gone or not (fresh or here) else "running" if fresh else "late"
     return DaemonState(word=word, alive=word != "stopped", age_seconds=age, at=at, status=status)
 
 
-def _process_exists(pid: int, *, within: bool) -> bool:
+def _is_process(pid: int, start: str, *, within: bool) -> bool:
+    """Whether a process of this machine is the one that had the pid when it wrote; ``start`` is when that one began."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:  # the process belongs to another user
-        return True
+        pass
+    now = start_of(pid)
+    if start and now and now != start:
+        return False  # pids are used again
     return within or pid != os.getpid()  # a command's own process is no daemon
 
 
 def daemon_status_of(stored: Mapping[str, Any]) -> DaemonStatus:
     """What a daemon stored as ``agent.service.snapshot.status_document``; None for what its version did not write."""
     last, rooms, tiers = (stored.get(name) for name in ("last_sample", "spaces", "tiers"))
+    jobs, changes = stored.get("jobs"), stored.get("server_changes")
     read = {
         "at": datetime.fromisoformat(stored["at"]) if "at" in stored else None,
         "last_sample": None if last is None else datetime.fromisoformat(last),
         "spaces": None if rooms is None else tuple(_read(RoomOfSpace, room) for room in rooms),
         "tiers": None if tiers is None else tuple(map(stored_tier, tiers)),
+        "jobs": None if jobs is None else tuple(_read(JobShown, _with_instants(job, JOB_INSTANTS)) for job in jobs),
+        "server_changes": None
+        if changes is None
+        else tuple(_read(ServerChangeShown, _with_instants(change, ("at",))) for change in changes),
     }
     return _read(DaemonStatus, {**stored, **read})
+
+
+def _with_instants(stored: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """What was stored, with the values of those names as instants."""
+    return {
+        name: datetime.fromisoformat(value) if name in names and value is not None else value
+        for name, value in stored.items()
+    }
 
 
 def _read(kind: type[_Kind], stored: Mapping[str, Any]) -> _Kind:

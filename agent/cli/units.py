@@ -214,7 +214,7 @@ def show_inside(session: Session, key: str, saves_per_hour: float) -> InsideUnit
     heat = load_block_heat(session.ledger, session.database.name).get(key)
     if heat is None:
         return None
-    found, fastest = concentrate(heat), session.database.tiers[0].name
+    found, fastest = concentrate(heat), session.database.tiers_in_use[0].name
     borders = load_borders(session.ledger, session.database.name).get(key, UnitBorders())
     sentences = (
         *inside_sentences(heat, found, saves_per_hour, fastest),

@@ -146,11 +146,13 @@ class NoticeEvent(StrEnum):
 
     PROPOSAL = "proposal"  # one waits for a decision
     EXPIRING = "expiring"  # one that waits has a quarter of its time left
+    EXPIRED = "expired"  # approved moves were not begun in time
     FAILED = "failed"  # a move failed or was skipped
     HURT = "hurt"  # an outcome is worse than before, for all together or for some statements
-    RULE = "rule"  # a standing rule was closed: nothing more is approved under it
-    STALLED = "stalled"  # a database is not sampled any more, or the ledger is not trusted
-    FILLING = "filling"  # a space of a tier is nearly full
+    RULE = "rule"  # a standing rule was closed, or nothing comes under its template
+    STALLED = "stalled"  # a database is not sampled any more, a job fails again and again, or the ledger is not trusted
+    SERVER = "server"  # another database answers, or its version, role or what may be done there has changed
+    FILLING = "filling"  # a space of a tier is nearly full, or its storage has gone
 
 
 class WebhookConfig(ConfigPart):
@@ -421,6 +423,16 @@ class DatabaseConfig(ConfigPart):
         return moving
 
     @property
+    def tiers_in_use(self) -> tuple[TierConfig, ...]:
+        """The tiers that have a space, fastest first; where none has, the slowest."""
+        return tuple(tier for tier in self.tiers if tier.spaces) or self.tiers[-1:]
+
+    @property
+    def planned_tiers(self) -> tuple[TierConfig, ...]:
+        """The tiers that are not there yet, fastest first."""
+        return tuple(tier for tier in self.tiers if tier not in self.tiers_in_use)
+
+    @property
     def calendar(self) -> Calendar:
         """When moves may run."""
         return Calendar(self.time_zone, self.windows, self.excluded_days)
@@ -466,7 +478,7 @@ class DatabaseConfig(ConfigPart):
         Raises:
             ConfigError: a configured space does not exist; the message names the nearest one.
         """
-        return resolve(self.name, self.tiers, catalog)
+        return resolve(self.name, self.tiers_in_use, catalog)
 
 
 class ApprovalMode(StrEnum):

@@ -93,6 +93,8 @@ databases:
         spaces: [{fast}]
         # spaces: [{{name: {fast}, capacity: 200 GiB}}]   # upper limit of the space, used bytes included
         # spaces: [/ssd]   # a folder or disk group (+FAST): every space whose first file is in it
+        # spaces: []       # this storage is not there yet: hotplace sizing says what it would save
+        # size: 500 GiB    # that it is to have, as long as it has no space
         kind: ssd     # nvme, ssd or hdd; typical speeds apply until read times are measured. Or give figures:
         # random_read: 0.2ms       # one random block read, as a session sees it
         # sequential_read: 16us    # per block within a run
@@ -101,6 +103,7 @@ databases:
         # disks: 24                # that its spaces are striped over; left out: learned from latencies
         # servers: 24              # in place of disks, for a volume: requests served at a time from one queue
         # iops: 40000              # I/Os per second of all its drives together; plans use four fifths
+        # throughput: 500 MB       # bytes per second of its volume or controller, reads and writes
         # raid: 5                  # 1, 5 or 6: a write is 2, 4 or 6 drive I/Os
         # written_per_day: 500 GB  # endurance budget: own writes and promotions
         # price: 2.5               # per GiB and year

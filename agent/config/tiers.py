@@ -50,11 +50,12 @@ class SpaceConfig(ConfigPart):
 
 
 class TierConfig(ConfigPart):
-    """A class of storage. Any given figure wins over those of its kind."""
+    """A class of storage. Any given figure wins over those of its kind. Without a space it is not there yet."""
 
     name: Name
     kind: str | None = None  # a key of KINDS; default: the tier's name, where it is one
-    spaces: tuple[Annotated[SpaceConfig, BeforeValidator(_expand_name)], ...] = Field(min_length=1)
+    spaces: tuple[Annotated[SpaceConfig, BeforeValidator(_expand_name)], ...] = ()  # none: not there yet
+    size: Bytes | None = Field(default=None, gt=0)  # bytes that it is to have, as long as it has no space
     random_read: Seconds | None = Field(default=None, gt=0)  # seconds one random block read takes
     sequential_read: Seconds | None = Field(default=None, ge=0)  # seconds per block within a run
     write: Seconds | None = Field(default=None, ge=0)  # seconds one block write takes
@@ -62,6 +63,7 @@ class TierConfig(ConfigPart):
     disks: Count | None = Field(default=None, ge=1)  # that it is striped over; None: learnt from latencies, else one
     servers: Count | None = Field(default=None, ge=1)  # in place of disks: requests served at a time from one queue
     iops: float | None = Field(default=None, gt=0)  # I/Os per second that its drives serve in all
+    throughput: Bytes | None = Field(default=None, gt=0)  # bytes per second that its volume or controller carries
     raid: Count | None = None  # a key of WRITE_FACTORS; None: a write is one drive I/O
     written_per_day: Bytes | None = Field(default=None, gt=0)  # endurance budget, promotions included
     price: float | None = Field(default=None, ge=0)  # per GiB and year
@@ -74,6 +76,10 @@ class TierConfig(ConfigPart):
             raise ValueError(f"kind {self.kind!r} is not one of {kinds}")
         if self.raid is not None and self.raid not in WRITE_FACTORS:
             raise ValueError(f"raid {self.raid} is not one of {', '.join(map(str, WRITE_FACTORS))}")
+        if self.size is not None and self.spaces:
+            raise ValueError(
+                "size is for a tier that has no space yet; limit a space by its capacity: {name: ..., capacity: ...}"
+            )
         if self.disks is not None and self.servers is not None:
             raise ValueError("say disks or servers, not both: they are two ways to queue for the same tier")
         given = (self.random_read, self.sequential_read, self.write)
@@ -116,6 +122,7 @@ class TierConfig(ConfigPart):
             spaces=tuple(space.name for space in self.spaces),
             limits=TierLimits(
                 io_per_second=self.iops,
+                bytes_per_second=self.throughput,
                 raid=self.raid,
                 written_bytes_per_day=self.written_per_day,
                 gib_year=self.price,

@@ -15,7 +15,8 @@
  * Writes go to a write cache: they take the bus and channel for their transfer, which delays the reads behind them, and
  * hold the writer up for the transfer alone. fsync waits for one access in the queue.
  *
- * A device may have a capacity and may break: slow_disk_limits.h. Single blocks may be elsewhere: slow_disk_blocks.h.
+ * An experiment may add to the model: DEVICE_MORE and CONTROL_MORE are more fields, HOOKS is a file that says which device
+ * serves a read and which calls are refused.
  *
  * The control file is written by slow_disk.py, whose ctypes structures mirror those below; every field is 64 bits wide.
  */
@@ -38,7 +39,10 @@
 _Static_assert(sizeof(off_t) == 8 && sizeof(void *) == 8, "needs a 64-bit system");
 
 enum { DEVICES = 4, CHANNELS = 16, PLACEMENTS = 16, CHUNKS = 64, ENDS = 64, PATH_BYTES = 1024, DESCRIPTORS = 65536 };
-enum { BLOCK = 8192, MAPS = 8, BLOCKS = 32768 };
+#ifndef HOOKS
+#define DEVICE_MORE
+#define CONTROL_MORE
+#endif
 static const uint64_t MAGIC = 0x6b736964776f6c73, SECOND = 1000000000, FRESH = 1000000000;
 
 struct device {
@@ -46,7 +50,7 @@ struct device {
     uint64_t channel_free[CHANNELS], bus_free, head;                                         /* the queue */
     uint64_t next_chunk, chunk[CHUNKS], chunk_ready[CHUNKS], next_end, end[ENDS];            /* read-ahead */
     uint64_t reads, read_bytes, read_ahead_hits, accesses, writes, write_bytes, busy_ns;     /* counters */
-    uint64_t capacity_bytes, used_bytes, read_error_after, write_error_after;                /* limits, 0: none */
+    DEVICE_MORE
 };
 
 struct placement {
@@ -54,15 +58,11 @@ struct placement {
     char folder[PATH_BYTES];
 };
 
-struct map {
-    uint64_t file, reads[BLOCKS], device[BLOCKS];
-};
-
 struct control {
-    uint64_t magic, bytes, on, generation, attached, placements, maps;
+    uint64_t magic, bytes, on, generation, attached, placements;
     struct device device[DEVICES];
     struct placement placement[PLACEMENTS];
-    struct map map[MAPS];
+    CONTROL_MORE
 };
 
 struct target {
@@ -177,7 +177,8 @@ static uint64_t request(struct device *d, uint64_t now, uint64_t access, uint64_
     return by_bus > by_channel ? by_bus : by_channel;
 }
 
-#include "slow_disk_blocks.h"
+/* The device that serves a read. */
+static struct device *device_of_read(const struct target *t, uint64_t offset);
 
 /* ---- reads ----------------------------------------------------------------------------------------------------- */
 
@@ -244,7 +245,16 @@ static void charge_write(struct target *t, uint64_t length) {
 
 static void charge_sync(struct target *t) { sleep_until(request(t->device, now_ns(), t->device->access_ns, 0)); }
 
-#include "slow_disk_limits.h"
+#ifdef HOOKS
+#include HOOKS
+#else
+static struct device *device_of_read(const struct target *t, uint64_t offset) {
+    (void)offset;
+    return t->device;
+}
+#define READABLE(fd)
+#define LIMITED(fd, offset, bytes, call) ssize_t done = call
+#endif
 
 /* ---- the calls, as PostgreSQL 14 to 18 use them on data files ---------------------------------------------------- */
 

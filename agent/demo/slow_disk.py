@@ -22,15 +22,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from agent.demo.server import as_server_user, own
 from connectors.kit.contract import HotplaceError
 
-SOURCE = Path(__file__).with_name("slow_disk.c")
 LIBRARY = "slow_disk.so"
 COMPILERS = ("cc", "gcc", "clang")
 CONTROL_VARIABLE = "HOTPLACE_SLOW_DISK"
@@ -38,7 +37,6 @@ PROBE = "/bin/true"  # a dynamically linked program that every system has
 
 # The sizes of slow_disk.c
 _DEVICES, _CHANNELS, _PLACEMENTS, _CHUNKS, _ENDS, _PATH_BYTES = 4, 16, 16, 64, 64, 1024
-_BLOCK, _MAPS, _BLOCKS = 8192, 8, 32768
 _MAGIC = 0x6B736964776F6C73
 
 
@@ -74,8 +72,11 @@ class DeviceCounters:
     busy_seconds: float  # summed over channels
 
 
-class _Device(ctypes.Structure):
-    _fields_ = [
+def shape_of(
+    device_more: Sequence[tuple[str, Any]] = (), control_more: Sequence[tuple[str, Any]] = ()
+) -> type[ctypes.Structure]:
+    """The control file, with the fields that an experiment adds to each device and at the end."""
+    device = [
         *[(name, ctypes.c_uint64) for name in ("channels", "access_ns", "bytes_per_second", "chunk_bytes")],
         ("channel_free", ctypes.c_uint64 * _CHANNELS),
         ("bus_free", ctypes.c_uint64),
@@ -87,42 +88,41 @@ class _Device(ctypes.Structure):
         ("end", ctypes.c_uint64 * _ENDS),
         *[(name, ctypes.c_uint64) for name in ("reads", "read_bytes", "read_ahead_hits", "accesses")],
         *[(name, ctypes.c_uint64) for name in ("writes", "write_bytes", "busy_ns")],
-        *[(name, ctypes.c_uint64) for name in ("capacity_bytes", "used_bytes")],
-        *[(name, ctypes.c_uint64) for name in ("read_error_after", "write_error_after")],
+        *device_more,
     ]
+    control = [
+        *[(name, ctypes.c_uint64) for name in ("magic", "bytes", "on", "generation", "attached", "placements")],
+        ("device", _structure("Device", device) * _DEVICES),
+        ("placement", _Placement * _PLACEMENTS),
+        *control_more,
+    ]
+    return _structure("Control", control)
+
+
+def _structure(name: str, fields: Sequence[tuple[str, Any]]) -> type[ctypes.Structure]:
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
 class _Placement(ctypes.Structure):
     _fields_ = [("device", ctypes.c_uint64), ("length", ctypes.c_uint64), ("folder", ctypes.c_char * _PATH_BYTES)]
 
 
-class _Map(ctypes.Structure):
-    _fields_ = [("file", ctypes.c_uint64), *[(name, ctypes.c_uint64 * _BLOCKS) for name in ("reads", "device")]]
-
-
-class _Control(ctypes.Structure):
-    _fields_ = [
-        *[(name, ctypes.c_uint64) for name in ("magic", "bytes", "on", "generation", "attached", "placements", "maps")],
-        ("device", _Device * _DEVICES),
-        ("placement", _Placement * _PLACEMENTS),
-        ("map", _Map * _MAPS),
-    ]
-
-
 class SlowDisk:
     """A compiled library and the control file it shares with every program it is preloaded into. Made by ``build``."""
+
+    SOURCE: ClassVar[Path] = Path(__file__).with_name("slow_disk.c")
+    SHAPE: ClassVar[type[ctypes.Structure]] = shape_of()
 
     def __init__(self, library: Path, control: Path) -> None:
         self._library = library
         self._control_path = control
-        control.write_bytes(bytes(ctypes.sizeof(_Control)))
+        control.write_bytes(bytes(ctypes.sizeof(self.SHAPE)))
         with control.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), 0)
         # ctypes reads and writes whole aligned 64-bit fields, which is all that the library's atomics need of it
-        self._shared: Any = _Control.from_buffer(self._memory)
+        self._shared: Any = self.SHAPE.from_buffer(self._memory)
         self._names: list[str] = []
-        self._folders: list[tuple[int, Path]] = []  # device row and folder
-        self._shared.magic, self._shared.bytes, self._shared.generation = _MAGIC, ctypes.sizeof(_Control), 1
+        self._shared.magic, self._shared.bytes, self._shared.generation = _MAGIC, ctypes.sizeof(self.SHAPE), 1
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -147,7 +147,6 @@ class SlowDisk:
             raise ValueError(f"at most {_PLACEMENTS} folders with paths below {_PATH_BYTES} bytes: {folder}")
         placement = self._shared.placement[row]
         placement.device, placement.length, placement.folder = self._device_row(device), len(path), path
-        self._folders.append((int(placement.device), folder))
         self._shared.placements = row + 1
         self._shared.generation += 1  # last: programs look their files up again
 
@@ -165,73 +164,8 @@ class SlowDisk:
         return len(self._names) - 1
 
     def switch(self, on: bool) -> None:
-        """Model on, or off: then everything runs at the machine's own speed, nothing is counted and nothing refused."""
-        if on:
-            self._count_used()
+        """Model on, or off: then everything runs at the machine's own speed and nothing is counted."""
         self._shared.on = int(on)
-
-    def limit(self, name: str, capacity_bytes: int | None) -> None:
-        """Give the device of that name so much room in all; None: as much as the machine has.
-
-        Room is counted in bytes of file length, from the files that are there when the model is switched on.
-        """
-        self._shared.device[self._names.index(name)].capacity_bytes = capacity_bytes or 0
-        self._count_used()
-
-    def used_bytes(self, name: str) -> int:
-        """What the files of that device take up by the model's count, which is kept for devices with a capacity."""
-        return int(self._shared.device[self._names.index(name)].used_bytes)
-
-    def break_reads(self, name: str, after_bytes: int = 0) -> None:
-        """Let reads of the device fail with EIO once so many more bytes were read, until ``mend``."""
-        device = self._shared.device[self._names.index(name)]
-        # At least 1: 0 means that nothing is broken.
-        device.read_error_after = max(1, device.read_bytes + after_bytes)
-
-    def break_writes(self, name: str, after_bytes: int = 0) -> None:
-        """Let writes of the device fail with EIO once so many more bytes were written, until ``mend``."""
-        device = self._shared.device[self._names.index(name)]
-        device.write_error_after = max(1, device.write_bytes + after_bytes)
-
-    def mend(self, name: str) -> None:
-        """End all errors of the device."""
-        device = self._shared.device[self._names.index(name)]
-        device.read_error_after = device.write_error_after = 0
-
-    def count_blocks(self, path: Path) -> None:
-        """Count the reads of this file by its blocks of 8 KiB from now on; one of its blocks may then be placed alone.
-
-        Raises:
-            ValueError: the file is too long, or too many are counted already.
-            OSError: it is not there.
-        """
-        status, row = path.stat(), int(self._shared.maps)
-        if row >= _MAPS or status.st_size > _BLOCK * _BLOCKS:
-            raise ValueError(f"at most {_MAPS} files of at most {_BLOCK * _BLOCKS} bytes: {path}")
-        self._shared.map[row].file = _mark(status)
-        self._shared.maps = row + 1
-
-    def block_reads(self, path: Path) -> list[int]:
-        """How often each of the file's blocks was read since ``count_blocks``."""
-        return list(self._map(path).reads[: -(-path.stat().st_size // _BLOCK)])
-
-    def place_blocks(self, path: Path, name: str | None, blocks: Iterable[int]) -> None:
-        """Serve reads of these blocks of a counted file from the device of that name; None: from its folder's."""
-        device, found = 0 if name is None else self._names.index(name) + 1, self._map(path)
-        for block in blocks:
-            found.device[block] = device
-
-    def _map(self, path: Path) -> Any:  # noqa: ANN401  # fields of a ctypes structure have no static types
-        mark = _mark(path.stat())
-        return next(each for each in self._shared.map[: self._shared.maps] if each.file == mark)
-
-    def _count_used(self) -> None:
-        used = [0] * len(self._names)
-        for row, folder in self._folders:
-            files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
-            used[row] += sum(_length(path) for path in files)
-        for row, length in enumerate(used):
-            self._shared.device[row].used_bytes = length
 
     def counters(self) -> dict[str, DeviceCounters]:
         """What each device has done, by name."""
@@ -250,19 +184,6 @@ def _counters(device: Any) -> DeviceCounters:  # noqa: ANN401  # fields of a cty
     )
 
 
-def _mark(status: os.stat_result) -> int:
-    """A file as slow_disk.c knows it."""
-    return (status.st_ino * 0x9E3779B97F4A7C15 & 2**64 - 1) ^ status.st_dev
-
-
-def _length(path: Path) -> int:
-    """Bytes of a file; 0 of what is gone by now."""
-    try:
-        return path.lstat().st_size
-    except FileNotFoundError:
-        return 0
-
-
 def available() -> tuple[bool, str]:
     """Whether this machine can run the laboratory, and the reason in one sentence."""
     if sys.platform != "linux":
@@ -275,10 +196,19 @@ def available() -> tuple[bool, str]:
     return True, f"the disk model is compiled with {compiler} and preloaded into the server"
 
 
+_Disk = TypeVar("_Disk", bound=SlowDisk)
+
+
 def build(folder: Path) -> SlowDisk:
+    """``build_as`` of the plain model."""
+    return build_as(SlowDisk, folder)
+
+
+def build_as(kind: type[_Disk], folder: Path) -> _Disk:
     """Compile the library into ``folder`` and prove that programs of the server's user load it.
 
     Args:
+        kind: the model, or an experiment's with more in it.
         folder: exists and is for this alone; it is given to the server's user, who must be able to reach it.
 
     Raises:
@@ -290,8 +220,8 @@ def build(folder: Path) -> SlowDisk:
     library, control = folder / LIBRARY, folder / "control"
     if set(str(library)) & set(" :\n"):
         raise SlowDiskUnavailable(f"LD_PRELOAD cannot name {library}: it holds a blank or a colon")
-    _compile(library)
-    disk = SlowDisk(library, control)
+    _compile(kind.SOURCE, library)
+    disk = kind(library, control)
     for path in (folder, library, control):
         own(path)
     _prove(disk)
@@ -302,9 +232,9 @@ def _compiler() -> str | None:
     return next(filter(None, map(shutil.which, COMPILERS)), None)
 
 
-def _compile(library: Path) -> None:
+def _compile(source: Path, library: Path) -> None:
     compiler = str(_compiler())
-    options = ["-O2", "-std=gnu11", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
+    options = ["-O2", "-std=gnu11", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
     try:
         done = subprocess.run([compiler, *options], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

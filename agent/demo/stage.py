@@ -236,11 +236,11 @@ class Pulse:
 
 
 @contextmanager
-def company(stage: Stage, listener: Listener) -> Iterator[Company]:
-    """Start the load, with the sampling ready to begin; end both, whatever happens."""
+def company(stage: Stage, listener: Listener, settings: LoadSettings | None = None) -> Iterator[Company]:
+    """Start the load, with the sampling ready to begin; end both, whatever happens. ``settings``: of another load."""
     clock = SystemClock()
     database = stage.config.database()
-    settings = LoadSettings(limit_seconds=LOAD_LIMIT_SECONDS)
+    settings = settings or LoadSettings(limit_seconds=LOAD_LIMIT_SECONDS)
     with (
         Ledger.open(stage.config.ledger.place, clock, anchors=stage.config.ledger.anchors) as ledger,
         ShopLoad(stage.server.conninfo, stage.schema, stage.folder, settings) as running_load,

@@ -34,7 +34,7 @@ from agent.ledger.proposals import Proposals, if_any, require_name
 from agent.ledger.rows import MoveRow, ProposalRow, group_of
 from agent.ledger.store.database import Database, Reading, Transaction
 from agent.ledger.store.schema import audit, begins_with, moves, one_of, outcomes
-from agent.ledger.stored import MOVES, StateChanges, load_moves, load_proposal, require_decidable
+from agent.ledger.stored import MOVES, StateChanges, load_moves, load_proposal, require_decidable, require_held_to
 from agent.model.approvals import NONE, Conditions
 from agent.model.outcomes import WentBefore
 from agent.model.proposals import DIGEST_SHOWN
@@ -278,6 +278,8 @@ def _list_of(
     if canaries and numbers <= set(canaries):
         raise WrongState("all proposals of the list are to go first, so none would wait for them")
     later = 2 if canaries else 1
+    for row in rows:
+        require_held_to(row, conditional=bool(conditions.facts) or (bool(canaries) and row.id not in canaries))
     members = tuple(
         ListedApproval(document=document_of(reading, row, conditions), wave=1 if row.id in canaries else later)
         for row in rows

@@ -13,6 +13,7 @@ from sqlalchemy import Select, Text, bindparam, or_, select
 
 from agent.ledger.chain.audit import AuditChain
 from agent.ledger.chain.events import Event, read_event
+from agent.ledger.chain.judge import hand_fault
 from agent.ledger.chain.links import AUDIT_HEAD, GENESIS, hash_of_row, subject_of
 from agent.ledger.chain.sent import Sent, SentFile
 from agent.ledger.chain.trust import Trust
@@ -447,6 +448,10 @@ def _check(row: MoveRow, to: MoveState) -> None:
         raise IllegalTransition(f"move {row.id} is approved by Proposals.approve with the digest, in no other way")
     if to in STARTING and not row.approved:
         raise NotApproved(f"move {row.id} was never approved", advice=f"hotplace approve {row.proposal_id}")
+    if fault := hand_fault(row, to):
+        raise IllegalTransition(fault)
+    if to is MoveState.PLACED and row.state is MoveState.HANDED_OVER and not row.approved:
+        raise NotApproved(f"move {row.id} was never approved", advice=f"hotplace approve {row.proposal_id}")
 
 
 def _check_covered(row: MoveRow, sql: str) -> None:
@@ -466,6 +471,8 @@ def _tidies_up(row: MoveRow, sql: str) -> bool:
 
 
 def _statements(route: Route) -> set[str]:
+    if route.by_hand is not None:  # whatever steps it may have besides
+        return set()
     whole = {sql for step in (*route.steps, *route.undo_steps, *route.tidy_steps) for sql in step.statements}
     around = {sql for step in route.steps for sql in (step.undo_sql, step.pause_sql, step.resume_sql)}
     return whole | around - {""}

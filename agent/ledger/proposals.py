@@ -38,6 +38,7 @@ from agent.ledger.stored import (
     load_proposal,
     load_proposals,
     require_decidable,
+    require_held_to,
     require_state,
 )
 from agent.model.approvals import NONE, Conditions
@@ -172,6 +173,7 @@ class Proposals:
         with self._database.read() as reading:
             row = load_proposal(reading, number)
             require_decidable(row)
+            require_held_to(row, conditional=bool(conditions.facts))
             document = document_of(reading, row, conditions)
             story = require_sound(read_story(reading, number), number)
             return document, list(given_for(reading, document, story))
@@ -214,6 +216,7 @@ class Proposals:
         with self._database.write() as transaction:
             row = load_proposal(transaction, number)
             require_decidable(row)
+            require_held_to(row, conditional=bool(conditions.facts))
             _check_digest(row, digest)
             require_sound(read_story(transaction, number), number)
             if signature or self.rule.signers is not None:
@@ -293,9 +296,12 @@ class Proposals:
             row = load_proposal(transaction, number)
             move = _by_ordinal(transaction, row, ordinal)
             if move.state not in STATE_WHEN_DROPPED:
+                handed = move.state is MoveState.HANDED_OVER
                 raise WrongState(
-                    f"move {ordinal} of proposal {number} is {move.state} and can no longer be struck",
-                    advice="Only a move that has not begun can be dropped.",
+                    f"move {ordinal} of proposal {number} is {move.state.words} and can no longer be struck",
+                    advice="Tell who carries it out; what the catalog does not show in time expires."
+                    if handed
+                    else "Only a move that has not begun can be dropped.",
                 )
             dropped = self._changes.drop(transaction, move, reason, who=who, origin=origin, event="move.struck")
             return [_by_ordinal(transaction, row, each.move.ordinal) for each in dropped]

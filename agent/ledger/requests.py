@@ -144,6 +144,11 @@ class Requests:
 def _check(row: MoveRow, kind: RequestKind, newest: OperatorRequestRow | None) -> None:
     """Refuse a request that does not apply to a move in that state."""
     held = newest is not None and newest.kind is RequestKind.PAUSE
+    if row.state is MoveState.HANDED_OVER:
+        raise WrongState(
+            f"a person carries move {row.id} out: hotplace sends nothing that it could {kind}",
+            advice=f"Tell that person; what the catalog does not show by {row.expires_at:%F %T %Z} expires.",
+        )
     if row.state not in ACTIONABLE:
         raise WrongState(
             f"move {row.id} is {row.state}; only what is approved or has begun can be asked to {kind}",

@@ -27,6 +27,7 @@ from policies.model.settings import Pin
 
 if TYPE_CHECKING:
     from agent.ledger.measured.codec import Values
+    from connectors.model.moves import Route
     from connectors.model.observation import I64
 
 
@@ -311,12 +312,19 @@ def digest_of_work(proposal: Proposal) -> str:
     work = [
         proposal.fingerprint,
         [
-            [m.key, m.from_space, m.to_space, [*m.route.prologue, *(step.sql for step in m.route.steps)]]
+            [m.key, m.from_space, m.to_space, _work_of(m.route)]
             # Sorted by key, since the order of moves follows their gains and those change with every sample.
             for m in sorted(proposal.moves, key=lambda move: move.key)
         ],
     ]
     return hashlib.sha256(json.dumps(work, ensure_ascii=False).encode()).hexdigest()
+
+
+def _work_of(route: Route) -> list[str]:
+    """Every statement that carries a route out, whoever does it."""
+    hand = route.by_hand
+    by_hand = () if hand is None else (*hand.before, *hand.statements, *hand.after)
+    return [*route.prologue, *(step.sql for step in route.steps), *by_hand]
 
 
 def makes_unnecessary(row: ProposalRow, proposal: Proposal) -> bool:

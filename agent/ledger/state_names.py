@@ -52,6 +52,7 @@ TIER_FILL: Final = (
 # -- documents: the daemon and the moves that it carries out --------------------------------------------------------
 
 STATUS: Final = "status"  # the daemon's process and state, for commands
+SERVER: Final = "server"  # what it said of itself last, and what has changed lately (agent.service.server_facts)
 PLANNED: Final = "planned"  # null; the time at which it was stored is that of the daemon's last plan in its turn
 PLANNED_AFTER: Final = "planned after"  # seconds of watching at the daemon's last plan, in its turn or before it
 HISTORY_FOLDED: Final = "history folded"  # the same for the last fold of the history, under ALL_DATABASES

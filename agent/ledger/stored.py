@@ -199,12 +199,17 @@ _OLDER = PROPOSALS.where(
     proposals.c.id < value_for(proposals.c.id, "before"),
 ).order_by(proposals.c.id)  # fmt: skip
 _OVERDUE = (
-    select(moves.c.id, moves.c.proposal_id)
+    select(moves.c.id, moves.c.proposal_id, moves.c.state)
     .join_from(moves, proposals, WITH_PROPOSAL)
     .where(among(moves.c.state, EXPIRABLE), proposals.c.expires_at <= value_for(proposals.c.expires_at, "now"))
 )
 _STATE = select(proposals.c.state).where(given(proposals.c.id))
 _STATES_OF_MOVES = select(moves.c.state).where(given(moves.c.proposal_id))
+
+
+FOR_A_PERSON = "a person carries it out; hotplace looks at the catalog until its approval expires"
+NOT_BEGUN = "not begun in time"
+NOT_SEEN = "the catalog did not show it in its target in time"
 
 
 class StateChanges:
@@ -239,6 +244,11 @@ class StateChanges:
             transaction, APPROVED, subject_of("proposal", row.id),
             who=who, origin=origin, digest=row.digest, reason=reason, moves=changed, **facts,
         )  # fmt: skip
+        by_hand = {move.ordinal for move in row.proposal.by_hand}
+        # With the approval and not by the daemon: what a person carries out is never for a moment the executor's.
+        for move in load_moves(transaction, MOVES_OF_PROPOSAL, proposal_id=row.id) if by_hand else ():
+            if move.state is MoveState.APPROVED and move.move.ordinal in by_hand:
+                self.set_state(transaction, move, MoveState.HANDED_OVER, FOR_A_PERSON)
 
     def set_state(self, transaction: Transaction, row: MoveRow, to: MoveState, reason: str) -> MoveRow:
         """Bring a move into a state that the caller has checked; a proposal is finished with the last of its moves."""
@@ -302,17 +312,21 @@ class StateChanges:
         self.set_proposal(transaction, number, ProposalState.SUPERSEDED, reason)
 
     def overdue(self, reading: Reading) -> Sequence[Row]:
-        """Number and proposal of each move that has not begun although its proposal has expired."""
+        """Number, proposal and state of each move that has not begun although its proposal has expired."""
         return reading.rows(_OVERDUE, now=self._clock.now())
 
     def expire_due(self, transaction: Transaction) -> int:
         """Expire proposals that were not decided in time and approved moves that were not begun; returns the moves."""
         overdue = self.overdue(transaction)
         for number in sorted({row.proposal_id for row in overdue}):
-            ids = [row.id for row in overdue if row.proposal_id == number]
             # Not through load_moves: a proposal whose text was tampered with expires like any other.
-            values = {"state": MoveState.EXPIRED, "reason": "not begun in time", "updated_at": self._clock.now()}
-            transaction.update(moves, ids, values)
+            late = [(row.id, row.state == MoveState.HANDED_OVER) for row in overdue if row.proposal_id == number]
+            ids = [move for move, _ in late]
+            for by_hand, why in ((False, NOT_BEGUN), (True, NOT_SEEN)):
+                of_it = [move for move, handed in late if handed is by_hand]
+                if of_it:
+                    values = {"state": MoveState.EXPIRED, "reason": why, "updated_at": self._clock.now()}
+                    transaction.update(moves, of_it, values)
             self._chain.append(transaction, "moves.expired", subject_of("proposal", number), moves=ids)
             state = transaction.scalar(_STATE, id=number)
             if state == ProposalState.PROPOSED:
@@ -362,6 +376,19 @@ def require_decidable(row: ProposalRow) -> None:
             advice="Its figures are too old. The next plan proposes again what is still worth moving.",
         )
     require_state(row, ProposalState.PROPOSED, "approved")
+
+
+def require_held_to(row: ProposalRow, *, conditional: bool) -> None:
+    """Refuse conditions, or a turn behind others, for what a person carries out: hotplace could keep neither.
+
+    Raises:
+        WrongState: a person carries a move of it out.
+    """
+    if conditional and row.proposal.by_hand:
+        raise WrongState(
+            f"proposal {row.id} has moves by hand, which hotplace can hold to no condition and no turn",
+            advice="Approve it without, and agree with whoever carries it out when that may be.",
+        )
 
 
 def require_state(row: ProposalRow, state: ProposalState, verb: str) -> None:

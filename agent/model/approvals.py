@@ -25,6 +25,7 @@ from agent.model.units_of_measure import format_when
 from connectors.kit.templates import StatementTemplate
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
 from connectors.model.moves import Locked
+from connectors.model.new_space import makes_or_drops_space
 
 if TYPE_CHECKING:
     from agent.model.proposals import Proposal, ProposedMove
@@ -279,6 +280,10 @@ def _gain_refusal(rule: StandingRule, proposal: Proposal) -> str:
 
 def _refusal_of(rule: StandingRule, move: ProposedMove, at: datetime) -> str:
     """Why a rule does not cover one move."""
+    if move.by_hand:
+        return f"{move.what} is moved by a person, so a person decides"
+    if makes_or_drops_space(move.route):
+        return f"{move.what} is made or dropped, which a person decides each time"
     if rule.template is not None and (why := rule.template.find_refusal(move.route, at)):
         return f"{move.what}: {why}"
     bundle = move.route.bundle

@@ -152,6 +152,7 @@ TOLERATED_RATIO = 0.20  # growth between planning and move that needs no forecas
 ROLLING = "rolling"  # the same of a move by a template: a partition that is made, or one that has aged
 CLOSE_PART = "close"  # the same of one that gives the open part of a split table an end
 SPLIT = "split"  # the same of one that splits a table; its rows stay where they are
+SPACE = "space"  # the same of one that makes a new space, which holds nothing yet
 UNDO = "undo"  # ProposedMove.reason of a move that takes another back
 WAY_BACK = "way back"  # the same of one that takes back what a group has moved that cannot be completed
 DIGEST_SHOWN = 12  # characters that lists show and that approve --digest accepts at least
@@ -220,6 +221,11 @@ class ProposedMove:
         if all(step.timeout_seconds for step in locking):
             high = min(high, max(step.timeout_seconds for step in locking))
         return min(low, stall), max(high, stall)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person carries it out, and hotplace sends none of its statements."""
+        return self.route.by_hand is not None
 
     @property
     def is_way_back(self) -> bool:
@@ -359,6 +365,11 @@ class Proposal:
         return bool(self.moves) and all(move.undoes is not None for move in self.moves)
 
     @property
+    def by_hand(self) -> tuple[ProposedMove, ...]:
+        """The moves that a person carries out, in order."""
+        return tuple(move for move in self.moves if move.by_hand)
+
+    @property
     def bytes_moved(self) -> int:
         """Bytes of all moves together."""
         return sum(move.size_bytes for move in self.moves)
@@ -369,7 +380,11 @@ _STORED = StoredDataclass(Proposal)
 
 def proposal_json(proposal: Proposal) -> dict[str, Any]:
     """The proposal as plain JSON values."""
-    return _STORED.plain(proposal)
+    plain = _STORED.plain(proposal)
+    for move in plain["moves"]:
+        if move["route"]["by_hand"] is None:  # proposals without such moves keep their digest
+            del move["route"]["by_hand"]
+    return plain
 
 
 def proposal_text(proposal: Proposal) -> str:
@@ -442,6 +457,11 @@ def purpose_of_container(space: str, container: str) -> str:
 def purpose_of_split(key: str) -> str:
     """One table into parts."""
     return f"split {key}"
+
+
+def purpose_of_space(name: str) -> str:
+    """A new space."""
+    return f"space {name}"
 
 
 def purpose_of_closing(table: str) -> str:

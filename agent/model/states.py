@@ -7,10 +7,12 @@
         |          |           |          |   -> UNKNOWN -> (PLACED | FAILED | APPROVED | PAUSED, as the catalog says)
      REJECTED   EXPIRED     SKIPPED     FAILED
      EXPIRED    CANCELLED               PLACED -> SETTLING -> KEPT
-     SUPERSEDED                                      |
-                                                UNDO_PROPOSED -> UNDONE    (from PLACED and KEPT too)
+     SUPERSEDED HANDED_OVER                          |
+                  |      |              UNDO_PROPOSED -> UNDONE    (from PLACED and KEPT too)
+                EXPIRED PLACED
 
-A move that was interrupted before anything changed goes back to APPROVED.
+A move that was interrupted before anything changed goes back to APPROVED. A move by hand is HANDED_OVER with its
+approval: no statement of it is sent, so nothing but the catalog and time lead on, and what leads there gains nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ class MoveState(StrEnum):
 
     PROPOSED = "proposed"
     APPROVED = "approved"
+    HANDED_OVER = "handed_over"  # a person carries it out: hotplace sends no statement, and looks at the catalog
     PRECHECK = "precheck"
     RUNNING = "running"
     PAUSED = "paused"
@@ -41,6 +44,11 @@ class MoveState(StrEnum):
     SKIPPED = "skipped"  # a precheck failed: the facts differ from what was approved
     FAILED = "failed"  # the engine refused; the bundle is where it was
 
+    @property
+    def words(self) -> str:
+        """For people."""
+        return self.value.replace("_", " ")
+
 
 S = MoveState
 ARROWS: dict[MoveState, dict[MoveState, str]] = {
@@ -55,6 +63,11 @@ ARROWS: dict[MoveState, dict[MoveState, str]] = {
         S.EXPIRED: "The approval expired before the move began.",
         S.CANCELLED: "A person cancelled it before it began.",
         S.SKIPPED: "It cannot begin any more, because the facts or its group have changed.",
+        S.HANDED_OVER: "A person carries it out.",
+    },
+    S.HANDED_OVER: {
+        S.PLACED: "The catalog shows the bundle in its target.",
+        S.EXPIRED: "The approval expired before the catalog showed it there.",
     },
     S.PRECHECK: {
         S.RUNNING: "Every precheck passed: the first statement may be sent.",
@@ -110,7 +123,8 @@ AT_ENGINE = frozenset({S.RUNNING, S.PAUSED})  # the engine works on a statement 
 UNFINISHED = frozenset({S.PRECHECK, S.RUNNING, S.PAUSED, S.UNKNOWN})  # begun, not ended: a restart reconciles it
 TO_BEGIN = frozenset({S.APPROVED, S.PRECHECK})  # approved, and no statement was sent
 ACTIONABLE = UNFINISHED | {S.APPROVED}  # what the executor has yet to begin or to end
-OUTSTANDING = ACTIONABLE | {S.PROPOSED}  # may still be carried out
+IN_HAND = ACTIONABLE | {S.HANDED_OVER}  # approved, and yet to be carried out by whoever does it
+OUTSTANDING = IN_HAND | {S.PROPOSED}  # may still be carried out
 STATEMENTS_ALLOWED = frozenset({S.RUNNING, S.PAUSED, S.UNKNOWN, S.UNDO_PROPOSED})  # else the ledger refuses an intent
 
 UNDOABLE = frozenset({S.PLACED, S.SETTLING, S.KEPT})  # in its target, with no undo under way
@@ -121,14 +135,14 @@ CARRIED_OUT = IN_PLACE | {S.UNDONE}  # copied in full, whatever became of it lat
 CARRIED_OUT_OR_RUNNING = CARRIED_OUT | {S.RUNNING}  # its copies disturb what is measured meanwhile
 HOME_CHANGES = frozenset({S.PLACED, S.UNDONE})  # entering one means that the bundle has a new home: cool-down begins
 
-UNDER_WAY = ACTIONABLE | UNJUDGED  # approved, and its end is still open
+UNDER_WAY = IN_HAND | UNJUDGED  # approved, and its end is still open
 ONLY_IN_APPROVED = UNDER_WAY - {S.UNDO_PROPOSED}  # while a move is here, its proposal is APPROVED
 ENDED = frozenset(state for state, after in TRANSITIONS.items() if not after) | {S.KEPT}
 NOT_CARRIED_OUT = ENDED - CARRIED_OUT  # ended without the bundle reaching its target
 TAKEN_BACK = frozenset({S.UNDO_PROPOSED, S.UNDONE})  # by an undo that is done, or was asked for
 NOT_REACHED = frozenset({S.FAILED, S.SKIPPED})  # approved, not withdrawn, and ended without its target
 WITHDRAWN = frozenset({S.REJECTED, S.EXPIRED, S.SUPERSEDED, S.CANCELLED})  # its statements are of no use to a reader
-EXPIRABLE = frozenset({S.PROPOSED, S.APPROVED})  # nothing was done for it yet
+EXPIRABLE = frozenset({S.PROPOSED, S.APPROVED, S.HANDED_OVER})  # hotplace has done nothing for it yet
 STATE_WHEN_DROPPED = {
     S.PROPOSED: S.REJECTED,
     S.APPROVED: S.CANCELLED,

@@ -385,7 +385,15 @@ def _others(ledger: Ledger, database: str, since: datetime, mine: Sequence[MoveR
             spans.setdefault(sent.move_id, []).append(sent)
     arrived = ledger.moves.last_moved(database)
     found = {number: (min(each.intended_at for each in sent), _end_of(sent, arrived)) for number, sent in spans.items()}
+    found |= {row.id: (_begun_at(ledger, database, [row]), _seen_at(row, arrived)) for row in
+              ledger.moves.rows(database=database, states=IN_PLACE, since=since)
+              if row.move.by_hand and row.id not in known}  # fmt: skip
     return dict(sorted(found.items(), key=lambda item: item[1][0]))
+
+
+def _seen_at(row: MoveRow, arrived: Mapping[str, datetime]) -> datetime:
+    """When a move that a person carried out was first seen in its target."""
+    return min([row.updated_at, *(arrived[key] for key in row.move.route.bundle.unit_keys if key in arrived)])
 
 
 def _end_of(sent: Sequence[SentRow], arrived: Mapping[str, datetime]) -> datetime | None:

@@ -28,6 +28,7 @@ from connectors.kit.contract import Clock, Connector
 from policies.model.moves import MoveReason
 
 LOOK_AGAIN_SECONDS = 5.0  # at a move that the server still works on
+MOST_PASSED = 20  # groups that wait for sessions: behind so many of them none is looked at
 LOOK_AT_HELD_SECONDS = 60.0  # a held statement may be ended at the engine without hotplace
 
 
@@ -83,7 +84,7 @@ class Executor:
             return True
         rows = self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE)
         self._keep_spoiled(rows)
-        rows = self._sound(rows)
+        rows = [row for row in self._sound(rows) if not self._waits_for_a_person(row)]
         if rows:
             self._gate.foreground.look(self._connector)
         unfinished = [row for row in rows if row.state in UNFINISHED]
@@ -92,14 +93,35 @@ class Executor:
         if unfinished or not rows:
             self._gate.note_waiting({})
             return bool(unfinished) and self._clock.monotonic() >= self._look_at
-        group = self._group(_ways_back_first(rows)[0])
-        return first_dropped(group) is not None or self._gate.decision(group).answer is not Admission.WAIT
+        return self._may_begin(rows)
+
+    def _may_begin(self, rows: Sequence[MoveRow]) -> bool:
+        """Whether a group is worth a turn: the first one, or one that may pass those that wait for sessions."""
+        passed = _Passed()
+        self._gate.begin_round()
+        for row in _ways_back_first(rows):
+            if len(passed.groups) > MOST_PASSED:
+                return False
+            if passed.holds(row):
+                continue
+            group = self._group(row)
+            if first_dropped(group) is not None:
+                return True
+            if not passed.lets_pass(group):
+                continue
+            if self._gate.decision(group).answer is not Admission.WAIT:
+                return True
+            if not self._gate.may_be_passed(group):
+                return False
+            passed.groups.append(group)
+        return False
 
     def run_approved(self) -> tuple[MoveRow, ...]:
         """Carry out every approved move of this database in order; returns the rows as they ended.
 
         Paused moves are resumed first, unless they must stay paused. Moves run one at a time: none begins while another
-        is unfinished, and a move that waits holds up those after it, because the order of a plan matters.
+        is unfinished. A move that waits holds up those after it, because the order of a plan matters; only one that
+        waits for sessions that hold its own objects is passed by those that need nothing of it.
 
         Raises:
             LeaseHeld: another agent acts on this database now, and reconciles what runs.
@@ -167,12 +189,18 @@ class Executor:
         self._ledger.proposals.expire_due()
         done: list[MoveRow] = []
         spoiled: set[int] = set()  # proposals: what comes after a move that is left out may need it
+        passed = _Passed()
+        self._gate.begin_round()
         rows = self._ledger.moves.rows(database=self._database.name, states={MoveState.APPROVED})
         for row in _ways_back_first(self._sound(rows)):
-            if self._stopping.is_set() or self._held_back:
+            if self._stopping.is_set() or self._held_back or len(passed.groups) > MOST_PASSED:
                 break
+            if passed.holds(row):
+                continue
             if self._ledger.moves.row(row.id).state is not MoveState.APPROVED:
                 continue  # cancelled meanwhile, or skipped with its group
+            if self._waits_for_a_person(row):
+                continue  # it may take days, and what comes after is checked for room anyway
             group = self._group(row)
             without = first_dropped(group)
             if without is not None:
@@ -180,14 +208,22 @@ class Executor:
                 if left_worse(self._group(row)):
                     break  # it is taken back before anything else begins
                 continue
+            if not passed.lets_pass(group):
+                continue
             decision = self._gate.decision(group)
+            if decision.answer is Admission.WAIT and self._gate.may_be_passed(group):
+                passed.groups.append(group)
+                continue
             if decision.answer is Admission.WAIT:
                 break  # not continue: a later group may need the room that this one frees
             if decision.answer is Admission.NEVER:
                 done += self._skip(group, decision.sentence)
                 continue
             if self._is_in_vain(row):
-                break
+                if not self._gate.may_be_passed(group):
+                    break
+                passed.groups.append(group)
+                continue
             if row.proposal_id in spoiled or self._spoils(row, self._ledger.moves.require_trust):
                 spoiled.add(row.proposal_id)
                 continue  # what a forger did to one proposal holds up no other
@@ -250,6 +286,16 @@ class Executor:
     def _group(self, row: MoveRow) -> list[MoveRow]:
         """The moves of the same group with their present states, the move itself among them."""
         return group_of(self._ledger.moves.rows(proposal_id=row.proposal_id), row)
+
+    def _waits_for_a_person(self, row: MoveRow) -> bool:
+        """Whether a person has yet to carry out a move of its group that comes before it."""
+        if row.state is not MoveState.APPROVED:
+            return False
+        handed = self._ledger.moves.rows(proposal_id=row.proposal_id, states={MoveState.HANDED_OVER})
+        if not handed:
+            return False
+        before = {each.id for each in self._group(row) if each.move.ordinal < row.move.ordinal}
+        return any(each.id in before for each in handed)
 
     def _is_in_vain(self, row: MoveRow) -> bool:
         """Whether a try would only wait for a lock, or fail because of a leftover; if so, put the move off."""
@@ -316,6 +362,37 @@ class Executor:
     def _tell(self, row: MoveRow, sentence: str) -> None:
         if self._hooks.listener is not None:
             self._hooks.listener(MoveEvent(move=row, sentence=sentence))
+
+
+class _Passed:
+    """Groups that wait for sessions, and which others may begin before them."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[MoveRow]] = []
+
+    def holds(self, row: MoveRow) -> bool:
+        """Whether the move is one of theirs."""
+        return any(each.id == row.id for group in self.groups for each in group)
+
+    def lets_pass(self, group: list[MoveRow]) -> bool:
+        """Whether a later group needs nothing of those that wait; if it does it waits with them."""
+        free = all(_needs_nothing_of(each, group) for each in self.groups)
+        if not free:
+            self.groups.append(group)
+        return free
+
+
+def _needs_nothing_of(earlier: Sequence[MoveRow], later: Sequence[MoveRow]) -> bool:
+    """Whether a group may begin before an earlier one: other objects, no room that the earlier one frees or needs."""
+    units = {key for row in earlier for key in (row.move.key, *row.move.route.bundle.unit_keys)}
+    if any(not units.isdisjoint((row.move.key, *row.move.route.bundle.unit_keys)) for row in later):
+        return False
+    targets = {row.move.to_space for row in later}
+    if not targets.isdisjoint(row.move.from_space for row in earlier):
+        return False
+    # The moves of one proposal have room beside one another in the end; those of two may want the same.
+    same = earlier[0].proposal_id == later[0].proposal_id
+    return same or targets.isdisjoint(row.move.to_space for row in earlier)
 
 
 def _ways_back_first(rows: Iterable[MoveRow]) -> list[MoveRow]:

@@ -161,6 +161,7 @@ class Gate:
         self.pauses = Pauses(clock)  # of moves that would be begun in vain now
         self.foreground = Foreground(database, clock)
         self._waiting: dict[str, str] = {}
+        self._passed: dict[str, str] = {}  # of moves that wait for sessions while others pass
         self._calendars: dict[int, Calendar | None] = {}
         self._before: dict[int, frozenset[int]] = {}
         self._times: CopyTimes | None = None
@@ -231,6 +232,24 @@ class Gate:
         self.pauses.put_off(row.id, why, at_least)
         self.note_waiting({str(row.id): why})
 
+    def begin_round(self) -> None:
+        """Look at approved moves from the first one again."""
+        self._passed = {}
+
+    def may_be_passed(self, group: Sequence[MoveRow]) -> bool:
+        """Whether only what is in the way of this group keeps it from beginning; if so it is noted as passed.
+
+        Not if something holds back every move, nor if the group has begun or takes something back.
+        """
+        first = group[0]
+        why = self.pauses.why(first.id)
+        whole = all(row.state in TO_BEGIN and not row.move.is_way_back for row in group)
+        if not why or not whole or self.foreground.crowded or self.foreground.unknown:
+            return False
+        self._passed[str(first.id)] = why
+        self.note_waiting({})
+        return True
+
     def open(self) -> bool:
         """Whether a window for moves is open now."""
         return self._database.calendar.contains(self._clock.now())
@@ -241,6 +260,7 @@ class Gate:
 
     def note_waiting(self, waiting: dict[str, str]) -> None:
         """Store what waits, and why, where other processes read it."""
+        waiting = {**self._passed, **waiting}
         # Only on a change: the gate is asked every second, and each write takes the lock of the ledger.
         if waiting != self._waiting:
             self._waiting = waiting

@@ -28,11 +28,12 @@ from agent.planning.single_moves import without
 from agent.planning.situation import rows_of_keys
 from connectors.kit.contract import Clock, Connector
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Home, Inspection, Space
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
 
-MAY_PASS = frozenset({"no_room", "no_target", "closed", "room_unknown", "grown"})
+MAY_PASS = frozenset({"no_room", "no_target", "lost", "closed", "room_unknown", "grown"})
 SHORTEST_AGE_SECONDS = 600.0  # over which growth is seen; in less than that it says little
 
 
@@ -172,8 +173,12 @@ def _size_holds(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
 
 
 def _target_takes(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
+    if makes_or_drops_space(row.move.route):  # nothing arrives; whether its place is fit the connector has looked
+        return None
     if facts.target is None:
         return PrecheckRefusal("no_target", f"space {row.move.to_space} no longer exists")
+    if facts.target.lost:
+        return PrecheckRefusal("lost", f"nothing can be put into {row.move.to_space}: {facts.target.lost}")
     if facts.closed:
         return PrecheckRefusal("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
     if room_bytes(facts.target, facts.head_room_ratio) is None:

@@ -7,18 +7,20 @@ last, so that the next agent goes on where this one ended.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from agent.config.models import DatabaseConfig, Level
+from agent.ledger.errors import Untrusted
 from agent.ledger.ledger import Ledger
 from agent.ledger.measured.samples import rates_text
 from agent.ledger.rows import MoveRow
 from agent.ledger.state_names import work_before_proposal
+from agent.model.logs import EventLog
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
-from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
+from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPACE, SPLIT, UNDO, WAY_BACK, CannotUndo, Proposal
+from agent.model.states import IN_HAND, IN_PLACE, MoveState
 from agent.moving.effect import LEAST_BEFORE, estimate
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
 from agent.moving.lasting_noise import LastingNoise, lasting_noise
@@ -28,12 +30,13 @@ from agent.moving.verifier import carried_out, forecast_of_moves, measure, with_
 from agent.planning.undo import propose_undo
 from agent.sampling.picture import UnitHomes
 from connectors.kit.contract import Clock, Connector
-from connectors.model.observation import DatabaseDemand
+from connectors.model.observation import DatabaseDemand, Home
 from policies.evidence.workload import average
 from policies.model.moves import MoveReason
 
+log = EventLog(__name__)
 ASKED_FOR = frozenset(
-    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE_PART, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
+    {UNDO, WAY_BACK, CONTAINER, ROLLING, SPLIT, CLOSE_PART, SPACE, MoveReason.PIN, MoveReason.DRAIN, MoveReason.GROWTH}
 )  # undone only on request
 
 
@@ -71,6 +74,42 @@ class Settling:
         # one.
         return max([since, *self._ledger.moves.last_moved(self._database.name).values()])
 
+    def see_handed_over(self, connector: Connector, places: Callable[[], Mapping[str, str] | None]) -> None:
+        """Bring moves that a person has carried out to PLACED, as the catalog shows them; expire what came too late.
+
+        Args:
+            connector: asked about moves that seem to have arrived.
+            places: the space of each unit by the last catalog, by key; None: not known yet.
+
+        Raises:
+            ConnectorError: the engine did not answer.
+        """
+        rows = self._ledger.moves.rows(database=self._database.name, states={MoveState.HANDED_OVER})
+        where = places() if rows else None
+        if where is None:
+            return
+        for number in {row.proposal_id for row in rows}:
+            self.store_work_before(number)
+        for row in rows:
+            bundle = row.move.route.bundle
+            # The last catalog first: to ask about each move at every sample may read slow views.
+            if not all(where.get(key) == row.move.to_space for key in bundle.unit_keys):
+                continue
+            found = connector.inspect(row.move.route)
+            if found.home is Home.TARGET and not (found.running or found.paused) and self._is_believed(row):
+                reason = f"{found.sentence}: a person carried it out"
+                self._ledger.moves.transition(row.id, MoveState.PLACED, reason)
+        self._ledger.proposals.expire_due()
+
+    def _is_believed(self, row: MoveRow) -> bool:
+        """Whether the chain holds that a move was approved, and handed over: no forged row is measured."""
+        try:
+            self._ledger.moves.require_trust(row, begins=False)
+        except Untrusted as error:
+            log.warning("handed-over move not believed", database=row.database, move=row.id, error=str(error))
+            return False
+        return True
+
     def begin(self) -> None:
         """Let what is placed settle."""
         for row in self._ledger.moves.rows(database=self._database.name, states={MoveState.PLACED}):
@@ -105,7 +144,7 @@ class Settling:
         known = {number: each.outcome for number, each in measured.items()}  # by an agent that died behind it
         # Nothing is judged while a move of the proposal may still begin: before and after would be compared across a
         # half-made change.
-        if self._ledger.moves.rows(proposal_id=proposal_id, states=ACTIONABLE):
+        if self._ledger.moves.rows(proposal_id=proposal_id, states=IN_HAND):
             return None
         look = next_look(self._ledger, self._database, rows, self._clock.now(), self._looked.get(proposal_id, 0.0))
         if look is None:

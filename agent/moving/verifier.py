@@ -270,6 +270,8 @@ def _not_measured(before: DatabaseDemand, after: DatabaseDemand, window_seconds:
     if window_seconds < MINIMUM_WINDOW_SECONDS:
         needed = format_seconds(MINIMUM_WINDOW_SECONDS)
         return f"not measured: {format_seconds(window_seconds)} seen after settling, {needed} needed"
+    if _tells_nothing(before) and _tells_nothing(after):  # intervals were recorded, as the window says
+        return "not measured: the engine counts neither read times nor transactions; where the units are now was seen"
     for demand, when in ((before, "before the first move"), (after, "after settling")):
         if missing := _missing(demand, when):
             return f"not measured: {missing}"
@@ -281,9 +283,13 @@ def _not_measured(before: DatabaseDemand, after: DatabaseDemand, window_seconds:
     return ""
 
 
+def _tells_nothing(demand: DatabaseDemand) -> bool:
+    return all(math.isnan(rate) for rate in asdict(demand).values())
+
+
 def _missing(demand: DatabaseDemand, when: str) -> str:
     """Why there is no wait per transaction; "" where there is."""
-    if all(math.isnan(rate) for rate in asdict(demand).values()):
+    if _tells_nothing(demand):
         return f"no interval was recorded {when}"
     unknown = [name for name, rate in (("read times", demand.read_wait), ("transactions", demand.transactions))
                if math.isnan(rate)]  # fmt: skip

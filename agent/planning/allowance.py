@@ -96,6 +96,9 @@ def budget_of(limits: Limits, now: datetime, safety: float) -> Budget:
     return Budget(limits.bytes, None if math.isinf(seconds) else seconds / safety)
 
 
+BY_HAND_LASTS = timedelta(days=7)  # a person waits for his next window; the catalog is looked at until then
+
+
 def expiry_of(limits: Limits, made_at: datetime, lasts: timedelta) -> datetime:
     """When an approval ends: after its time, but not before a window in which it could be used has closed."""
     ends = made_at + lasts

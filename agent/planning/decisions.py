@@ -28,7 +28,7 @@ from connectors.model.observation import I64, DatabaseDemand, RoleFigures, Space
 from connectors.model.string_column import StringColumn
 from policies.model.confidence import PastForecast
 from policies.model.moves import PredictionError, RouteCost
-from policies.model.plan import HeatView, Plan, Situation, Verdict
+from policies.model.plan import NOT_KNOWN, HeatView, Paced, Plan, Situation, Verdict
 from policies.model.settings import PolicySettings, Tier
 from policies.placement.verdicts import Figures, explain_verdict, figures_of
 
@@ -65,6 +65,7 @@ class _Few:
     sessions: float = float("nan")
     elsewhere_alone: float = float("nan")
     load: str = ""
+    paced: Paced = NOT_KNOWN
     growth_seconds: float = float("nan")
     prediction_errors: tuple[PredictionError, ...] = ()
     past_forecasts: tuple[PastForecast, ...] = ()
@@ -148,6 +149,7 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         sessions=situation.sessions,
         elsewhere_alone=situation.elsewhere_alone,
         load=situation.load,
+        paced=situation.paced,
         growth_seconds=situation.growth_seconds,
         prediction_errors=situation.prediction_errors,
         past_forecasts=situation.past_forecasts,
@@ -157,6 +159,8 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
     arrays |= {f"heat.{name}": column for name in _HEAT if (column := getattr(heat, name)) is not None}
     if units.wide is not None:
         arrays["units.wide"] = units.wide
+    if units.uncounted is not None:
+        arrays["units.uncounted"] = units.uncounted
     if situation.growth is not None:
         arrays["situation.growth"] = situation.growth
     if situation.copy_seconds is not None:
@@ -181,6 +185,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
             key=StringColumn.from_arrays(arrays, "keys"),
             wide=arrays.get("units.wide"),
             wide_names=few.wide_names,
+            uncounted=arrays.get("units.uncounted"),
             **columns,
         ),
         heat=HeatView(**{name: column for name, column in heat.items() if column is not None}),
@@ -195,6 +200,7 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         sessions=few.sessions,
         elsewhere_alone=few.elsewhere_alone,
         load=few.load,
+        paced=few.paced,
         growth_seconds=few.growth_seconds,
         prediction_errors=few.prediction_errors,
         past_forecasts=few.past_forecasts,

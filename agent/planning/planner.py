@@ -32,7 +32,7 @@ from agent.model.proposals import (
     purpose_of,
     with_ways_back,
 )
-from agent.planning.allowance import budget_of, expiry_of, limits_of
+from agent.planning.allowance import BY_HAND_LASTS, budget_of, expiry_of, limits_of
 from agent.planning.routing import RouteRefusals, find_routes
 from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
 from agent.sampling.experience import since_for, turnover_ratio_of, with_bytes_written, with_experience
@@ -294,6 +294,8 @@ def proposal_of(
     if not plan.moves:
         return None
     expires_at = expiry_of(limits_of(database), planning.made_at, timedelta(seconds=database.proposal_expires_seconds))
+    if any(route.by_hand for route in planning.routes):
+        expires_at = max(expires_at, planning.made_at + BY_HAND_LASTS)
     share = min(1.0, (expires_at - planning.made_at).total_seconds() / planning.situation.growth_seconds)
     return Proposal(
         database=database.name,

@@ -230,7 +230,10 @@ def derives(connector: Connector, route: Route, template: StatementTemplate | No
 
 def _statements(route: Route) -> tuple[object, ...]:
     """All that a route may send, and what a template was filled with."""
-    return route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps, route.arguments
+    return (
+        route.prologue, route.patient_prologue, route.steps, route.undo_steps, route.tidy_steps, route.arguments,
+        route.by_hand,
+    )  # fmt: skip
 
 
 def bundle_of(units: UnitTable, move: PlanMove) -> Bundle:

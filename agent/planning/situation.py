@@ -28,7 +28,7 @@ from connectors.model.moves import find_container
 from connectors.model.observation import F64, I8, I64, Catalog, Space
 from policies.evidence.capacity import with_growth
 from policies.evidence.prices import cool_down_left, with_bounded_waits
-from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours
+from policies.evidence.workload import CLOSED, OPEN, UNKNOWN, load_by_hours, paced_by_hours
 from policies.model.confidence import OUTCOMES, Foretold, PastForecast
 from policies.model.moves import learn_errors
 from policies.model.plan import Situation
@@ -85,6 +85,7 @@ def situation_of(
         growth = picture.growth.within(ahead)
         spaces = with_growth(spaces, units, growth)
     outcomes = [row.outcome for row in ledger.moves.outcomes(database=database.name, limit=OUTCOMES)]
+    work = ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)
     situation = Situation(
         units=units,
         heat=picture.heat,
@@ -99,8 +100,8 @@ def situation_of(
         roles=picture.roles,
         sessions=picture.sessions,
         elsewhere_alone=elsewhere_alone(outcomes[:LIMIT_OUTCOMES]),
-        load=load_by_outcomes(outcomes[:LIMIT_OUTCOMES])
-        or load_by_hours(ledger.work.between(database.name, now - timedelta(seconds=HOURS_SECONDS), None)),
+        load=load_by_outcomes(outcomes[:LIMIT_OUTCOMES]) or load_by_hours(work),
+        paced=paced_by_hours(work, settings.certainty),
         prediction_errors=learn_errors(each.residual for each in past_predictions(ledger, database.name)),
         past_forecasts=past_forecasts(outcomes),
     )
@@ -183,14 +184,15 @@ def seconds_to_next_plan(database: DatabaseConfig, now: datetime) -> float:
 
 
 def _without_closed_spaces(spaces: tuple[Space, ...], ledger: Ledger, database: str) -> tuple[Space, ...]:
-    """The spaces, those closed to arrivals with their room unknown: to the policies such a space is no target.
+    """The spaces, those closed to arrivals or lost with their room unknown: to the policies such a space is no target.
 
     What is under a space is left out: no policy asks, and situations are stored.
     """
     closed = {row.space for row in ledger.arrivals.rows(database)}
     bare = (replace(space, containers=()) for space in spaces)
     return tuple(
-        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed else space for space in bare
+        replace(space, free_bytes=None, capacity_bytes=None) if space.name in closed or space.lost else space
+        for space in bare
     )
 
 

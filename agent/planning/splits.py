@@ -131,7 +131,7 @@ def _why_none(database: DatabaseConfig, heat: RangeHeat | None, known: UnitBorde
             f"fastest tier, by an agent that watches for some hours (hotplace run --database {database.name})"
         )
     shape = concentrate(heat)
-    where = inside_sentences(heat, shape, 0.0, database.tiers[0].name)
+    where = inside_sentences(heat, shape, 0.0, database.tiers_in_use[0].name)
     if shape.part is None and not known.looks:
         return "; ".join(where)
     if not (database.border_values or known.refused or known.looks):

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from agent.config.models import DatabaseConfig
 from agent.ledger.rows import RuleRow, RuleState
 from agent.model.proposals import ROLLING, Proposal, ProposedMove, purpose_of_template
+from agent.planning.allowance import BY_HAND_LASTS
 from connectors.kit.contract import Connector, FillsTemplates
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.formatting import format_bytes
@@ -43,11 +44,14 @@ def unweighed_proposal(
         expires_at: when it can no longer be approved; None: when any proposal made now expires.
     """
     moves = tuple(moves)
+    lasts = timedelta(seconds=database.proposal_expires_seconds)
+    if any(move.by_hand for move in moves):
+        lasts = max(lasts, BY_HAND_LASTS)
     return Proposal(
         database=database.name,
         fingerprint=fingerprint,
         created_at=now,
-        expires_at=expires_at or now + timedelta(seconds=database.proposal_expires_seconds),
+        expires_at=expires_at or now + lasts,
         wait_per_hour=0.0,
         wait_saved_per_hour=sum(move.wait_saved_per_hour for move in moves),
         bound_per_hour=0.0,

@@ -18,11 +18,13 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, StepRow
 from agent.model.proposals import UNDO, WAY_BACK, CannotUndo, Proposal, ProposedMove, purpose_of_undo
 from agent.model.states import NOT_CARRIED_OUT, UNDOABLE, MoveState
+from agent.planning.new_space import route_of_dropping
 from agent.planning.single_moves import put_back, route_of_rejoining
 from agent.planning.situation import rows_of_keys
 from agent.planning.template_proposals import unweighed_proposal
 from connectors.kit.contract import Connector, TakesBack
 from connectors.model.moves import WAYS_BACK, Bundle, NoRoute, Route, UnitKind
+from connectors.model.new_space import DROP_SPACE, NEW_SPACE
 from connectors.model.observation import Catalog
 from policies.evidence.capacity import room_bytes
 from policies.model.moves import MoveReason
@@ -144,6 +146,13 @@ def _route_back(
         raise CannotUndo(f"move {row.id} is {row.state}: there is nothing to take back", advice=row.reason)
     if row.move.route.bundle.container:
         return _container_back(row)
+    if row.move.route.name == NEW_SPACE:
+        return route_of_dropping(row.move.route)
+    if row.move.route.name == DROP_SPACE:
+        raise CannotUndo(
+            f"move {row.id} dropped {row.move.key}, which is not made again by an undo",
+            advice="hotplace space create makes it again.",
+        )
     if row.move.route.name in WAYS_BACK:
         return route_of_rejoining(row.move.route, connector)
     if not row.move.route.bundle.unit_keys:

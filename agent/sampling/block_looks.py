@@ -154,6 +154,7 @@ SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 2.0  # between the looks of a pair
 REST_SECONDS = 30.0  # between two pairs, at least
 SAVE_EVERY_SECONDS = 600.0
 ASK_AGAIN_SECONDS = 3600.0  # after the server has refused
+_MOST_OF_COUNTED, _LEAST_COUNTED = 2.0, 50.0  # blocks that came, over reads that the engine counted meanwhile
 _MUCH, _LITTLE = 0.3, 0.1  # of the resident blocks replaced between two looks
 
 
@@ -270,16 +271,20 @@ class BlockLooker:
         at_hour, seconds = self._clock.now().timestamp() / 3600, second.monotonic_seconds - first.monotonic_seconds
         found, turnovers = dict(self._heat_known()), list[Turnover]()
         for each in second.units:
-            # A table that was rewritten between the looks has lost all its blocks from the pool, and its counters.
             if each.physical_id not in before or not each.blocks or seconds <= 0:
                 continue
             earlier = before[each.physical_id]
+            if earlier.storage != each.storage:  # written anew between the looks: its blocks are others
+                continue
             turnover = compare_looks(
                 earlier.resident, each.resident, blocks=each.blocks, block_bytes=second.block_bytes,
                 seconds=seconds, one_in=second.one_in, read_seconds=each.read_seconds,
-                identities=(earlier.identities, each.identities),
+                identities=(earlier.identities, each.identities), blocks_before=earlier.blocks, storage=each.storage,
             )  # fmt: skip
             counted = max(0.0, each.reads - earlier.reads) if each.reads == each.reads else 0.0
+            # Blocks were formatted in extents that the unit had already; which of them is not known.
+            if each.counts_at_once and float(turnover.came.sum()) > _MOST_OF_COUNTED * counted + _LEAST_COUNTED:
+                continue
             unit = key[each.physical_id]
             found[unit] = with_turnover(found.get(unit), turnover, counted, at_hour)
             turnovers.append(turnover)

@@ -199,6 +199,8 @@ def with_renamed_units(learned: Learned, units: UnitTable, slots: I64) -> Learne
         learned,
         heat=heat.handed_on(learned.heat, *renames),
         growth=capacity.with_renamed(learned.growth, *renames),
+        seasons=seasons.with_renamed(learned.seasons, *renames),
+        horizons=horizons.with_renamed(learned.horizons, *renames),
     )
 
 

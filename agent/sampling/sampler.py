@@ -42,11 +42,11 @@ from connectors.kit.statements import ReadsStatements, StatementCounters
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, I64, Catalog, Demand, Interval, RoleFigures, Sample, Signal
 from policies.evidence.capacity import GrowthState
-from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
+from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import DeviceState
 from policies.evidence.horizons import dearest_copy, earned_seconds
 from policies.evidence.prices import wait_weights
-from policies.evidence.workload import RecentWork
+from policies.evidence.workload import RecentWork, with_background
 from policies.model.plan import HeatView
 
 CATALOG_EVERY_SECONDS = 600.0
@@ -119,6 +119,7 @@ class Sampler:
         self._learned = load_learned(ledger, database.name)
         self._has_learned_work = False  # from an interval, since the start
         self._save_at = -float("inf")  # the first interval is saved at once: commands read it
+        self.catalog_reads = 0
         self._catalog: Catalog | None = None
         self._storage: Storage | None = None  # with the configured speeds
         self._calibrated: tuple[Storage, DeviceState, Storage] | None = None  # the last, with what it was made from
@@ -126,12 +127,15 @@ class Sampler:
         self._catalog_at = -float("inf")  # from when on its age counts
         self._catalog_read_at = -float("inf")
         self._before: Sample | None = None
-        self._known_ids: I64 = np.empty(0, dtype=np.int64)  # physical ids that the catalog held at the last sample
+        self._known_ids: I64 = np.empty(0, dtype=np.int64)  # that the catalog held as settled at the last sample
+        self._unknown_ids: I64 = np.empty(0, dtype=np.int64)  # of the last interval: the catalog does not have them
         # Counted, and compared with what was counted before a read began: a move that ends while the catalog or a
         # sample is on its way may or may not be in what is read.
         self._marks = 0  # moves of ours that began or ended
         self._marks_sampled = 0  # by the beginning of the last sample
-        self._marks_in_catalog = 0  # by the beginning of the last read of the catalog
+        self._homes = 0  # reasons to read the catalog again: marks, and moves whose end was only found out later
+        self._is_forgotten = False
+        self._homes_in_catalog = 0  # by the beginning of the last read of the catalog
         self._copying = False  # now; not remembered: a reload waits for the end of a statement
         if memory is not None:
             self._before, self._known_ids = memory.before, memory.known_ids
@@ -180,6 +184,25 @@ class Sampler:
     def disturb(self) -> None:
         """Note that one of our moves runs: the current interval is no evidence, and units have changed their homes."""
         self._marks += 1
+        self.note_new_homes()
+
+    def note_new_homes(self) -> None:
+        """Note that moves of ours have come to an end, perhaps long ago: the catalog is read before it is used."""
+        self._homes += 1
+
+    def refresh_homes(self) -> None:
+        """Read the catalog again if moves of ours have ended since, or another database answers.
+
+        Raises:
+            ConnectorError: it could not be read.
+        """
+        if self._catalog is not None and (self._homes != self._homes_in_catalog or self._is_forgotten):
+            with self._without_ledger():
+                self._refresh_catalog()
+
+    def forget_catalog(self) -> None:
+        """Read it before it is used again, however young it is: another database answers by now."""
+        self._is_forgotten = True
 
     def _is_disturbed(self) -> bool:
         """Whether a copy of ours ran since the last sample began."""
@@ -219,6 +242,13 @@ class Sampler:
             dearest=dearest_copy(self._learned.horizons, self._learned.seasons, now),
             lasting_seconds=self._learned.horizons.lasting_seconds,
         )
+
+    def places(self) -> dict[str, str] | None:
+        """The space of each unit by the last catalog, by key; None before the first sample."""
+        if self._catalog is None:
+            return None
+        units, spaces = self._catalog.units, self._catalog.spaces
+        return {key: spaces[at].name for key, at in zip(units.key, units.space.tolist(), strict=True)}
 
     def homes(self) -> UnitHomes | None:
         """Where units are by the last catalog; None before the first sample."""
@@ -297,9 +327,10 @@ class Sampler:
     def _refresh_catalog(self) -> None:
         """Read the catalog when it is due, and give every unit its slot."""
         young = self._clock.monotonic() - self._catalog_at < CATALOG_EVERY_SECONDS
-        if self._catalog is not None and young and self._marks == self._marks_in_catalog:
+        is_known = self._catalog is not None and not self._is_forgotten
+        if is_known and young and self._homes == self._homes_in_catalog:
             return
-        marks = self._marks
+        homes = self._homes
         catalog = self._connector.catalog()
         storage = self._database.resolve_spaces(catalog)
         # Only now: stored evidence holds for the tier speeds it was gathered against, and those need a catalog.
@@ -314,7 +345,8 @@ class Sampler:
         # All at once, and only now: where the ledger gives no numbers, the old catalog and its spaces stay together.
         self._storage, self._slots, self._catalog = storage, slots, catalog
         self._catalog_at = self._catalog_read_at = self._clock.monotonic()
-        self._marks_in_catalog = marks
+        self._homes_in_catalog, self._is_forgotten = homes, False
+        self.catalog_reads += 1
         self._learn_catalog()
 
     def _learn_catalog(self) -> None:
@@ -336,11 +368,12 @@ class Sampler:
         """
         # The new sample is the next base even where this interval is lost: the loss ends with it.
         before, self._before = self._before, sample
-        known, self._known_ids = self._known_ids, self.catalog.units.physical_id
+        known, self._known_ids = self._known_ids, self.catalog.settled
+        units = self.catalog.units.physical_id
         if before is None:
             return "first sample: the next one shows what happens in between", None
         longest = max(LONGEST_INTERVAL_SECONDS, LONGEST_INTERVAL_SAMPLES * self._database.sample_seconds)
-        interval = difference(before, sample, longest_seconds=longest, known=known)
+        interval = difference(before, sample, longest_seconds=longest, known=known, units=units)
         del before  # its counters are as many as the new ones, and heat is worked on next
         # The copy of a move reads and writes the very units that it moves: to the counters that looks like demand.
         if disturbed:
@@ -359,15 +392,20 @@ class Sampler:
         if during >= 0 and calm > 0:
             record_disturbed(self._ledger, self._database.name, interval, during=during, calm=calm)
 
-    def _absorb(self, interval: Interval) -> tuple[str, Demand]:
-        """Learn from an interval in which no move of ours ran, and store its demand."""
-        demand = self._connector.classify(interval, self.catalog)
+    def _absorb(self, interval: Interval) -> tuple[str, Demand | None]:
+        """Learn from an interval in which no move of ours ran, and store its demand; None if it contradicts itself."""
+        demand = with_background(self._connector.classify(interval, self.catalog))
+        refused = contradiction(demand)
+        if refused is not None:
+            return refused.sentence, None
         if demand.waited is not None:
             demand = in_measured_waits(demand, self.catalog, self._believed_read_seconds())
         inventory = self._inventory()
         located = inventory.locate(demand)
-        if bool((located.row < 0).any()):
-            self._catalog_at = -float("inf")  # unknown units: read the catalog before the next sample
+        unknown = demand.physical_id[located.row < 0]
+        if not np.isin(unknown, self._unknown_ids).all():
+            self._catalog_at = -float("inf")  # new unknown units: read the catalog before the next sample
+        self._unknown_ids = unknown
         if self._may_store():
             # A trace counts whenever it is on, in measured hours or not.
             with self._without_ledger():

@@ -49,14 +49,18 @@ from agent.service.httpd import Certificate, MetricsServer, Pages, no_pages
 from agent.service.jobs import LOOK_AT_CLOCK_SECONDS, Jobs, JobTimetable
 from agent.service.metrics import AgentCollector
 from agent.service.notifier import (
+    LOOKS_BACK,
     ClosedRule,
     Ended,
+    ExpiredApproval,
+    FailingJob,
     Hurt,
     NoticeFacts,
     Notifier,
     SpaceRoom,
     closed_rules,
     ended_moves,
+    expired_approvals,
     hurt_proposals,
 )
 from agent.service.process import LastResort
@@ -64,15 +68,26 @@ from agent.service.snapshot import Snapshot
 from agent.service.watch import Watch
 from connectors.kit.contract import Clock, ConnectorError, HotplaceError, LeaseHeld
 
+SAMPLE, ACT = Jobs.sample.__name__, Jobs.act.__name__
+LATELY_SECONDS = 3600.0  # that a failure to act may have been the reason for what expired since
+
 
 def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: datetime) -> NoticeFacts:
     """Everything about one database that may be worth a notice; without the ledger, what the snapshot tells alone."""
-    since_then: tuple[tuple[Ended, ...], tuple[Hurt, ...], tuple[ClosedRule, ...]] = ((), (), ())
+    since_then: tuple[tuple[Ended, ...], tuple[Hurt, ...], tuple[ClosedRule, ...], tuple[ExpiredApproval, ...]] = (
+        (),
+        (),
+        (),
+        (),
+    )
     # Sent once the ledger is there again, if that is within the time for which ends are news.
     with suppress(*AWAY):
         name = snapshot.database
-        since_then = ended_moves(ledger, name, now), hurt_proposals(ledger, name, now), closed_rules(ledger, name, now)
-    ended, hurt, closed = since_then
+        since_then = (
+            ended_moves(ledger, name, now), hurt_proposals(ledger, name, now), closed_rules(ledger, name, now),
+            expired_approvals(ledger, name, now, kept_by=_why_nothing_began(snapshot, now)),
+        )  # fmt: skip
+    ended, hurt, closed, expired = since_then
     return NoticeFacts(
         database=snapshot.database,
         now=now,
@@ -80,9 +95,26 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
         ended=ended,
         hurt=hurt,
         closed_rules=closed,
+        idle_rules=snapshot.idle_rules,
+        expired=expired,
+        failing=tuple(
+            FailingJob(job=name, since=each.failing_since, error=each.error)
+            for name, each in sorted(snapshot.jobs.items())
+            if each.keeps_failing and each.failing_since is not None and name != SAMPLE  # of samples ``stalled`` tells
+        ),
+        server_changes=tuple(each for each in snapshot.server_changes if abs(now - each.at) <= LOOKS_BACK),
         rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
+        lost={} if snapshot.storage is None else _lost(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
     )
+
+
+def _why_nothing_began(snapshot: Snapshot, now: datetime) -> str:
+    """Why acting failed lately; "" if it did not."""
+    acting = snapshot.jobs.get(ACT)
+    if acting is None or acting.failed_at is None or abs((now - acting.failed_at).total_seconds()) > LATELY_SECONDS:
+        return ""
+    return acting.error
 
 
 def _why_stalled(snapshot: Snapshot, sample_seconds: float, now: datetime) -> str:
@@ -109,6 +141,12 @@ def _rooms(storage: Storage) -> tuple[SpaceRoom, ...]:
         for tier, space in zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
         if tier >= 0 and space.free_bytes is not None
     )
+
+
+def _lost(storage: Storage) -> dict[str, str]:
+    """Managed spaces into which nothing can be put now."""
+    managed = zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
+    return {space.name: space.lost for tier, space in managed if tier >= 0 and space.lost}
 
 
 WAITS_SECONDS = 5.0  # for all leases together; a server that answers does so in a tenth of that
@@ -250,7 +288,10 @@ class Daemon:
                     failures.append(error)
                 else:
                     watch.count_proposals()  # the one of this very cycle too: the next cycle may be a day away
-            self._notify()
+            try:
+                self._notify()
+            except HotplaceError as error:
+                log.error("notices failed", error=str(error), advice=error.advice)
             self._finish_notices(SEND_SECONDS + JOBS_END_WITHIN_SECONDS)
         finally:
             self._close_watches()
@@ -371,18 +412,19 @@ class Daemon:
         return timetable
 
     def _notify(self) -> None:
-        """Tell people what is new; what goes wrong is said, and tried again at the next turn."""
+        """Tell people what is new.
+
+        Raises:
+            HotplaceError: what they were told could not be noted; it is tried again at the next turn.
+        """
         if not self.config.notices:
             return
         now = self._clock.now()
-        try:
-            self._notifier.take_turn(
-                facts_of(watch.snapshot, watch.database.sample_seconds, self._ledger, now)
-                for watch in self._watches.values()
-                if not watch.stands_by
-            )
-        except HotplaceError as error:
-            log.error("notices failed", error=str(error), advice=error.advice)
+        self._notifier.take_turn(
+            facts_of(watch.snapshot, watch.database.sample_seconds, self._ledger, now)
+            for watch in self._watches.values()
+            if not watch.stands_by
+        )
 
     def _finish_notices(self, seconds: float) -> None:
         """Wait for messages that are on their way, for so long at most."""
@@ -539,6 +581,8 @@ class Daemon:
 
         wanted = {signal.SIGTERM: stop, signal.SIGINT: stop, signal.SIGHUP: reload}
         before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+        # A reload may have been asked for since the process began: the program has let it wait.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
         try:
             yield
         finally:

@@ -22,6 +22,7 @@ from agent.config.errors import ConfigError
 from agent.config.models import Config, DatabaseConfig, LedgerConfig, LedgerServer
 from agent.config.tiers import Storage
 from agent.model.signatures import SignatureInvalid, Signers
+from agent.planning.first_tier import next_step, what_is_missing
 from connectors.kit.contract import (
     AuthenticationFailed,
     Clock,
@@ -315,7 +316,20 @@ def _storage(database: DatabaseConfig, catalog: Catalog) -> Iterator[Finding]:
     else:
         held = np.zeros(len(catalog.spaces), dtype=np.int64)
         np.add.at(held, catalog.units.space, catalog.units.size_bytes)
+        yield from tier_findings(database)
         yield from storage_findings(storage, database.policy_settings().head_room_ratio, held.tolist())
+
+
+def tier_findings(database: DatabaseConfig) -> Iterator[Finding]:
+    """Each tier that is not there yet, and what to do where fewer than two have a space."""
+    for tier in database.planned_tiers:
+        yield Finding.info(
+            "tier_planned",
+            f"the tier {tier.name} has no space yet: hotplace sizing --tier {tier.name} says what it would save",
+            values={"tier": tier.name},
+        )
+    if missing := what_is_missing(database):
+        yield Finding.info("one_tier", missing, f"Next: {next_step(database)}.")
 
 
 def _io_limit_unknown(tier: Tier) -> Finding:

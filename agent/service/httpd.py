@@ -107,7 +107,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Certificate:
-    """A server's certificate, read again when its file has changed: renewing it needs no restart."""
+    """A server's certificate, read again when one of its files has changed: renewing it needs no restart."""
 
     def __init__(self, certificate: Path, key: Path | None, client_ca: Path | None) -> None:
         """Read it now, so that a wrong one is an error at start.
@@ -115,15 +115,10 @@ class Certificate:
         Raises:
             CannotListen: a file cannot be read, or does not hold what it should.
         """
-        self._certificate, self._key = certificate, key
+        self._certificate, self._key, self._client_ca = certificate, key, client_ca
         self.asks_clients = client_ca is not None
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
-            if client_ca is not None:
-                self._context.load_verify_locations(client_ca)
-                self._context.verify_mode = ssl.CERT_REQUIRED
-            self._read()
+            self._context, self._read_at = self._read()
         except OSError as error:  # SSLError is one
             raise CannotListen(
                 f"the certificate of the metrics endpoint cannot be used: {certificate}: {error.strerror or error}",
@@ -132,17 +127,28 @@ class Certificate:
 
     def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
         """A connection over TLS; the handshake comes with its first read, in the thread that serves it."""
-        if self._certificate.stat().st_mtime_ns != self._read_at:
-            with suppress(OSError):  # half written: the old one serves until the new one is whole
-                self._read()
+        with suppress(OSError):  # half written, or without its key yet: the old one serves until the new one is whole
+            if self._changed_at() != self._read_at:
+                self._context, self._read_at = self._read()
         # A handshake here would be made by the thread that accepts, and one client that says nothing would stop all
         # others.
         return self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
 
-    def _read(self) -> None:
-        read_at = self._certificate.stat().st_mtime_ns
-        self._context.load_cert_chain(self._certificate, self._key)
-        self._read_at = read_at
+    def _read(self) -> tuple[ssl.SSLContext, tuple[int, ...]]:
+        """A new context, and when its files had changed: one whose pair does not fit would refuse every handshake."""
+        read_at = self._changed_at()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if self._client_ca is not None:
+            context.load_verify_locations(self._client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+        context.load_cert_chain(self._certificate, self._key)
+        return context, read_at
+
+    def _changed_at(self) -> tuple[int, ...]:
+        return tuple(
+            path.stat().st_mtime_ns for path in (self._certificate, self._key, self._client_ca) if path is not None
+        )
 
 
 class _Server(ThreadingHTTPServer):

@@ -28,6 +28,7 @@ from agent.model.logs import EventLog
 from agent.model.states import HOME_CHANGES
 from agent.planning.decisions import drop_old_decisions
 from agent.planning.planner import curve_document
+from agent.sampling.sampler import Cycle
 from agent.service.process import return_free_blocks, smaller_blocks_returned
 from agent.service.schedule import next_turn, on_grid, place_in_row, young_plans
 from agent.service.snapshot import status_document
@@ -43,20 +44,29 @@ SHORTEST_REST_SECONDS, LONGEST_REST_SECONDS = 1.0, 60.0
 WORK_SECONDS = 7 * 86400.0  # that the work of databases is kept by the interval, for outcomes
 STATEMENT_SECONDS = 2 * 86400.0  # the same for single statements
 
-Job = Callable[[Watch], None]
+LONGEST_WITHOUT_PLAN_SECONDS = 3600.0  # between two tries to plan that fail, where plans are further apart than that
+
+Job = Callable[[Watch], bool | None]  # False: there was nothing to try, so it says nothing about the job's health
+JUDGE = "judge"  # what comes of moves; a part of the turn of ``sample``, with a health of its own
 
 
 @dataclass(slots=True)
 class _Rest:
     """How long a job that failed is left alone: twice as long with every failure in a row."""
 
+    shortest: float
+    longest: float
     seconds: float = 0.0
     until: float = -math.inf  # on the monotonic clock
 
     def after_failure(self, now: float) -> None:
         """Rest from ``now`` on."""
-        self.seconds = min(LONGEST_REST_SECONDS, max(SHORTEST_REST_SECONDS, 2 * self.seconds))
+        self.seconds = min(self.longest, max(self.shortest, 2 * self.seconds))
         self.until = now + self.seconds
+
+    def after_success(self) -> None:
+        """The next failure is the first."""
+        self.seconds, self.until = 0.0, -math.inf
 
 
 class Jobs:
@@ -73,8 +83,12 @@ class Jobs:
         self._ledger = ledger
         self._clock = clock
         self._history = history
-        self._rests: defaultdict[str, _Rest] = defaultdict(_Rest)  # from acting, by database
-        self._unplanned: set[str] = set()  # databases that had no sample when their plan was due
+        # By database.
+        self._rests: defaultdict[str, _Rest] = defaultdict(partial(_Rest, SHORTEST_REST_SECONDS, LONGEST_REST_SECONDS))
+        self._plan_rests: defaultdict[str, _Rest] = defaultdict(
+            partial(_Rest, LONGEST_REST_SECONDS, LONGEST_WITHOUT_PLAN_SECONDS)
+        )
+        self._unplanned: set[str] = set()  # databases that had no sample when their plan was due, or whose plan failed
         self._under_way: Counter[str] = Counter()  # jobs of each database
         self._changed = threading.Condition()
         self._ended = False
@@ -86,16 +100,29 @@ class Jobs:
         with self._count_job(watch.database.name) as may_begin:
             if not may_begin or (watch.stands_by and job != self.keep_lease):
                 return
-            try:
-                job(watch)
-            except AWAY as error:
-                self._note_ledger(watch, error)
-            except HotplaceError as error:
-                name = watch.database.name
-                log.error("failed", job=job.__name__, database=name, error=str(error), advice=error.advice)
+            self._try(job.__name__, partial(job, watch), watch)
             # Acting is asked every second and mostly does nothing; a trim of some milliseconds each time would add up.
             if job != self.act:
                 return_free_blocks()
+
+    def _try(self, name: str, job: Callable[[], bool | None], watch: Watch) -> None:
+        """Do a job, or a part of one, and note how it went; what goes wrong is said, and tried again later."""
+        try:
+            if job() is not False:
+                watch.snapshot.note_success(name, self._clock.now())
+        except AWAY as error:  # of the ledger, not of the job; it has an alert of its own
+            self._note_ledger(watch, error)
+        except HotplaceError as error:
+            log.error("failed", job=name, database=watch.database.name, error=str(error), advice=error.advice)
+            self._note_failures(name, (watch,), error)
+        except Exception as error:  # a fault of ours: whoever called says so, with the trace
+            self._note_failures(name, (watch,), error)
+            raise
+
+    def _note_failures(self, name: str, watches: Iterable[Watch], error: Exception) -> None:
+        for watch in watches:
+            sentence = str(error) if isinstance(error, HotplaceError) else f"a fault of hotplace itself: {error!r}"
+            watch.snapshot.note_failure(name, self._clock.now(), self._clock.monotonic(), sentence)
 
     def _note_ledger(self, watch: Watch, error: LedgerError | None) -> None:
         """Note whether the ledger takes what this database has for it; said once for as long as it lasts."""
@@ -161,6 +188,16 @@ class Jobs:
         Raises:
             HotplaceError: the database did not answer.
         """
+        cycle = self._sample(watch)
+        try:
+            self._try(JUDGE, partial(self._judge, watch), watch)
+        finally:
+            self._note_status(watch)  # whatever became of judging: the status says that, too
+        if cycle.evidence:
+            self._plan_early(watch)
+
+    def _sample(self, watch: Watch) -> Cycle:
+        """Sample; where that fails the status says so."""
         failed_before = watch.snapshot.error
         try:
             cycle = watch.sample()
@@ -170,31 +207,46 @@ class Jobs:
         if failed_before:
             log.info("answers again", database=watch.database.name)
         log.debug("sampled", database=watch.database.name, sentence=cycle.sentence, seconds=round(cycle.seconds, 3))
+        return cycle
+
+    def _judge(self, watch: Watch) -> None:
+        """Count what is open, and judge moves whose time has come."""
         watch.count_proposals()
         for outcome in watch.verify():
             log.info("outcome", database=watch.database.name, verdict=str(outcome.verdict), sentence=outcome.sentence)
-        self._note_status(watch)
-        if cycle.evidence:
-            self._plan_early(watch)
 
-    def plan(self, watch: Watch) -> None:
+    def plan(self, watch: Watch) -> bool:
         """Plan in its turn, and store what is worth proposing; each proposal is logged once.
 
+        Returns:
+            False before the first sample.
+
         Raises:
-            HotplaceError: the ledger or the database did not answer.
+            HotplaceError: the ledger or the database did not answer; tried again after a sample.
         """
-        if self._plan(watch):
-            self._unplanned.discard(watch.database.name)
-            self._ledger.state.save_document(watch.database.name, PLANNED, None)
+        name, rest = watch.database.name, self._plan_rests[watch.database.name]
+        try:
+            planned = self._plan(watch)
+        except HotplaceError:
+            self._unplanned.add(name)
+            rest.after_failure(self._clock.monotonic())
+            raise
+        rest.after_success()
+        if planned:
+            self._unplanned.discard(name)
+            self._ledger.state.save_document(name, PLANNED, None)
         else:
-            self._unplanned.add(watch.database.name)
+            self._unplanned.add(name)
+        return planned
 
     def _plan_early(self, watch: Watch) -> None:
         """Plan after a sample, where that cannot wait for the next turn."""
-        if watch.database.name in self._unplanned:  # the server came later than the daemon
-            self.plan(watch)
+        name = watch.database.name
+        if name in self._unplanned:  # the server came later than the daemon, or the last plan failed
+            if self._clock.monotonic() >= self._plan_rests[name].until:
+                self._try(self.plan.__name__, partial(self.plan, watch), watch)
         elif self._plans_before_its_turn(watch):
-            self._plan(watch)
+            self._try(self.plan.__name__, partial(self._plan, watch), watch)
 
     def _plans_before_its_turn(self, watch: Watch) -> bool:
         """Whether a young agent has seen so much since its last plan that it does not wait for its turn."""
@@ -235,26 +287,30 @@ class Jobs:
         stored = self._ledger.state.load_document(database, name)
         return None if stored is None else stored[0]
 
-    def act(self, watch: Watch) -> None:
+    def act(self, watch: Watch) -> bool:
         """Carry out what is approved, unless the last try has failed a moment ago.
+
+        Returns:
+            Whether it was tried.
 
         Raises:
             HotplaceError: it failed before or outside a move.
         """
         rest = self._rests[watch.database.name]
         if self._clock.monotonic() < rest.until:
-            return
+            return False
         try:
             done = watch.act()
         except HotplaceError:
             rest.after_failure(self._clock.monotonic())
             raise
-        rest.seconds = 0.0
+        rest.after_success()
         # Not for what was put off: a lock that others hold for minutes would cost a plan each second.
         if any(row.state in HOME_CHANGES for row in done):
             with smaller_blocks_returned():
                 watch.plan()  # the ranking and the metrics show the new homes at once
             return_free_blocks()  # what a plan leaves behind, and the catalogs that prechecks have read
+        return True
 
     def keep_lease(self, watch: Watch) -> None:
         """Say to the ledger that this agent lives; or take over, where it stands by and no other one does.
@@ -281,19 +337,37 @@ class Jobs:
             return
         log.info("acts from now on", database=watch.database.name, token=self._ledger.leases.token(watch.database.name))
 
-    def look(self, watch: Watch) -> None:
-        """Look into large hot units, if that is due.
+    def look(self, watch: Watch) -> bool:
+        """Look into large hot units, if that is due; whether it was.
 
         Raises:
             HotplaceError: the database did not answer.
         """
-        watch.look_at_blocks()
+        return watch.look_at_blocks()
 
-    def run_upkeep(self, job: Callable[[], None]) -> None:
-        """Run a job that concerns the ledger and no database: ``fold``, ``anchor``."""
+    def run_upkeep(self, job: Callable[[], None], watches: Iterable[Watch]) -> None:
+        """Run a job that concerns the ledger and no database: ``fold``, ``anchor``.
+
+        Args:
+            job: which one.
+            watches: whose health it is a part of: all.
+        """
         with self._count_job(ALL_DATABASES) as may_begin:
-            if may_begin:
+            if not may_begin:
+                return
+            name = job.__name__.removeprefix("_")
+            try:
                 job()
+            except HotplaceError as error:
+                log.error("failed", job=name, error=str(error), advice=error.advice)
+                if not isinstance(error, AWAY):
+                    self._note_failures(name, watches, error)
+            except Exception as error:  # as of every other job
+                self._note_failures(name, watches, error)
+                raise
+            else:
+                for watch in watches:
+                    watch.snapshot.note_success(name, self._clock.now())
 
     def fold(self) -> None:
         """Fold old history, and forget what decisions of that age rested on."""
@@ -308,11 +382,12 @@ class Jobs:
         self._give_back()
 
     def anchor(self) -> None:
-        """Note where the audit chain ends, in the log of the system and in the file of anchors."""
-        try:
-            self._ledger.audit.anchor()
-        except HotplaceError as error:
-            log.warning("anchor not written", error=str(error), advice=error.advice)
+        """Note where the audit chain ends, in the log of the system and in the file of anchors.
+
+        Raises:
+            HotplaceError: it could not be noted.
+        """
+        self._ledger.audit.anchor()
 
     def _give_back(self) -> None:
         """Make the ledger's files as small as what they hold, as far as that is quickly done."""
@@ -333,7 +408,11 @@ class Jobs:
         """
         watch.sample()
         self._clock.sleep(watch.database.sample_seconds)
-        self.sample(watch)
+        self._sample(watch)
+        try:
+            self._judge(watch)
+        finally:
+            self._note_status(watch)
         self.plan(watch)
         interruptible(partial(self.act, watch), watch.stop)
 
@@ -457,7 +536,10 @@ class JobTimetable:
             (notify, NOTIFY_EVERY_SECONDS, soon + timedelta(seconds=NOTIFY_EVERY_SECONDS)),
         )
         for job, every, first in upkeep:
-            self._scheduler.add_job(self._jobs.run_upkeep, "interval", (job,), seconds=every, next_run_time=first)
+            self._scheduler.add_job(self._run_upkeep, "interval", (job,), seconds=every, next_run_time=first)
+
+    def _run_upkeep(self, job: Callable[[], None]) -> None:
+        self._jobs.run_upkeep(job, self._watches)
 
     def _turns(self, watch: Watch, soon: datetime) -> tuple[tuple[Job, float, datetime], ...]:
         """Each job of a watch, how often it is done in seconds, and when for the first time.

@@ -67,8 +67,11 @@ class AgentCollector(Collector):
         yield _standing_by(every)
         snapshots = [snapshot for snapshot in every if not snapshot.stands_by]  # the other agent tells of the rest
         yield from self._agent(snapshots)
+        yield from _jobs(snapshots)
         yield _locks_taken(snapshots)
         yield from _spaces(snapshots)
+        yield _lost_spaces(snapshots)
+        yield _idle_rules(snapshots)
         yield from _roles(snapshots)
         yield from _plans(snapshots)
         yield from _time_to_decide(snapshots)
@@ -120,6 +123,25 @@ def _standing_by(snapshots: list[Snapshot]) -> Metric:
     return family
 
 
+def _jobs(snapshots: list[Snapshot]) -> Iterator[Metric]:
+    """How each job of a database went lately; those of the ledger are there with every database."""
+    labels = ("database", "job")
+    failing = GaugeMetricFamily(
+        "hotplace_job_failing_seconds",
+        "Time between the first and the last failure of a job since it last succeeded, else 0.",
+        labels=labels,
+    )
+    success = GaugeMetricFamily(
+        "hotplace_job_last_success_timestamp_seconds", "When a job last succeeded.", labels=labels
+    )
+    for snapshot in snapshots:
+        for name, health in sorted(snapshot.jobs.items()):
+            failing.add_metric([snapshot.database, name], health.failing_seconds)
+            if health.succeeded_at is not None:
+                success.add_metric([snapshot.database, name], health.succeeded_at.timestamp())
+    yield from (failing, success)
+
+
 def _locks_taken(snapshots: list[Snapshot]) -> Metric:
     """Where a session that is no agent has the lock that keeps agents apart."""
     family = GaugeMetricFamily(
@@ -156,6 +178,27 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
         for each in storage.tiers:
             latency.add_metric([snapshot.database, each.name, each.speed.source], each.speed.random_read_seconds)
     yield from (free, used, latency)
+
+
+def _lost_spaces(snapshots: list[Snapshot]) -> Metric:
+    """Spaces whose storage has gone."""
+    lost = GaugeMetricFamily(
+        "hotplace_space_lost", "1 for a space into which nothing can be put now.", labels=("database", "space")
+    )
+    for snapshot in snapshots:
+        for space in () if snapshot.storage is None else snapshot.storage.spaces:
+            lost.add_metric([snapshot.database, space.name], float(bool(space.lost)))
+    return lost
+
+
+def _idle_rules(snapshots: list[Snapshot]) -> Metric:
+    """Open standing rules over templates that bring nothing."""
+    idle = GaugeMetricFamily(
+        "hotplace_rules_idle", "Open standing rules over templates under which nothing can come.", labels=("database",)
+    )
+    for snapshot in snapshots:
+        idle.add_metric([snapshot.database], len(snapshot.idle_rules))
+    return idle
 
 
 def _roles(snapshots: list[Snapshot]) -> Iterator[Metric]:

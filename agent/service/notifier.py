@@ -28,9 +28,10 @@ from agent.ledger.rows import RuleState
 from agent.ledger.state_names import ALL_DATABASES, NOTICES, notices_of
 from agent.model.logs import EventLog
 from agent.model.outcomes import OutcomeVerdict
-from agent.model.states import NOT_REACHED
+from agent.model.states import NOT_REACHED, MoveState
 from agent.model.units_of_measure import format_when
 from agent.service.channels import Notice, read_notice, send
+from agent.service.server_facts import ServerChange
 from connectors.kit.contract import Clock, HotplaceError
 from connectors.model.formatting import format_bytes, format_ratio, format_wait
 
@@ -95,10 +96,13 @@ def take_in(
     return Outbox({**kept, **seen_now}, lanes)
 
 
-def due(outbox: Outbox, channel: str, now: datetime) -> tuple[Notice, ...]:
+def due(outbox: Outbox, channel: NoticeConfig, now: datetime) -> tuple[Notice, ...]:
     """What is to be sent over a channel now, as one message."""
-    lane = outbox.lanes.get(channel, Lane())
-    return () if lane.not_before is not None and now < lane.not_before else lane.waiting
+    lane = outbox.lanes.get(channel.name, Lane())
+    # No pause is longer: what is put off further was put off by a clock that was ahead then.
+    longest = max(LONGEST_PAUSE, timedelta(seconds=channel.every_seconds))
+    waits = lane.not_before is not None and now < lane.not_before <= now + longest
+    return () if waits else lane.waiting
 
 
 def note_sent(outbox: Outbox, channel: NoticeConfig, sent: Collection[Notice], now: datetime) -> Outbox:
@@ -160,6 +164,16 @@ def _with_lane(outbox: Outbox, channel: str, lane: Lane) -> Outbox:
     return replace(outbox, lanes={**outbox.lanes, channel: lane})
 
 
+JOBS = {  # what a job does, in a sentence
+    "act": "carrying out approved moves",
+    "plan": "planning",
+    "judge": "judging moves",
+    "look": "looking into large units",
+    "keep_lease": "keeping the lease",
+    "fold": "folding history",
+    "anchor": "noting where the audit chain ends",
+    "notify": "noting which notices were sent",
+}
 LAST_PART = 0.25  # of a proposal's time: then it is about to expire
 NEARLY_FULL = 0.95  # of a space, as the alert HotplaceSpaceNearlyFull has it
 
@@ -207,6 +221,25 @@ class ClosedRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiredApproval:
+    """Approved moves that were not begun in time."""
+
+    proposal: int
+    moves: int  # how many
+    why: str  # what had kept them; "": not known
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingJob:
+    """A job of the agent that has failed at every try for a while."""
+
+    job: str
+    since: datetime
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SpaceRoom:
     """A space of a tier."""
 
@@ -226,7 +259,12 @@ class NoticeFacts:
     ended: tuple[Ended, ...] = ()
     hurt: tuple[Hurt, ...] = ()
     closed_rules: tuple[ClosedRule, ...] = ()
+    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
+    expired: tuple[ExpiredApproval, ...] = ()
     rooms: tuple[SpaceRoom, ...] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)  # space of a tier -> why nothing can be put there
+    failing: tuple[FailingJob, ...] = ()
+    server_changes: tuple[ServerChange, ...] = ()
     stalled: str = ""  # why it is not watched as it should be; "": it is
 
 
@@ -237,6 +275,12 @@ def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
     for ended in facts.ended:
         sentence = f"{facts.database}: move {ended.number} of {ended.unit} is {ended.state}: {ended.reason}"
         yield _notice(facts, NoticeEvent.FAILED, f"{ended.number}", sentence, "hotplace history", ended.at)
+    for late in facts.expired:
+        what = f"{late.moves} approved move{'' if late.moves == 1 else 's'}"
+        sentence = f"{facts.database}: {what} of proposal {late.proposal} expired before they began"
+        sentence += f": {late.why}" if late.why else ""
+        key = f"{late.proposal} {late.at.isoformat()}"
+        yield _notice(facts, NoticeEvent.EXPIRED, key, sentence, f"hotplace show {late.proposal}", late.at)
     for hurt in facts.hurt:
         sentence = f"{facts.database}: proposal {hurt.proposal}: {hurt.sentence}"
         key = f"{hurt.proposal} {hurt.at.isoformat()}"
@@ -245,9 +289,24 @@ def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
         sentence = f"{facts.database}: standing rule {rule.number} is closed: {rule.reason}"
         key = f"{rule.number} {rule.at.isoformat()}"
         yield _notice(facts, NoticeEvent.RULE, key, sentence, f"hotplace rules show {rule.number}", rule.at)
+    for number, why in facts.idle_rules.items():
+        sentence = f"{facts.database}: nothing comes under standing rule {number}: {why}"
+        command = f"hotplace rules show {number}"
+        yield _notice(facts, NoticeEvent.RULE, f"{number} idle", sentence, command, facts.now, lasts=True)
+    for space, why in facts.lost.items():
+        sentence = f"{facts.database}: nothing can be put into {space}: {why}"
+        yield _notice(facts, NoticeEvent.FILLING, f"{space} lost", sentence, "hotplace doctor", facts.now, lasts=True)
     if facts.stalled:
         sentence = f"{facts.database}: {facts.stalled}"
         yield _notice(facts, NoticeEvent.STALLED, "", sentence, "hotplace doctor", facts.now, lasts=True)
+    for job in facts.failing:
+        sentence = (
+            f"{facts.database}: {JOBS.get(job.job, job.job)} has failed since {format_when(job.since)}: {job.error}"
+        )
+        yield _notice(facts, NoticeEvent.STALLED, job.job, sentence, "hotplace doctor", facts.now, lasts=True)
+    for change in facts.server_changes:
+        sentence = f"{facts.database}: the server has changed: {change.sentence}"
+        yield _notice(facts, NoticeEvent.SERVER, change.at.isoformat(), sentence, "hotplace doctor", change.at)
     for room in facts.rooms:
         if room.free_bytes < (1.0 - NEARLY_FULL) * (room.used_bytes + room.free_bytes):
             yield _notice(
@@ -401,7 +460,7 @@ class Notifier:
 
     def _begin(self, channel: NoticeConfig) -> None:
         """Send what is due, unless the message before is still on its way."""
-        notices = due(self._outbox, channel.name, self._clock.now())
+        notices = due(self._outbox, channel, self._clock.now())
         if notices and channel.name not in self._under_way:
             dropped = self._outbox.lanes[channel.name].dropped
             self._under_way[channel.name] = _Sending(channel, notices, partial(self._send, channel, notices, dropped))
@@ -455,6 +514,24 @@ def closed_rules(ledger: Ledger, database: str, now: datetime) -> tuple[ClosedRu
         for row in ledger.rules.rows(database)
         if row.closed_at is not None and row.state is RuleState.CLOSED and now - row.closed_at <= LOOKS_BACK
     )
+
+
+def expired_approvals(ledger: Ledger, database: str, now: datetime, *, kept_by: str) -> tuple[ExpiredApproval, ...]:
+    """Approved moves that have lately expired before they began, by proposal.
+
+    Args:
+        ledger: the durable record.
+        database: its name.
+        now: the time.
+        kept_by: why acting failed lately; "": it did not.
+    """
+    rows = ledger.moves.rows(database=database, states={MoveState.EXPIRED}, since=now - LOOKS_BACK)
+    approved = [row for row in rows if row.approved]
+    found = []
+    for number in dict.fromkeys(row.proposal_id for row in approved):
+        own = [row.updated_at for row in approved if row.proposal_id == number]
+        found.append(ExpiredApproval(proposal=number, moves=len(own), why=kept_by, at=max(own)))
+    return tuple(found)
 
 
 def hurt_proposals(ledger: Ledger, database: str, now: datetime) -> tuple[Hurt, ...]:

@@ -11,7 +11,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import ProposalRow
 from agent.ledger.state_names import PIN_REPORTS, RANKING, decision_of_proposal
 from agent.model.proposals import Proposal
-from agent.model.states import ACTIONABLE, MoveState, ProposalState
+from agent.model.states import IN_HAND, MoveState, ProposalState
 from agent.planning.advice import advice_on, pin_reports, reports_document, store_advice
 from agent.planning.decisions import archive_explanation, store_decision
 from agent.planning.idle_templates import note_unserved
@@ -53,7 +53,7 @@ class ProposalOffers:
             return None
         # A plan made while moves are under way starts from homes that are about to change, so it would propose what
         # they are already doing.
-        if self._ledger.moves.rows(database=self._database.name, states=ACTIONABLE | {MoveState.UNDO_PROPOSED}):
+        if self._ledger.moves.rows(database=self._database.name, states=IN_HAND | {MoveState.UNDO_PROPOSED}):
             return None
         if not proposal.asked_by and self._may_not_repeat(proposal):
             return None
@@ -69,17 +69,21 @@ class ProposalOffers:
             archive_explanation(self._ledger, name, planning, number)
         return number
 
-    def store_due(self, connector: Connector, catalog: Catalog, fingerprint: str) -> None:
+    def store_due(self, connector: Connector, catalog: Catalog, fingerprint: str) -> dict[int, str]:
         """Store what is due under the templates of open standing rules, and note which cannot be served.
+
+        Returns:
+            Why nothing comes under an open rule, by its number.
 
         Raises:
             ConnectorError: the engine did not answer.
         """
         rules = self._ledger.rules.rows(self._database.name)
         due = tuple(rolling_proposals(rules, self._database, connector, catalog, fingerprint, self._clock.now()))
-        note_unserved(self._ledger, self._database.name, rules, connector, fingerprint)
+        idle = note_unserved(self._ledger, self._database.name, rules, connector, fingerprint, self._clock.now())
         for proposal in due:
             self.store(proposal)
+        return idle
 
     def approve_by_rules(self) -> tuple[ProposalRow, ...]:
         """Approve what waits and a standing rule covers."""

@@ -1,10 +1,12 @@
-"""Ends the process where its orderly end is held up, and gives memory back.
+"""Ends the process where its orderly end is held up, gives memory back, and tells processes apart.
 
 Ends the process where its orderly end is held up: by a driver that waits for a server, which nothing can cancel.
 
 That is no worse than a crash: the journal holds each statement before it is sent, and the next start reconciles.
 
 Gives the memory of large columns back to the system as soon as they are gone.
+
+Tells processes apart that had the same number, one after the other.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from queue import SimpleQueue
 
 from agent.model.logs import EventLog
@@ -61,6 +64,19 @@ def leave_at_once() -> None:
             stream.flush()
     # sys.exit would end the calling thread alone, and the interpreter waits at its end for the very threads that hang.
     os._exit(0)
+
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+STARTED = 19  # of the fields of /proc/PID/stat behind the name, which may hold blanks and parentheses: proc(5)
+
+
+def start_of(pid: int) -> str:
+    """When a process began, comparable with itself only; "" if there is none, or if this system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return f"{BOOT.read_text(encoding='ascii').strip()} {fields[STARTED]}"
+    except (OSError, IndexError):
+        return ""
 
 
 LARGE_BYTES = 2**19  # below the columns of 100,000 units; each page is faulted in again, a few milliseconds a cycle

@@ -6,13 +6,14 @@ import math
 import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
 
 from agent.config.tiers import Storage
 from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import mapping_of
+from agent.model.answers.watching import JobShown, ServerChangeShown
 from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.proposals import DIGEST_SHOWN
 from agent.model.states import OPEN_PROPOSALS, MoveState, ProposalState
@@ -22,9 +23,12 @@ from agent.planning.ranking import UnitStanding
 from agent.planning.read_times import tiers_shown
 from agent.sampling.sampler import Cycle
 from agent.service.notifier import Waiting
+from agent.service.process import start_of
+from agent.service.server_facts import ServerChange
 from connectors.model.observation import Identity, RoleFigures
 from policies.model.plan import Plan
 
+FAILS_SECONDS = 900.0  # of a job, before people are told; as the alert HotplaceJobFails has it
 SLOW_CYCLE_SECONDS = 5.0  # what a cycle may take however often there is one
 
 
@@ -54,6 +58,35 @@ class Term:
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobHealth:
+    """How a job of the daemon went lately."""
+
+    succeeded_at: datetime | None = None
+    failed_at: datetime | None = None
+    error: str = ""  # of the last failure, however long ago
+    failing_since: datetime | None = None  # the first failure since the last success; None: the last try succeeded
+    failing_seconds: float = 0.0  # from that one to the last: of a single failure 0
+    _first: float = math.nan  # of them, on the monotonic clock, which nobody sets
+
+    def after_success(self, now: datetime) -> Self:
+        """After a try that went well."""
+        return replace(self, succeeded_at=now, failing_since=None, failing_seconds=0.0)
+
+    def after_failure(self, now: datetime, monotonic: float, error: str) -> Self:
+        """After one that did not."""
+        first = monotonic if self.failing_since is None else self._first
+        return replace(
+            self, failed_at=now, error=error, failing_since=self.failing_since or now,
+            failing_seconds=monotonic - first, _first=first,
+        )  # fmt: skip
+
+    @property
+    def keeps_failing(self) -> bool:
+        """Whether people are to know: every try has failed for a while."""
+        return self.failing_seconds >= FAILS_SECONDS
+
+
 @dataclass(slots=True)
 class Snapshot:
     """What the last cycle left in memory: all that metrics and health checks ever look at."""
@@ -61,6 +94,7 @@ class Snapshot:
     database: str
     engine: str
     identity: Identity | None = None
+    server_changes: tuple[ServerChange, ...] = ()  # of the last days
     storage: Storage | None = None  # tiers carry calibrated speeds
     cycle: Cycle | None = None
     roles: tuple[RoleFigures, ...] = ()  # averaged
@@ -76,6 +110,7 @@ class Snapshot:
     running: RunningMove | None = None  # the move whose statement runs
     foreground_read_seconds: float = math.nan  # mean of sessions' reads while moves wait or run; NaN: not known
     error: str = ""
+    jobs: Mapping[str, JobHealth] = field(default_factory=dict)  # by name: replaced, never changed, for other threads
     moved_bytes: int = 0
     moves: Counter[MoveState] = field(default_factory=Counter)  # how many came to each result since start
     counted_row: int | None = None  # of the audit chain, up to which they are counted; None: nothing is yet
@@ -85,6 +120,7 @@ class Snapshot:
     spooled: int = 0  # intervals of this machine whose hours the ledger lacks
     untrusted: str = ""  # why nothing is sent on the strength of the ledger; "": as far as is known it can be
     leftovers: tuple[Leftover, ...] = ()  # what interrupted moves have left in the database
+    idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
     groups_left_worse: int = 0  # that ended halfway, and are neither taken back nor judged
     proposals: Mapping[str, int] | None = None  # state -> how many are open
     waiting: tuple[Waiting, ...] = ()  # proposals that wait for a decision
@@ -99,6 +135,14 @@ class Snapshot:
             return False
         under_way = 0.0 if self.sampling_since is None else (now - self.sampling_since).total_seconds()
         return under_way <= max(self.sample_seconds, SLOW_CYCLE_SECONDS)
+
+    def note_success(self, job: str, now: datetime) -> None:
+        """A job went well."""
+        self.jobs = {**self.jobs, job: self.jobs.get(job, JobHealth()).after_success(now)}
+
+    def note_failure(self, job: str, now: datetime, monotonic: float, error: str) -> None:
+        """A job failed."""
+        self.jobs = {**self.jobs, job: self.jobs.get(job, JobHealth()).after_failure(now, monotonic, error)}
 
     def note(self, outcome: Outcome) -> None:
         """Count what was measured: what moves brought, and what taking them back did, each for itself."""
@@ -141,6 +185,7 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
     return {
         "at": now.isoformat(),
         "pid": pid,
+        "process": start_of(pid),
         "host": socket.gethostname(),
         "engine": snapshot.engine,
         "version": snapshot.identity.version if snapshot.identity else None,
@@ -148,6 +193,8 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "failures": snapshot.failures,
         "error": snapshot.error or None,
         "untrusted": snapshot.untrusted or None,
+        "jobs": [_plain(each) for each in _jobs_shown(snapshot.jobs)],
+        "server_changes": [_plain(each) for each in _changes_shown(snapshot.server_changes)],
         "last_sample": cycle.taken_at.isoformat() if cycle else None,
         "last_cycle": cycle.sentence if cycle else None,
         "units": cycle.units if cycle else 0,
@@ -156,6 +203,28 @@ def status_document(snapshot: Snapshot, now: datetime, pid: int) -> dict[str, An
         "cycle_seconds": snapshot.cycle_seconds,
         "spaces": [] if snapshot.storage is None else _rooms(snapshot.storage),
         "tiers": [] if snapshot.storage is None else [mapping_of(each) for each in tiers_shown(snapshot.storage.tiers)],
+    }
+
+
+def _jobs_shown(jobs: Mapping[str, JobHealth]) -> tuple[JobShown, ...]:
+    """Health of jobs as answers have it."""
+    return tuple(
+        JobShown(
+            job=name, last_success=each.succeeded_at, last_failure=each.failed_at, error=each.error or None,
+            failing_since=each.failing_since, keeps_failing=each.keeps_failing,
+        )
+        for name, each in sorted(jobs.items())
+    )  # fmt: skip
+
+
+def _changes_shown(changes: Sequence[ServerChange]) -> tuple[ServerChangeShown, ...]:
+    return tuple(ServerChangeShown(at=each.at, sentence=each.sentence) for each in changes)
+
+
+def _plain(answer: object) -> dict[str, Any]:
+    """An answer as JSON values."""
+    return {
+        key: value.isoformat() if isinstance(value, datetime) else value for key, value in mapping_of(answer).items()
     }
 
 

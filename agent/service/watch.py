@@ -21,13 +21,14 @@ from agent.ledger.state_names import PROGRESS
 from agent.model.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
-from agent.model.states import ACTIONABLE, NOT_CARRIED_OUT, OPEN_PROPOSALS, MoveState
+from agent.model.states import ACTIONABLE, HOME_CHANGES, NOT_CARRIED_OUT, OPEN_PROPOSALS, MoveState
 from agent.moving.executor import Executor
 from agent.moving.left_worse import GroupWatch
 from agent.moving.leftovers import leftovers_of
 from agent.moving.progress import ExecutorHooks, Listener, RunningMove, progress_document
 from agent.moving.reconciler import half_done_of
 from agent.moving.settling import Settling
+from agent.planning.new_space import MakingSpace, make_space
 from agent.planning.planner import Planning, make_planning, proposal_of
 from agent.planning.ranking import Ordered, Prospect, UnitStanding, prospect_of
 from agent.planning.single_moves import Splitting, TakingOut, close_part, split_table, take_out
@@ -39,9 +40,11 @@ from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, StatementReade
 from agent.sampling.trace import NothingTraced
 from agent.service.leasing import Leasing
 from agent.service.offers import ProposalOffers, store_for_commands
+from agent.service.server_facts import ServerRecord
 from agent.service.snapshot import Snapshot, Worth
 from connectors.kit.contract import Clock, Connector, ConnectorError
 from connectors.model.moves import Border
+from connectors.model.new_space import WantedSpace
 from connectors.model.observation import Identity
 from policies.placement.dispatch import Mode
 
@@ -110,6 +113,8 @@ class Watch:
         self.leasing = Leasing(database.name, ledger.leases, lambda: self.connector if dry_run else self.acting)
         self._stopping = threading.Event()
         self._statements = StatementReader(database, ledger, clock)
+        self._server = ServerRecord(database.name, ledger, clock, keeps)
+        self._identified_at = 0  # reads of the catalog by the sampler, when the server was identified last
         self._statements_refused = ""  # why they could not be read
         self._trust_again = -math.inf  # on the monotonic clock: when the ledger is worth another look
         self._half_done = half_done_of(ledger, database.name)
@@ -126,6 +131,7 @@ class Watch:
     def stand_by(self) -> None:
         """Sample and plan nothing more, and act no more: what is under way ends."""
         self.snapshot.stands_by = True
+        self.snapshot.jobs = {}
 
     def take_over(self) -> None:
         """Become the one agent that watches and acts, and go on from what the ledger knows.
@@ -157,7 +163,7 @@ class Watch:
             snapshot = self.snapshot
             try:
                 cycle = self.sampler.cycle()
-                _ = self.identity  # for the status and the metrics
+                self._identify_with_catalog()
             except Exception as error:  # whatever it was is counted, and raised again
                 snapshot.failures += 1
                 snapshot.error = str(error)
@@ -190,7 +196,8 @@ class Watch:
     ) -> Planning | None:
         """Make a plan from what is known; None before the first sample. Stores no proposal.
 
-        Plans of the default mode store the ranking and the state of the pins for later commands.
+        Plans of the default mode store the ranking and the state of the pins for later commands. Where moves have ended
+        since the catalog was read, it is read again first.
 
         Args:
             mode: of the balancer, default ``Hsm()``.
@@ -203,6 +210,9 @@ class Watch:
             UnknownName: the mode names a tier or space that does not exist.
         """
         with self._lock:
+            self.sampler.refresh_homes()
+            self._identify_with_catalog()
+            self.sampler.refresh_homes()  # where that has found another database
             picture = self.sampler.picture()
             if picture is None:
                 return None
@@ -272,12 +282,21 @@ class Watch:
         return proposal_of(planning, self.database, self.identity.fingerprint, asked_by=self._asked_by)
 
     def propose(self, planning: Planning) -> int | None:
-        """Store the plan as a proposal and return its number; None as ``Offers.store``.
+        """Store the plan as a proposal and return its number; None as ``Offers.store``, or if another database answers.
 
         What waits for a decision and has nothing left to do, by the facts of the plan, is ended first.
+
+        Raises:
+            ConnectorError: the engine did not answer.
         """
-        end_obsolete_proposals(self._ledger, self.database.name, self.identity.fingerprint, self.sampler.catalog)
-        return self.offers.store_plan(planning, self.proposal(planning))
+        with self._lock:
+            planned = self.identity.fingerprint
+            # Asked again: a proposal of the database that was there when the catalog was read would be refused by every
+            # check, and would take the place of one that a person has made for the one that is there now.
+            if self._read_server().fingerprint != planned:
+                return None
+            end_obsolete_proposals(self._ledger, self.database.name, planned, self.sampler.catalog)
+            return self.offers.store_plan(planning, self.proposal(planning))
 
     def offer_due(self) -> None:
         """Store what is due under the templates of open standing rules, as proposals, and note which cannot be served.
@@ -286,7 +305,8 @@ class Watch:
             ConnectorError: the engine did not answer.
         """
         with self._lock:
-            self.offers.store_due(self.connector, self.sampler.catalog, self.identity.fingerprint)
+            idle = self.offers.store_due(self.connector, self.sampler.catalog, self.identity.fingerprint)
+            self.snapshot.idle_rules = idle
 
     def approve_by_rules(self) -> tuple[ProposalRow, ...]:
         """Approve what waits and a standing rule covers; nothing below level ``auto`` or in a dry run."""
@@ -336,6 +356,18 @@ class Watch:
             return close_part(
                 self.database, self.connector, mover_side, table, border, to_space, now, asked_by=self._asked_by
             )
+
+    def make_space(self, wanted: WantedSpace, tier: str | None) -> MakingSpace:
+        """How a new space can be made.
+
+        Raises:
+            UnknownName: the configuration has no such tier.
+            ConnectorError: the engine did not answer.
+        """
+        with self._lock:
+            now = self._clock.now()
+            mover_side = None if self.dry_run else self.acting
+            return make_space(self.database, self.connector, mover_side, wanted, tier, now, asked_by=self._asked_by)
 
     # -- acting --------------------------------------------------------------------------------------------------
 
@@ -415,8 +447,10 @@ class Watch:
                       advice="what was decided in the last minutes may have to be decided again")  # fmt: skip
 
     def verify(self) -> tuple[Outcome, ...]:
-        """Move what is placed on to settling, and measure what has settled."""
+        """End what was not begun in time, move what is placed on to settling, and measure what has settled."""
         with self._lock:
+            self._settling.see_handed_over(self.connector, self.sampler.places)
+            self._ledger.proposals.expire_due()  # here too: acting may not come so far, where the mover is refused
             self._settling.begin()
             settle_undos(self.database.name, self._ledger)
             self.snapshot.groups_left_worse = self._groups.look(self.connector)
@@ -492,6 +526,7 @@ class Watch:
         """Samples the database; built on first use."""
         with self._lock:  # the acting thread may be the first to ask
             if self._sampler is None:
+                self._identified_at = 0
                 self._sampler = Sampler(
                     self.database,
                     self.connector,
@@ -517,11 +552,32 @@ class Watch:
 
     @property
     def identity(self) -> Identity:
-        """Which database this is."""
+        """Which database this is, as of the last read of the catalog."""
         with self._lock:
-            if self.snapshot.identity is None:
-                self.snapshot.identity = self.connector.identify()
-            return self.snapshot.identity
+            return self.snapshot.identity or self._read_server()
+
+    def _identify_with_catalog(self) -> None:
+        """Ask the server what it is now, if the catalog was read since it was asked last.
+
+        Raises:
+            ConnectorError: it did not answer.
+        """
+        if self._identified_at != self.sampler.catalog_reads:
+            self._read_server()
+            self._identified_at = self.sampler.catalog_reads
+
+    def _read_server(self) -> Identity:
+        """Ask the server what it is now; what has changed goes into the snapshot.
+
+        Raises:
+            ConnectorError: it did not answer.
+        """
+        before, identity = self.snapshot.identity, self._server.read(self.connector)
+        self.snapshot.identity, self.snapshot.server_changes = identity, self._server.changes
+        # The catalog may have been read a moment before another database took this one's place.
+        if before is not None and before.fingerprint != identity.fingerprint and self._sampler is not None:
+            self._sampler.forget_catalog()
+        return identity
 
     @property
     def sampled_at(self) -> datetime | None:
@@ -557,6 +613,9 @@ class Watch:
         snapshot.moves.update(result.state for result in results)
         arrived = (result.move_id for result in results if result.state is MoveState.PLACED)
         snapshot.moved_bytes += sum(moves.row(number).move.size_bytes for number in arrived)
+        # Not at the end of a statement alone: what one came to may be found out long after.
+        if self._sampler is not None and any(result.state in HOME_CHANGES for result in results):
+            self._sampler.note_new_homes()
 
     def count_proposals(self) -> None:
         """Note how many proposals are open, and until when the most urgent one can be decided, for the metrics."""

@@ -17,22 +17,27 @@ This leaves what the unit would save unchanged, to the second.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
-from datetime import timedelta
-from math import inf
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, replace
+from datetime import UTC, datetime, timedelta
+from math import inf, isnan, nan
 
 import numpy as np
 
 from agent.model.answers import setup as answers
 from agent.planning.read_times import tiers_shown
-from connectors.kit.assessment import Export, FromFiles, Observation, UnusableFile
+from agent.studies.assessed import AssessmentResult, Broken, Offer, Part, SpaceWaits, UnitWaits, broken
+from agent.studies.assessment_files import EARLIEST, LATEST
+from agent.studies.exported_tables import columns_of
+from connectors.kit.assessment import CLOCK, SAY_WHEN, Export, FromFiles, Observation, UnusableFile, WaitKind
 from connectors.kit.registry import find_engine
+from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, Bools, Signal, Space
-from policies.evidence.counter_deltas import Gap, difference, in_measured_waits
+from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
 from policies.evidence.device import calibrate, empty_devices, observe, observe_spaces
 from policies.evidence.prices import HOUR, Prices, ceiling_ratio, with_bounded_waits
 from policies.model.confidence import spread
-from policies.model.plan import HeatView, Plan, Situation
+from policies.model.plan import HeatView, Situation
 from policies.model.settings import Pin, PolicySettings, Tier, TierSpeed
 from policies.placement.balancer import make_plan
 from policies.placement.sizing import Point, Sizing, sizing
@@ -51,28 +56,17 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
     Raises:
         UnusableFile: the second is not later than the first, or what they hold does not belong together.
     """
-    if elapsed is not None:
-        after = replace(after, taken_at=before.taken_at + timedelta(seconds=elapsed))
-    if after.taken_at <= before.taken_at:
-        raise UnusableFile(
-            after.path,
-            f"is not later than {before.path}: {after.taken_at.isoformat()}",
-            advice="Name the export before, then the one after, or say --elapsed 1h.",
-        )
+    before, after, said = _in_time(before, after, elapsed)
     try:
         with np.errstate(all="ignore"):  # figures that are too large are refused when all are there
             found = hand.read(before, after)
             interval = difference(found.before, found.after, longest_seconds=inf)
-            demand = None if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+            demand = interval if isinstance(interval, Gap) else found.classify(interval, found.catalog)
+            demand = demand if isinstance(demand, Gap) else contradiction(demand) or demand
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:  # not the query's cells
-        raise UnusableFile(
-            f"{before.path} and {after.path}",
-            f"hold results that are not those of the queries: {error}",
-            advice="Run the queries of hotplace assess --print-queries as they are, and export all of their columns.",
-        ) from error
-    if isinstance(interval, Gap):
-        raise UnusableFile(after.path, interval.sentence, advice="Export both without a restart in between.")
-    assert demand is not None, "only a gap has none"
+        raise _misfit(hand.queries(), before, after, error) from error
+    if isinstance(demand, Gap):
+        raise UnusableFile(after.path, demand.sentence, advice="Export both without a restart or rebuild in between.")
     units = found.catalog.units
     return Observation(
         engine=engine,
@@ -83,70 +77,82 @@ def observe_exports(engine: str, hand: FromFiles, before: Export, after: Export,
         size_known=np.ones(len(units), dtype=np.bool_),
         least=np.ones(len(units)),
         most=np.ones(len(units)),
-        notes=found.notes,
+        notes=(*found.notes, *said),
+    )
+
+
+def _in_time(before: Export, after: Export, elapsed: float | None) -> tuple[Export, Export, tuple[str, ...]]:
+    """Both exports with their times by the server's clock, and what to say of that.
+
+    Raises:
+        UnusableFile: they do not say when they were taken, or the second is not later than the first.
+    """
+    first, second = (_clock(each) for each in (before, after))
+    said: tuple[str, ...] = ()
+    if elapsed is not None:
+        by_clock = None if first is None or second is None else (second - first).total_seconds()
+        if by_clock is not None and not elapsed / CLOCKS_AGREE <= by_clock <= elapsed * CLOCKS_AGREE:
+            said = (f"--elapsed says {format_seconds(elapsed)}, the server's clock {format_seconds(by_clock)}",)
+        first = first or before.taken_at or SOME_TIME
+        second = first + timedelta(seconds=elapsed)
+    else:
+        first, second = first or before.at, second or after.at
+    if second <= first:
+        raise UnusableFile(
+            after.path,
+            f"is not later than {before.path}: {second.isoformat()}",
+            advice="Name the export before, then the one after, or say --elapsed 1h.",
+        )
+    return replace(before, taken_at=first), replace(after, taken_at=second), said
+
+
+def _clock(export: Export) -> datetime | None:
+    """The server's clock in an export; None where it holds none.
+
+    Raises:
+        UnusableFile: it holds something else.
+    """
+    if CLOCK not in export.results:
+        return None
+    try:
+        ((said,),) = export.rows(CLOCK)
+        found = datetime.fromisoformat(str(said).strip().replace("Z", "+00:00")[:LONGEST_TIME])
+    except (TypeError, ValueError) as error:
+        raise UnusableFile(
+            export.path, f"the result of {CLOCK} is no time: {error}", advice="Export it as YYYY-MM-DD HH:MM:SS."
+        ) from error
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    if not EARLIEST <= found <= LATEST:
+        raise UnusableFile(export.path, f"the result of {CLOCK} is no time: {found.isoformat()}", advice=SAY_WHEN)
+    return found
+
+
+def _misfit(queries: Mapping[str, str], before: Export, after: Export, error: Exception) -> UnusableFile:
+    """What to say of a result that is not its query's: where it is, and how it differs."""
+    export = after if after.asked and after.asked[-1:] != [CLOCK] else before
+    name = export.asked[-1] if export.asked else ""
+    wide = {len(row) for row in export.results.get(name, ())}
+    columns = columns_of(queries.get(name, ""))
+    if columns and wide and wide != {len(columns)}:
+        problem = f"the result of {name} has {min(wide)} columns, and its query {len(columns)}"
+    else:
+        problem = f"a result is not that of its query, {name} or one before it: {error}"
+    return UnusableFile(
+        export.path,
+        problem,
+        advice="Run the queries of hotplace assess --print-queries as they are, and export all of their columns.",
     )
 
 
 PRESENT = "present"
+SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)  # of an export whose period alone is said
+LONGEST_TIME = 26  # characters: SQL Server has seven places behind the second, Python six
+CLOCKS_AGREE = 1.1  # a clock and a person, at most this much apart
 FAST_SPACE = "fast storage"
 LEAST_SHARE = 0.01  # of its reads, below which a unit's lower bound counts as this: an interval by factors knows no 0
 LARGEST_RATE = 1e25  # of anything, a second: 64 bits within a microsecond are less
 LARGEST_BYTES = 2.0**62  # of all units together, and of a space
 LONG_WATCHED = 1e9  # seconds: the question is not whether to move now
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceWaits:
-    """One space: how long its reads take and what they cost sessions in an hour."""
-
-    name: str
-    random_reads: float  # a second
-    read_seconds: float  # each of those, NaN where the files do not say
-    wait_per_hour: float
-    saves_per_hour: float  # were all of it on fast storage
-    size_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitWaits:
-    """One unit; low and high bound its wait where the files leave open how its reads were done."""
-
-    key: str
-    space: str
-    wait_per_hour: float
-    low_per_hour: float
-    high_per_hour: float
-    saves_per_hour: float
-    size_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """What so many bytes of fast storage would bring, at today's latencies."""
-
-    size_bytes: int
-    plan: Plan
-
-    @property
-    def saves_per_hour(self) -> float:
-        """Seconds an hour."""
-        return self.plan.wait_saved_per_hour
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssessmentResult:
-    """All that the command shows."""
-
-    observation: Observation
-    tiers: tuple[Tier, Tier]  # fast, present
-    wait_per_hour: float  # by reads and read times
-    measured_wait_per_hour: float  # that sessions waited for reads, by the engine; NaN
-    ceiling_ratio: float  # of the sessions' time that reads are, NaN
-    spaces: tuple[SpaceWaits, ...]  # those that cost most first
-    units: tuple[UnitWaits, ...]
-    sizing: Sizing | None  # None: no size is known
-    sized_ratio: float  # of the wait, whose units have a known size
-    offer: Offer | None
 
 
 def assess(
@@ -165,30 +171,56 @@ def assess(
         UnusableFile: it holds figures that no server counts.
     """
     _insist_on_possible(observation)
+    fast, slow = (replace(speed, by_default=True) for speed in (fast, slow))
     tiers = _tiers(observation, fast, slow, settings)
+    counted = _reads_of_spaces(observation)
     observation, settings = _as_measured(observation, settings, tiers[1].speed)
     situation = _situation(observation, tiers, settings, offered)
     own = _own_speed(observation, tiers[1].speed)
     by_tier = Prices.of(situation, settings).per_hour(situation.heat.rates)
     wait = by_tier[1] * own
+    measured = observation.demand.database.read_wait * HOUR
+    if wait.sum() > measured:  # by reads and read times: no more than sessions waited, of each the same share
+        wait = wait * (measured / wait.sum())
     saves = np.maximum(0.0, wait - by_tier[0])
+    if observation.stays is not None:
+        saves = np.where(observation.stays, 0.0, saves)
     situation = replace(situation, heat=replace(situation.heat, rates=_scaled(situation.heat.rates, by_tier, saves)))
     # After the scaling, since it changes the waits that are bounded.
     situation = with_bounded_waits(situation, settings)
     known = observation.size_known
     sized = _only(situation, known) if known.any() else None
-    return AssessmentResult(
+    found = AssessmentResult(
         observation=observation,
         tiers=tiers,
         wait_per_hour=float(wait.sum()),
-        measured_wait_per_hour=observation.demand.database.read_wait * HOUR,
+        measured_wait_per_hour=measured,
         ceiling_ratio=ceiling_ratio(observation.demand.database),
-        spaces=_spaces(observation, wait, saves),
-        units=_units(observation, wait, saves),
+        spaces=_spaces(observation, counted, wait, saves),
+        units=_units(observation, wait, saves, inf if isnan(measured) else measured),
         sizing=None if sized is None else sizing(sized, settings),
         sized_ratio=float(wait[known].sum() / wait.sum()) if wait.sum() > 0 else 0.0,
         offer=None if sized is None or offered is None else Offer(size_bytes=offered, plan=make_plan(sized, settings)),
     )
+    return _without_broken(found, broken(found))
+
+
+def _without_broken(found: AssessmentResult, broken: tuple[Broken, ...]) -> AssessmentResult:
+    """The assessment without every figure that rests on what is contradicted."""
+    if not broken:
+        return found
+    parts = {each.part for each in broken}
+    spaces = () if parts & {Part.KINDS, Part.SPACES} else found.spaces
+    units = () if parts & {Part.KINDS, Part.SPACES, Part.UNITS} else found.units
+    curve = bool(units) and Part.CURVE not in parts
+    kinds = () if Part.KINDS in parts else found.observation.kinds
+    return replace(
+        found, observation=replace(found.observation, kinds=kinds), spaces=spaces, units=units,
+        wait_per_hour=nan if Part.KINDS in parts else found.wait_per_hour,
+        measured_wait_per_hour=nan if Part.KINDS in parts else found.measured_wait_per_hour,
+        ceiling_ratio=nan if Part.KINDS in parts else found.ceiling_ratio,
+        sizing=found.sizing if curve else None, offer=found.offer if curve else None, withheld=broken,
+    )  # fmt: skip
 
 
 def _insist_on_possible(observation: Observation) -> None:
@@ -323,7 +355,16 @@ def _only(situation: Situation, rows: Bools) -> Situation:
 # -- what is shown ---------------------------------------------------------------------------------------------------
 
 
-def _spaces(observation: Observation, wait: F64, saves: F64) -> tuple[SpaceWaits, ...]:
+def _reads_of_spaces(observation: Observation) -> F64:
+    """Reads a second of each space of the catalog, as the files count them."""
+    names = [space.name for space in observation.catalog.spaces]
+    if observation.space_reads is not None:
+        return np.array([observation.space_reads.get(name, nan) for name in names], dtype=np.float64)
+    rates = _by_row(observation)[Signal.SYNC_READ]
+    return np.bincount(observation.catalog.units.space, weights=rates, minlength=len(names)).astype(np.float64)
+
+
+def _spaces(observation: Observation, reads: F64, wait: F64, saves: F64) -> tuple[SpaceWaits, ...]:
     units, times = observation.catalog.units, _space_read_seconds(observation)
     count = len(observation.catalog.spaces)
 
@@ -336,35 +377,44 @@ def _spaces(observation: Observation, wait: F64, saves: F64) -> tuple[SpaceWaits
     np.add.at(sizes, units.space, units.size_bytes)
     known = [whole > 0 and of_them == whole for whole, of_them in zip(
         total(np.ones(len(units))), total(observation.size_known), strict=True)]  # fmt: skip
-    columns = total(_by_row(observation)[Signal.SYNC_READ]), times.tolist(), total(wait), total(saves)
+    kinds = {kind.name: total(kind.by_unit) for kind in observation.kinds if kind.by_unit is not None}
+    an_hour = HOUR / observation.demand.seconds
+    columns = reads.tolist(), times.tolist(), total(wait), total(saves), sizes.tolist(), known
     found = (
         SpaceWaits(
-            name=space.name, random_reads=reads, read_seconds=seconds, wait_per_hour=waited, saves_per_hour=saved,
+            name=space.name, reads=each, read_seconds=seconds, wait_per_hour=waited, saves_per_hour=saved,
             size_bytes=size if all_known else None,
+            by_kind={name: sums[row] * an_hour for name, sums in kinds.items() if sums[row] > 0},
         )
-        for space, reads, seconds, waited, saved, size, all_known in zip(
-            observation.catalog.spaces, *columns, sizes.tolist(), known, strict=True
-        )
+        for row, (space, each, seconds, waited, saved, size, all_known) in enumerate(zip(
+            observation.catalog.spaces, *columns, strict=True))
     )  # fmt: skip
     return tuple(sorted(found, key=lambda each: (-each.wait_per_hour, each.name)))
 
 
-def _units(observation: Observation, wait: F64, saves: F64) -> tuple[UnitWaits, ...]:
-    """Units that anybody waits for, those that cost most first."""
+def _units(observation: Observation, wait: F64, saves: F64, most: float) -> tuple[UnitWaits, ...]:
+    """Units that anybody waits for, those that cost most first; no bound is more than is possible in all."""
     units, known = observation.catalog.units, observation.size_known
     rows = [row for row in np.argsort(-wait, kind="stable").tolist() if wait[row] > 0]
+    kinds = [kind for kind in observation.kinds if kind.by_unit is not None]
     return tuple(
         UnitWaits(
             key=units.key[row],
             space=observation.catalog.spaces[int(units.space[row])].name,
             wait_per_hour=float(wait[row]),
             low_per_hour=float(wait[row] * observation.least[row]),
-            high_per_hour=float(wait[row] * observation.most[row]),
+            high_per_hour=max(float(wait[row]), min(most, float(wait[row] * observation.most[row]))),
             saves_per_hour=float(saves[row]),
             size_bytes=int(units.size_bytes[row]) if known[row] else None,
+            by_kind=_kinds_of_unit(kinds, row, HOUR / observation.demand.seconds),
         )
         for row in rows
     )
+
+
+def _kinds_of_unit(kinds: Sequence[WaitKind], row: int, an_hour: float) -> dict[str, float]:
+    seconds = {kind.name: float(kind.by_unit[row]) * an_hour for kind in kinds if kind.by_unit is not None}
+    return {name: waited for name, waited in seconds.items() if waited > 0}
 
 
 def assessment_shown(found: AssessmentResult) -> answers.Assessment:
@@ -375,17 +425,19 @@ def assessment_shown(found: AssessmentResult) -> answers.Assessment:
         database=observation.database,
         source=observation.source,
         seconds=observation.demand.seconds,
-        read_wait_per_hour_seconds=found.wait_per_hour,
+        read_wait_per_hour_seconds=_whole_wait(found),
         measured_read_wait_per_hour_seconds=found.measured_wait_per_hour,
         read_wait_of_session_time_ratio=found.ceiling_ratio,
+        waits_by_kind=tuple(_kind(each, found.observation.demand.seconds) for each in observation.kinds),
         tiers=tiers_shown(found.tiers),
         spaces=tuple(
             answers.SpaceAssessed(
                 space=each.name,
-                random_reads_per_second=each.random_reads,
+                reads_per_second=each.reads,
                 read_seconds=each.read_seconds,
                 wait_per_hour_seconds=each.wait_per_hour,
                 wait_saved_per_hour_seconds=each.saves_per_hour,
+                wait_by_kind_per_hour_seconds=each.by_kind,
                 bytes=each.size_bytes,
             )
             for each in found.spaces
@@ -398,6 +450,7 @@ def assessment_shown(found: AssessmentResult) -> answers.Assessment:
                 wait_low_per_hour_seconds=each.low_per_hour,
                 wait_high_per_hour_seconds=each.high_per_hour,
                 wait_saved_per_hour_seconds=each.saves_per_hour,
+                wait_by_kind_per_hour_seconds=each.by_kind,
                 bytes=each.size_bytes,
             )
             for each in found.units
@@ -407,7 +460,22 @@ def assessment_shown(found: AssessmentResult) -> answers.Assessment:
         curve=None if curve is None else tuple(_size(curve, point) for point in curve.points),
         offer=None if found.offer is None else _offer(found.offer),
         notes=tuple(observation.notes),
+        withheld=tuple(
+            answers.Withheld(part=each.part, section=each.section or None, why=each.sentence) for each in found.withheld
+        ),
     )
+
+
+def _whole_wait(found: AssessmentResult) -> float:
+    """As the engine timed it; by reads and read times where it timed none."""
+    return found.wait_per_hour if isnan(found.measured_wait_per_hour) else found.measured_wait_per_hour
+
+
+def _kind(kind: WaitKind, seconds: float) -> answers.KindAssessed:
+    return answers.KindAssessed(
+        kind=kind.name, events=kind.events, waits=kind.waits, wait_per_hour_seconds=kind.seconds * HOUR / seconds,
+        of_objects=kind.of_units,
+    )  # fmt: skip
 
 
 def _size(curve: Sizing, point: Point) -> answers.SizeAssessed:

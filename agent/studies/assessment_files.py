@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import errno
 import gzip
 import io
 import json
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agent.studies.exported_tables import columns_of, rows_of
 from connectors.kit.assessment import Export, Row, UnusableFile
 from connectors.kit.files import MOST_VALUES, parse_json, read_given
 from connectors.model.formatting import format_bytes
@@ -21,9 +21,6 @@ from connectors.model.formatting import format_bytes
 LARGEST_REPORT_BYTES = 64 * 2**20  # an AWR report has a few MiB
 LARGEST_EXPORT_BYTES = 256 * 2**20  # of one file: a million units
 EARLIEST, LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)  # that an export may be of
-_TEXT = ("NAME", "OWNER", "SCHEMA", "PATH", "KEY", "TYPE", "TBSP", "FILE", "VERSION", "RELEASE", "STATE", "EPOCH")
-_NUMBERED = ("ID", "FILES", "NO")
-_TRUTH = {"t": True, "f": False, "true": True, "false": False}
 
 
 def read_text(path: Path, most_bytes: int = LARGEST_REPORT_BYTES) -> str:
@@ -63,28 +60,28 @@ def is_export(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() == ".json"
 
 
-def read_export(path: Path, names: Iterable[str]) -> Export:
+def read_export(path: Path, queries: Mapping[str, str]) -> Export:
     """Results by the name of their query.
 
     Args:
         path: of a folder with a file ``NAME.csv`` a query, or of a JSON file.
-        names: of the engine's queries.
+        queries: of the engine, by name.
 
     Raises:
         UnusableFile: it cannot be read, or is neither.
     """
     if path.is_dir():
-        found = {name: path / f"{name}.csv" for name in names if (path / f"{name}.csv").exists()}
+        found = {name: path / f"{name}.csv" for name in queries if (path / f"{name}.csv").exists()}
         if not found:
             raise UnusableFile(
                 str(path),
                 "has none of the files that it should have",
-                advice=f"Save each result under its query's name: {', '.join(sorted(names))} with .csv.",
+                advice=f"Save each result under its query's name: {', '.join(sorted(queries))} with .csv.",
             )
         return Export(
             path=str(path),
-            taken_at=max(_changed_at(file) for file in found.values()),
-            results={name: csv_rows(file) for name, file in found.items()},
+            taken_at=None,
+            results={name: csv_rows(file, columns_of(queries[name])) for name, file in found.items()},
         )
     return _read_json(path)
 
@@ -126,19 +123,16 @@ def _json_row(path: Path, name: str, row: Any) -> Row:  # noqa: ANN401  # whatev
     raise UnusableFile(str(path), problem, advice="Export it again.")
 
 
-def _when(path: Path, value: Any) -> datetime:  # noqa: ANN401  # as above
+def _when(path: Path, value: Any) -> datetime | None:  # noqa: ANN401  # as above
+    """When an export says that it was taken; None: it does not. The time of a file is that of its last copy."""
     if value is None:
-        return _changed_at(path)
+        return None
     try:
         found = datetime.fromisoformat(str(value).replace("Z", "+00:00"))
     except ValueError as error:
         shown = f"{value!r:.40}" if isinstance(value, str | int | float) else f"a {type(value).__name__}"
         raise UnusableFile(str(path), f"taken_at is no time: {shown}", advice="Write it as ISO 8601.") from error
     return _within(path, found if found.tzinfo else found.replace(tzinfo=UTC))
-
-
-def _changed_at(path: Path) -> datetime:
-    return _within(path, datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=path.stat().st_mtime))
 
 
 def _within(path: Path, at: datetime) -> datetime:
@@ -151,71 +145,15 @@ def _within(path: Path, at: datetime) -> datetime:
     return at
 
 
-def csv_rows(path: Path) -> list[Row]:
-    """Rows of a CSV file with a header line; numbers as numbers, an empty cell as None.
-
-    A column is one of numbers where all of its cells are, unless its heading says that it holds names.
+def csv_rows(path: Path, columns: Sequence[str] = ()) -> list[Row]:
+    """Rows of a file with the result of a query, see ``exported_tables.rows_of``.
 
     Raises:
-        UnusableFile: it cannot be read, or a row has another number of cells than the header.
+        UnusableFile: it cannot be read, is too large, or is not the result of a query.
     """
     text = read_text(path, LARGEST_EXPORT_BYTES)
-    if text.count(",") + text.count("\n") > MOST_VALUES:
+    if sum(map(text.count, (",", ";", "\t", "|", "\n"))) > MOST_VALUES:
         raise UnusableFile(
             str(path), f"has more than {MOST_VALUES:,} cells", advice="Export the columns of the query and no others."
         )
-    reader = csv.reader(io.StringIO(text))
-    try:
-        head = next(reader)
-        rows = [(reader.line_num, row) for row in reader if row]
-    except (csv.Error, StopIteration) as error:
-        raise UnusableFile(str(path), f"is no CSV: {error}", advice="Export it again.", line=reader.line_num) from error
-    for line, row in rows:
-        if len(row) != len(head):
-            raise UnusableFile(
-                str(path),
-                f"has {len(row)} cells where the header has {len(head)}",
-                advice="Export it as CSV, names with commas in quotes.",
-                line=line,
-            )
-    columns = list(zip(*(row for _, row in rows), strict=True)) if rows else []
-    return list(zip(*(_typed(title, column) for title, column in zip(head, columns, strict=False)), strict=True))
-
-
-def _typed(title: str, column: Sequence[str]) -> list[Any]:
-    """The cells as numbers or truth values where all of them are, else as text; empty ones are None."""
-    values = [None if cell in {"", "NULL"} else cell for cell in column]
-    if _is_text(title):
-        return values
-    return _read_all(values, _number) or _read_all(values, _truth) or values
-
-
-def _read_all(values: Sequence[str | None], read: Callable[[str], Any]) -> list[Any]:
-    """The values as ``read`` takes them; empty where it cannot take one."""
-    try:
-        return [None if value is None else read(value) for value in values]
-    except ValueError:
-        return []
-
-
-def _is_text(title: str) -> bool:
-    """Whether the title is one of names, which may look like numbers."""
-    words = title.upper().replace('"', "")
-    return any(word in words for word in _TEXT) and not words.endswith(_NUMBERED)
-
-
-def _truth(text: str) -> bool:
-    word = text.lower()
-    if word not in _TRUTH:
-        raise ValueError(f"{text!r} is no truth value")
-    return _TRUTH[word]
-
-
-def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        found = float(text)
-    if not math.isfinite(found):
-        raise ValueError(f"{text!r:.40} is no number of a counter")
-    return found
+    return rows_of(str(path), text, columns)

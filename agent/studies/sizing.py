@@ -27,6 +27,7 @@ from agent.model.answers.sizing import (
     CurvePoint,
     CurveShown,
     DatabaseSized,
+    PlannedTierShown,
     PriceShown,
     SizeOffered,
     UnitOnWrongSide,
@@ -40,6 +41,7 @@ from agent.planning.read_times import tiers_shown
 from agent.planning.situation import situation_of
 from agent.planning.splits import split_answer_on
 from agent.service.watch import Watch
+from agent.studies.planned_tier import PlannedTier, planned_tier_of, with_planned_tier
 from agent.terminal.charts import ChartMark, Curve
 from agent.terminal.wording import forecast_shown
 from connectors.kit.contract import Clock
@@ -121,6 +123,14 @@ class SizingAnswer:
     plannable: Plannable | None = None  # None: no plan was made
     all_fast: WorkForecast | None = None  # with everything on the fastest tier; None: nothing was watched yet
     splits: SplitSizing | None = None  # None: no plan was made, or no unit is worth splitting
+    planned_tier: PlannedTier | None = None  # the fastest tier, where it is not there yet
+
+    @property
+    def size_name(self) -> str:
+        """The word for the size of the fastest tier; "": it is not there yet, and its size was not said."""
+        if self.planned_tier is None:
+            return "present"
+        return "" if self.planned_tier.capacity_bytes is None else "planned"
 
     @property
     def idle_per_hour(self) -> float:
@@ -156,20 +166,28 @@ class SizingAnswer:
         return {"fast_drives": drives_for(point.reads, point.writes, fast), "slow_drives": left, "drives_saved": saved}
 
 
-def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned: bool = False) -> SizingAnswer:
+def answer_of(
+    database: DatabaseConfig,
+    ledger: Ledger,
+    clock: Clock,
+    *,
+    planned: bool = False,
+    tier: PlannedTier | None = None,
+) -> SizingAnswer:
     """Read catalog and stored heat over the watching account, and size. Stores nothing.
 
-    ``planned``: also make the plan that ``hotplace plan`` would make now.
+    Args:
+        database: its configuration.
+        ledger: what is known of it.
+        clock: the instant.
+        planned: also make the plan that ``hotplace plan`` would make now, if the tiers are there.
+        tier: one that is not there yet; None: by the configuration (``planned_tier_of``).
 
     Raises:
-        NothingToSize: the database has only one tier.
         ConnectorError: it does not answer.
     """
-    if len(database.tiers) < 2:
-        raise NothingToSize(
-            f"{database.name} has one tier only, so there is nothing to size",
-            advice="Name a faster or a slower tier in the configuration; sizing compares the two.",
-        )
+    tier = tier or planned_tier_of(database)
+    planned = planned and tier is None
     watch = Watch(database, ledger, clock, level=Level.OBSERVE, dry_run=True)
     try:
         watch.sample()
@@ -180,6 +198,8 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned
         watch.close(save=False)
     settings = database.policy_settings()
     situation = situation_of(picture, database, ledger, settings, clock.now())
+    if tier is not None:
+        situation = with_planned_tier(situation, tier)
     curve = sizing(situation, settings)
     split = () if planning is None else split_answer_on(planning, ledger, database.name).splits
     return SizingAnswer(
@@ -193,6 +213,7 @@ def answer_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, *, planned
         prices=(price_of(situation.tiers[0]), price_of(situation.tiers[-1])),
         watched_seconds=float(situation.heat.observed_seconds.max(initial=0.0)),
         plannable=None if planning is None else plannable_of(planning.plan),
+        planned_tier=tier,
     )
 
 
@@ -232,11 +253,13 @@ def curve_of(answer: SizingAnswer) -> Curve:
     """The curve with its named sizes, for people."""
     z = answer.sizing
     marks = [ChartMark(sign="K", name="knee", size_bytes=z.knee.size_bytes, saved_per_hour=z.knee.saved_per_hour)]
-    marks.append(
-        ChartMark(
-            sign="P", name="present size", size_bytes=z.present.size_bytes, saved_per_hour=z.present.saved_per_hour
-        )
-    )
+    if answer.size_name:
+        marks.append(
+            ChartMark(
+                sign="P", name=f"{answer.size_name} size", size_bytes=z.present.size_bytes,
+                saved_per_hour=z.present.saved_per_hour,
+            )
+        )  # fmt: skip
     return Curve(
         title=f"{answer.database}: what {answer.tiers[0].name} saves over {answer.tiers[-1].name}",
         size_bytes=[point.size_bytes for point in z.points],
@@ -284,6 +307,7 @@ def database_sized(answer: SizingAnswer, files: CurveFiles) -> DatabaseSized:
         savings_definition=QUEUES_MEAN if z.sessions_known else QUEUES_UNKNOWN,
         present_size_known=z.present_known,
         present=_size_offered(answer, z.present),
+        planned_tier=None if answer.planned_tier is None else _planned_shown(answer.planned_tier),
         knee_definition=KNEE_MEANS,
         knee_distance_ratio=z.knee_distance,
         knee=_size_offered(answer, z.knee) if z.knee_distance else None,
@@ -306,6 +330,13 @@ def _prices_shown(answer: SizingAnswer) -> dict[str, PriceShown]:
         )
         for name, price in zip(tiers, answer.prices, strict=True)
     }
+
+
+def _planned_shown(planned: PlannedTier) -> PlannedTierShown:
+    return PlannedTierShown(
+        tier=planned.tier.name, random_read_seconds=planned.tier.speed.random_read_seconds,
+        speed_source=planned.speed_source, capacity_bytes=planned.capacity_bytes,
+    )  # fmt: skip
 
 
 def _with_splits(found: SplitSizing) -> WithSplits:
@@ -390,18 +421,22 @@ class BreakEvenPrices:
     drive_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
-def break_even_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, prices: BreakEvenPrices) -> BreakEvens:
+def break_even_of(
+    database: DatabaseConfig,
+    ledger: Ledger,
+    clock: Clock,
+    prices: BreakEvenPrices,
+    tier: PlannedTier | None = None,
+) -> BreakEvens:
     """Work out RAM against the fastest tier, RAM against the slowest, and these two against each other.
 
+    ``tier``: one that is not there yet; None: by the configuration (``planned_tier_of``).
+
     Raises:
-        NothingToSize: the database has only one tier, or prices are missing for every interval; it names them.
+        NothingToSize: prices are missing for every interval; it names them.
         ConnectorError: it does not answer.
     """
-    if len(database.tiers) < 2:
-        raise NothingToSize(
-            f"{database.name} has one tier only, so there is nothing to compare",
-            advice="Name a faster or a slower tier in the configuration.",
-        )
+    tier = tier or planned_tier_of(database)
     settings = database.policy_settings()
     watch = Watch(database, ledger, clock, level=Level.OBSERVE, dry_run=True)
     try:
@@ -411,6 +446,8 @@ def break_even_of(database: DatabaseConfig, ledger: Ledger, clock: Clock, prices
         situation = situation_of(picture, database, ledger, settings, clock.now())
     finally:
         watch.close(save=False)
+    if tier is not None:
+        situation = with_planned_tier(situation, tier)
     ram = LevelPrice(name=RAM, gib=prices.gib.get(RAM, settings.ram_gib_year))
     fast, slow = (level_price(situation, tier, prices) for tier in (0, -1))
     pairs = [(ram, fast), (ram, slow), (fast, slow)]

@@ -27,6 +27,7 @@ from agent.model.answers.plans import (
     PlanShown,
     RouteShown,
     StatementShown,
+    WorkByHand,
 )
 from agent.model.outcomes import ComparedStatements, Outcome
 from agent.model.proposals import (
@@ -34,6 +35,7 @@ from agent.model.proposals import (
     CONTAINER,
     DIGEST_SHOWN,
     ROLLING,
+    SPACE,
     SPLIT,
     Proposal,
     ProposedMove,
@@ -54,9 +56,10 @@ from connectors.model.formatting import (
     format_seconds,
     format_sessions,
     format_wait,
+    is_plain,
     written,
 )
-from connectors.model.moves import Locked, Route, Step
+from connectors.model.moves import ByHand, Locked, Route, Step
 from policies.model.moves import MoveReason, missed_wait_ratio
 
 
@@ -238,10 +241,10 @@ def short_digest(digest: str) -> str:
 def state_text(state: MoveState) -> str:
     """The state of a move for people: where its undo is proposed, that it was placed as well.
 
-    >>> state_text(MoveState.UNDO_PROPOSED), state_text(MoveState.KEPT)
-    ('placed, undo proposed', 'kept')
+    >>> state_text(MoveState.UNDO_PROPOSED), state_text(MoveState.HANDED_OVER)
+    ('placed, undo proposed', 'handed over')
     """
-    return "placed, undo proposed" if state is MoveState.UNDO_PROPOSED else str(state.value)
+    return "placed, undo proposed" if state is MoveState.UNDO_PROPOSED else state.words
 
 
 def print_value(out: Output, proposal: Proposal) -> None:
@@ -310,7 +313,7 @@ def _ceiling(ratio: float | None) -> str:
     """The ceiling by Amdahl's law."""
     if ratio is None:
         return "not known: the engine does not tell how long sessions execute"
-    return f"{format_ratio(ratio)} of session time is foreground I/O; nothing gains more"
+    return f"{format_ratio(ratio)} of session time is foreground I/O; commits and other waits may get shorter too"
 
 
 def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
@@ -318,6 +321,8 @@ def print_moves(out: Output, moves: Sequence[ProposedMove]) -> None:
     out.table(MOVE_COLUMNS, [_move_cells(move) for move in moves])
     for move in moves:
         out.sentence(f"{move.ordinal}. {move.sentence}")
+        if move.route.by_hand is not None:
+            out.sentence(f"   by hand: {move.route.by_hand.because}")
         if move.expected_bytes is not None:
             out.sentence(f"   grows: {_growth(move)}")
         out.sentence(f"   locks: {move.route.locks}")
@@ -377,6 +382,9 @@ def print_statements(out: Output, moves: Sequence[ProposedMove], *, in_full: boo
     out.heading("the exact statements")
     for move in moves:
         print_script(out, move_sql(move, in_full=in_full))
+    after = dict.fromkeys(line for move in moves if move.route.by_hand for line in move.route.by_hand.after)
+    if last := [line for line in after if not line.startswith(comment(""))]:  # the file of --script says more
+        print_script(out, "\n".join([comment("last, once for all moves by hand"), *map(written, last)]))
 
 
 def print_script(out: Output, script: str) -> None:
@@ -396,6 +404,9 @@ def _stall(move: ProposedMove) -> str:
     return f"{who} stand still for about {still}{ends}{waits if move.route.lock_seconds else ''}"
 
 
+BY_A_PERSON = "by hand: hotplace sends none of it"
+
+
 def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
     """The statements of one move as a script: comments say what each is for, everything else is sent as it stands.
 
@@ -408,6 +419,10 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
     """
     route = move.route
     lines = [comment(f"move {move.ordinal}: {move.what} from {move.from_space} to {move.to_space}")]
+    if route.by_hand is not None:
+        said = route.by_hand.statements
+        whole = map(written, said) if all(map(is_plain, said)) else commented(said)
+        return "\n".join([*lines, comment(BY_A_PERSON), *whole]) + "\n"
     lines += [written(_with_semicolon(setting)) for setting in route.prologue]
     if route.patient_prologue:
         lines.append(comment("instead of these, where only background work that gives way is in the way:"))
@@ -519,7 +534,18 @@ def route_shown(route: Route) -> RouteShown:
         statements=_statements(route.steps),
         undo=_statements(route.undo_steps),
         if_interrupted=if_interrupted(route),
+        by_hand=work_by_hand(route.by_hand),
     )
+
+
+def work_by_hand(answer: object) -> WorkByHand | None:
+    """What a person has to do, where that is the answer."""
+    if not isinstance(answer, ByHand):
+        return None
+    return WorkByHand(
+        statements=answer.statements, because=answer.because, run_with=answer.run_with or None, before=answer.before,
+        after=answer.after, undo=answer.undo,
+    )  # fmt: skip
 
 
 def _statements(steps: Iterable[Step]) -> tuple[StatementShown, ...]:
@@ -547,14 +573,14 @@ def _move_cells(move: ProposedMove) -> tuple[str, ...]:
         format_sessions(move.wait_saved_per_hour),
         format_seconds(move.copy_seconds),
         _payback(move),
-        "online" if move.route.online else "blocks",
+        "by hand" if move.by_hand else "online" if move.route.online else "blocks",
     )
 
 
 _NO_PAYBACK: dict[str, str] = {
     MoveReason.MAKE_ROOM: "makes room", MoveReason.PIN: "pinned", MoveReason.CLEAR: "clears",
     MoveReason.LEVEL: "evens out", MoveReason.DRAIN: "empties", MoveReason.GROWTH: "lets others grow",
-    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes",
+    CONTAINER: "empties", ROLLING: "by the calendar", SPLIT: "splits", CLOSE_PART: "closes", SPACE: "makes a space",
 }  # fmt: skip
 
 
@@ -599,12 +625,19 @@ def essentials(number: int, proposal: Proposal, moves: Sequence[ProposedMove]) -
     lines = [
         ("would run", f"{_count(moves, len(proposal.moves))}, {format_bytes(size)} ({exact_bytes(size)})"),
         saving(proposal),
+        *_by_hand(moves),
         ("longest stop", _longest_stop(moves)),
         ("longest wait", _longest_wait(moves)),
     ]
     if not proposal.is_undo:
         lines.append(("way back", f"hotplace undo --proposal {number} proposes it, at any time after the moves"))
     return lines
+
+
+def _by_hand(moves: Sequence[ProposedMove]) -> list[tuple[str, str]]:
+    """How many of them a person carries out; no line where it is none."""
+    hands = [move for move in moves if move.by_hand]
+    return [("by hand", f"{count_of_moves(hands)}, by a person; hotplace sends no statement of it")] if hands else []
 
 
 def _count(moves: Sequence[ProposedMove], proposed: int) -> str:

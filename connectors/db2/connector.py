@@ -8,7 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.db2 import demand, doctor, lease, partitions, sampler, table_move
+from connectors.db2 import demand, doctor, lease, new_space, partitions, sampler, table_move
 from connectors.db2.catalog import Homes, known_homes, read_catalog
 from connectors.db2.inspection import inspect
 from connectors.db2.lease import find_crowding
@@ -28,6 +28,7 @@ from connectors.kit.findings import Capability, Finding
 from connectors.kit.statements import StatementCounters
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
 
 NOTHING_KNOWN = Homes(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
@@ -104,6 +105,10 @@ class Db2Connector:
         """See ``containers``: hotplace moves files of DMS table spaces; a person moves paths of storage groups."""
         storage = self._storage()
         return route_out(storage, bundle, self._settings, self._kind())
+
+    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:  # noqa: ARG002 (as the protocol)
+        """See ``new_space``. Authorities of the instance are not seen, so ``moves`` says nothing here."""
+        return new_space.routes_new_space(wanted, self._storage(), self._settings)
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
         """See ``table_move``: by hand, since every row is copied."""

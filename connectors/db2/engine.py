@@ -9,32 +9,11 @@ How the registry meets Db2: settings are validated without the driver, connectin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from connectors.db2.settings import Db2Settings
-from connectors.kit.assessment import Export, FromFiles, Readings
+from connectors.kit.assessment import FromFiles
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
-
-
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.db2 import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing, or the exports are of two databases.
-    """
-    from connectors.db2 import stored
-
-    return stored.read(before, after)
-
 
 ROUTES = ("admin_move_table", "admin_move_table by load", "admin_move_table without its foreign keys")
 PROOF = proof_of_package("connectors.db2.claims", ROUTES)
@@ -126,5 +105,5 @@ ENGINE = Engine(
     measures_waits=lambda settings: settings.platform == "luw",
     estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
     proof=PROOF,
-    by_hand=FromFiles(queries=queries, read=read),
+    by_hand=FromFiles.of_module("connectors.db2.stored"),
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from connectors.db2.counting import original_of
 from connectors.db2.names import Key, Part, identifier, parse_key, parts_of, readable, whole_of
+from connectors.db2.new_space import inspect_group, space_of
 from connectors.db2.operations import (
     ADD_PARTITION,
     CANCEL,
@@ -59,6 +60,8 @@ def inspect(
     made = route.steps[0].operation if route.steps else None
     if made is not None and made.name == ADD_PARTITION:
         return inspect_new_partition(session, route, made, read_storage(session, shared=shared, folders=folders))
+    if (whole := space_of(route)) is not None:
+        return inspect_group(read_storage(session, shared=shared, folders=folders), whole)
     change = change_of(route.steps[0]) if route.steps else None
     if change is not None:
         return inspect_space(session, route, change, shared=shared)

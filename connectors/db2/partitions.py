@@ -23,7 +23,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 
 import numpy as np
 
@@ -152,20 +151,6 @@ def _why_no_more(
     )
 
 
-def next_template(
-    table: PartitionedTable, to_space: str, ahead_seconds: int, settings: Db2Settings
-) -> StatementTemplate | NoRoute:
-    """See ``rolling.next_template``."""
-    return rolling.next_template(table, to_space, ahead_seconds, partial(_addition, table, settings))
-
-
-def next_routes(
-    table: PartitionedTable, template: StatementTemplate, now: datetime, settings: Db2Settings
-) -> Iterator[Route]:
-    """See ``rolling.next_routes``."""
-    return rolling.next_routes(table, template, now, partial(_addition, table, settings))
-
-
 def _addition(table: PartitionedTable, settings: Db2Settings, made: Range, values: Mapping[str, str]) -> Route:
     """The route that makes a range."""
     sql = (
@@ -191,6 +176,9 @@ def _addition(table: PartitionedTable, settings: Db2Settings, made: Range, value
             f"it goes to table space {table.landing}, with its partitioned indexes; the others stay where they are",
         ),
     )
+
+
+next_template, next_routes = rolling.made_by(_addition)
 
 
 def template_of(

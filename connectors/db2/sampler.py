@@ -40,6 +40,7 @@ from connectors.db2.sessions import ReadSession, Row, query
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
 from connectors.kit.findings import Finding, Remedy
+from connectors.kit.population import CountedSessions, SessionCounters
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, Role, RoleFigures, Sample, SpaceFigures
 
@@ -158,10 +159,11 @@ class MonitorSampler:
         self._backups, self._backup_before = 0, False
         self._last_backup: str | None = None  # None: not asked yet; "": none was ever taken
         self._usual = UsualDirectReads()
+        self._sessions = CountedSessions()
         self._uncounted = 0
 
     def sample(self, *, objects: bool = True) -> Sample:
-        """Five queries, whatever the number of objects.
+        """Six queries, whatever the number of objects.
 
         Args:
             objects: whether the server counts reads of each at all.
@@ -182,6 +184,9 @@ class MonitorSampler:
         ids, columns = by_unit(tables + indexes)
         figures, database, temporary = space_figures(spaces, by_group=self._by_group)
         database |= database_totals(members)
+        connections = self._session.optional_rows("connections", doing="sampling connections")
+        if connections is not None and members:
+            database |= self._sessions.total(session_counters(connections), database, monotonic)
         self._watch_backups(members)
         database |= self._usual.totals(database, backup=self._backups > backups_before)
         # A rising counter instead of a flag: intervals are differences, and a flag that stays on would have none.
@@ -247,6 +252,24 @@ def database_totals(members: Sequence[Row]) -> dict[str, float]:
         "transactions": float(sum(int(row[2] or 0) for row in members)),
         "active_seconds": sum(int(row[3] or 0) for row in members) / MILLISECONDS,
     }
+
+
+def session_counters(rows: Sequence[Row]) -> list[SessionCounters]:
+    """Rows of ``sql/connections.sql``, those of one connection on several members added up."""
+    found: dict[str, SessionCounters] = {}
+    for handle, began, user, application, *figures in rows:
+        idle, working, done, *reading = (float(each or 0) for each in figures)
+        name = f"{handle}@{began}"
+        before = found.get(name)
+        found[name] = SessionCounters(
+            name=name,
+            kind=f"{user}/{application}",
+            thinking=idle / MILLISECONDS + (before.thinking if before else 0.0),
+            working=working / MILLISECONDS + (before.working if before else 0.0),
+            reading=sum(reading) / MILLISECONDS + (before.reading if before else 0.0),
+            done=done + (before.done if before else 0.0),
+        )
+    return list(found.values())
 
 
 def space_figures(

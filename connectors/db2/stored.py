@@ -15,9 +15,9 @@ from connectors.model.observation import Catalog, Demand, Interval
 Result = TypeVar("Result")
 # In the order that a person runs them: the counters close together, what there is after them.
 QUERIES = (
-    "identify", "version", "instance", "purescale", "configuration", "sample_tables", "sample_indexes", "sample_spaces",
-    "database", "utilities", "spaces", "space_states", "storage_groups", "tables", "lob_tables", "partitions",
-    "indexes", "index_partitions", "object_pages",
+    "identify", "version", "instance", "purescale", "configuration", "clock", "sample_tables", "sample_indexes",
+    "sample_spaces", "database", "utilities", "spaces", "space_states", "storage_groups", "tables", "lob_tables",
+    "partitions", "indexes", "index_partitions", "object_pages",
 )  # fmt: skip
 
 
@@ -60,12 +60,12 @@ def read(before: Export, after: Export) -> Readings:
         raise UnusableFile(
             after.path, f"is of another database than {before.path}", advice="Export the same one twice."
         )
-    clock = StoredClock(before.taken_at)
+    clock = StoredClock(before.at)
     sampler = MonitorSampler(session, clock, by_group=False)
     first = sampler.sample(objects=servers[0].counts_objects)
-    session.export, clock.at = after, after.taken_at
+    session.export, clock.at = after, after.at
     second = sampler.sample(objects=servers[1].counts_objects)
-    catalog, homes, _ = read_catalog(session, after.taken_at, shared=servers[1].purescale, move_by="table")
+    catalog, homes, _ = read_catalog(session, after.at, shared=servers[1].purescale, move_by="table")
 
     def classify(interval: Interval, catalog: Catalog) -> Demand:
         return demand.classify(interval, known_homes(homes, catalog))

@@ -6,10 +6,12 @@ other demand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
 
 from connectors.kit.contract import HotplaceError
 
@@ -28,11 +30,29 @@ class UnusableFile(HotplaceError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitKind:
+    """Waits for reads of one kind, as the engine timed them; seconds of the whole interval.
+
+    The three columns have a value for each row of the catalog's units, and the middle one adds up to ``seconds``. All
+    three are None where nothing divides the kind among units.
+    """
+
+    name: str  # "reads of one block"
+    events: tuple[str, ...]  # as the engine calls them, those that were waited for
+    waits: float  # how many
+    seconds: float
+    by_unit: F64 | None = None  # (n,) what each unit is taken to have of that
+    least: F64 | None = None  # (n,) at least
+    most: F64 | None = None  # (n,) at most
+    of_units: bool = True  # False: of temporary files, which hold no units; the sum of waits leaves it out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """One interval of one database, with how sure each figure is.
 
-    ``least`` and ``most`` bound the random reads of each unit, as multiples of what ``demand`` says; 1 where they are
-    counted. Both have a value for each row of the catalog's units.
+    ``least`` and ``most`` bound the waits of each unit, as multiples of what ``demand`` says; 1 where they are counted.
+    Both have a value for each row of the catalog's units.
     """
 
     engine: str
@@ -44,6 +64,15 @@ class Observation:
     least: F64  # (n,) 0 to 1
     most: F64  # (n,) 1 or more
     notes: tuple[str, ...] = ()  # what the figures leave open, and what to collect for better
+    kinds: tuple[WaitKind, ...] = ()  # () where the engine does not time them by kind
+    space_reads: Mapping[str, float] | None = None  # calls a second by space, as printed; None: see demand.spaces
+    stays: Bools | None = None  # (n,) units that no placement moves: dictionary, undo; None: there are none
+    sections: Mapping[str, str] = field(default_factory=dict)  # where each kind of figure stands in the file
+    logical_reads: float = float("nan")  # blocks a second, from memory or not; with transactions the work that was done
+
+
+CLOCK = "clock"  # the query of the server's clock in UTC, as YYYY-MM-DD HH:MM:SS
+SAY_WHEN = "Export clock too (hotplace assess --print-queries ENGINE), or say --elapsed 1h."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +80,20 @@ class Export:
     """Results of an engine's queries at one moment, by the name of the query."""
 
     path: str  # where they were read from, for messages
-    taken_at: datetime
+    taken_at: datetime | None  # None: it does not say
     results: Mapping[str, Sequence[Row]]
+    asked: list[str] = field(default_factory=list)  # results that were asked for, in order
+
+    @property
+    def at(self) -> datetime:
+        """When it was taken.
+
+        Raises:
+            UnusableFile: it does not say.
+        """
+        if self.taken_at is None:
+            raise UnusableFile(self.path, "does not say when it was taken", advice=SAY_WHEN)
+        return self.taken_at
 
     def rows(self, name: str) -> list[Row]:
         """The result of a query.
@@ -60,6 +101,7 @@ class Export:
         Raises:
             UnusableFile: it is not there.
         """
+        self.asked.append(name)
         if name not in self.results:
             raise UnusableFile(
                 self.path,
@@ -100,6 +142,18 @@ class Readings:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Another output of the engine, which says too little of reads or which is not read."""
+
+    begins: re.Pattern[str]  # found on its first page
+    what: str  # "this is an ASH report: it samples sessions and counts no reads"
+    instead: str  # what is read
+
+
+NOT_READ_CHARACTERS = 12000  # of a file, in which its first page is
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromFiles:
     """How an engine is assessed from files."""
@@ -108,3 +162,29 @@ class FromFiles:
     read: Callable[[Export, Export], Readings]  # before, after
     is_report: Callable[[str], bool] = lambda _: False  # whether a text looks like one of the engine's reports
     read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes
+    not_read: tuple[NotRead, ...] = ()
+
+    @classmethod
+    def of_module(cls, stored: str, **reports: Any) -> Self:  # noqa: ANN401 (fields of this class)
+        """By the functions ``queries`` and ``read`` of a module, which is imported when one of them is called.
+
+        Args:
+            stored: name of the module.
+            reports: ``is_report`` and ``read_report`` of an engine that has reports.
+        """
+        return cls(
+            queries=lambda: import_module(stored).queries(),
+            read=lambda before, after: import_module(stored).read(before, after),
+            **reports,
+        )
+
+    def refuse(self, path: str, text: str) -> None:
+        """Refuse what is known not to be read.
+
+        Raises:
+            UnusableFile: it is one of these.
+        """
+        begin = text[:NOT_READ_CHARACTERS]
+        for each in self.not_read:
+            if each.begins.search(begin):
+                raise UnusableFile(path, each.what, advice=each.instead)

@@ -13,8 +13,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil
+from typing import TypeVar
 
 from connectors.kit.templates import (
     StatementTemplate,
@@ -26,8 +27,13 @@ from connectors.kit.templates import (
 )
 from connectors.model.moves import Argument, Bundle, Locked, NoRoute, Route, Step, UnitKind
 
-# How names say when a range begins. Longer ones first: a year and month are the beginning of a day, too.
-_NAMES = ("%Y_%m_%d_%H", "%Y%m%d%H", "%Y_%m_%d", "%Y%m%d", "%Y_%m", "%Y%m")
+# How names say when a range begins: as pg_partman writes them, versions 4 and 5, and as people do. Longer ones first: a
+# year and month are the beginning of a day, too.
+_NAMES = (
+    "%Y_%m_%d_%H_%M_%S", "%Y_%m_%d_%H%M%S", "%Y%m%d_%H%M%S", "%Y%m%d%H%M%S", "%Y_%m_%d_%H_%M", "%Y_%m_%d_%H%M",
+    "%Y%m%d_%H%M", "%Y%m%d%H%M", "%Y_%m_%d_%H", "%Y%m%d_%H", "%Y%m%d%H", "%Y_%m_%d", "%Y-%m-%d", "%Y%m%d", "%Gw%V",
+    "%G_w%V", "%Y_%m", "%Y-%m", "%Y%m", "%Y",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +49,15 @@ class Range:
     space: str
     size_bytes: int
 
-    @property
-    def name_form(self) -> str:
-        """How its name says when it begins, for ``strftime``; "" where it does not, or says it twice."""
-        if self.low is None:
-            return ""
-        said = ((form, self.low.strftime(form)) for form in _NAMES)
-        return next((form for form, text in said if self.name.count(text) == self.key.count(text) == 1), "")
+    def says(self, form: str) -> str:
+        """The text by which its name says when it begins in a form of ``strftime``; "" if it does not, or twice."""
+        text = "" if self.low is None else self.low.strftime(form)
+        return text if text and self.name.count(text) == self.key.count(text) == 1 else ""
+
+    def named_for(self, low: datetime, form: str) -> str:
+        """Its name with another beginning in place of its own."""
+        said = self.says(form)
+        return self.name.replace(said, low.strftime(form)) if said else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +75,23 @@ class RangeTable:
     def literal(self, at: datetime) -> str:
         """An instant as a text of the column's type."""
         return at.astimezone(UTC).strftime(self.time_format)
+
+    @cached_property
+    def name_form(self) -> str:
+        """How names of partitions say when they begin, for ``strftime``; "" where they do not.
+
+        The form that makes the last name of the one before it, and another name for the next: of
+        ``p20300101_150000`` the day alone would give each hour of it one name.
+        """
+        *others, last = self.ranges
+        before = others[-1] if others and others[-1].low is not None else None
+
+        def fits(form: str) -> bool:
+            if not last.says(form) or last.named_for(last.high, form) == last.name:
+                return False
+            return before is None or before.low is None or last.named_for(before.low, form) == before.name
+
+        return next(filter(fits, _NAMES), "")
 
     @cached_property
     def next_high(self) -> datetime | None:
@@ -99,9 +124,12 @@ class RangeTable:
 def refusal_of_name(table: RangeTable) -> NoRoute | None:
     """Why the next partition cannot be named after the last one; None where it can, or needs none."""
     last = table.ranges[-1]
-    if last.name_form or not last.name:
+    if not last.name or table.name_form:
         return None
     why = f"the name {last.name} does not say that its rows begin at {last.low:%F %T} UTC"
+    if any(map(last.says, _NAMES)):
+        before = "" if len(table.ranges) == 1 else f", as {table.ranges[-2].name} says when its own begin"
+        why += f" in a form that gives the next partition a name of its own{before}"
     return NoRoute(code="no_name", sentence=f"{table.key}: {why}")
 
 
@@ -157,7 +185,8 @@ def next_template(
     parameters = (*_next_parameters(table, ahead_seconds), *more)
     places = {each.name: f"{{{each.name}}}" for each in parameters}
     last = table.ranges[-1]
-    example = making(replace(last, name=_name_with(last, places.get(PARTITION, "")), space=to_space), places)
+    named = _name_with(table, places.get(PARTITION, ""))
+    example = making(replace(last, name=named, space=to_space), places)
     return StatementTemplate(
         kind=TemplateKind.NEXT_PARTITION, table=table.key, space=to_space, texts=texts_of(example),
         parameters=parameters,
@@ -170,12 +199,33 @@ def next_routes(table: RangeTable, template: StatementTemplate, now: datetime, m
         yield making(made, values)
 
 
+_Table = TypeVar("_Table", bound=RangeTable)
+_Settings = TypeVar("_Settings")
+
+
+def made_by(
+    creation: Callable[[_Table, _Settings, Range, Mapping[str, str]], Route],
+) -> tuple[
+    Callable[[_Table, str, int, _Settings], StatementTemplate | NoRoute],
+    Callable[[_Table, StatementTemplate, datetime, _Settings], Iterator[Route]],
+]:
+    """``next_template`` and ``next_routes`` of an engine, by its route that makes a range of a table."""
+
+    def template(table: _Table, to_space: str, ahead_seconds: int, settings: _Settings) -> StatementTemplate | NoRoute:
+        return next_template(table, to_space, ahead_seconds, partial(creation, table, settings))
+
+    def routes(table: _Table, template: StatementTemplate, now: datetime, settings: _Settings) -> Iterator[Route]:
+        return next_routes(table, template, now, partial(creation, table, settings))
+
+    return template, routes
+
+
 def _next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplateParameter, ...]:
     """Those of every engine; none for the name where partitions have no names."""
     last, high = table.ranges[-1], table.next_high
     assert high is not None, "refused before"
     longest = int((high - last.high).total_seconds()) + 31 * DAY  # months differ
-    said = len(last.high.strftime(last.name_form))
+    said = len(last.high.strftime(table.name_form)) if last.name else 0
     named = (TemplateParameter(name=PARTITION, kind=ValueKind.WORD, least=said, most=said),) if said else ()
     return (
         *named,
@@ -185,9 +235,10 @@ def _next_parameters(table: RangeTable, ahead_seconds: int) -> tuple[TemplatePar
     )
 
 
-def _name_with(last: Range, said: str) -> str:
+def _name_with(table: RangeTable, said: str) -> str:
     """The name of the last partition with that text where it says when its range begins."""
-    return last.name.replace(last.low.strftime(last.name_form), said) if said and last.low is not None else ""
+    last = table.ranges[-1]
+    return last.name.replace(last.says(table.name_form), said) if said and table.name_form else ""
 
 
 def seconds_of(template: StatementTemplate) -> int:
@@ -219,7 +270,7 @@ def next_ranges(
 
 def _can_be_named(table: RangeTable, template: StatementTemplate) -> bool:
     named = any(each.name == PARTITION for each in template.parameters)
-    return not named or bool(table.ranges[-1].name_form)
+    return not named or bool(table.name_form)
 
 
 def _next(table: RangeTable, space: str) -> tuple[Range, dict[str, str]]:
@@ -228,8 +279,8 @@ def _next(table: RangeTable, space: str) -> tuple[Range, dict[str, str]]:
     assert high is not None, "refused before"
     values = {LOW: table.literal(last.high), HIGH: table.literal(high)}
     name, key = last.name, last.key
-    if last.name_form and last.low is not None:
-        before, values[PARTITION] = (at.strftime(last.name_form) for at in (last.low, last.high))
+    if last.name and table.name_form:
+        before, values[PARTITION] = last.says(table.name_form), last.high.strftime(table.name_form)
         name, key = (text.replace(before, values[PARTITION]) for text in (name, key))
     said = sorted(values.items())
     values[TAG_NAME] = hashlib.sha256(f"{table.key};{said};{space}".encode()).hexdigest()[:8]

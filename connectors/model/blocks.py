@@ -7,6 +7,7 @@ logged or counted by a metric, and ``values_at`` is called only where the config
 
 from __future__ import annotations
 
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +31,11 @@ class ResidentBlocks:
     resident: I64  # numbers of blocks, rising; of those that the look lists (``BlockLook.one_in``)
     # What tells each of them apart at the next look, where their numbers may change as more is known; None: the number.
     identity: I64 | None = None
-    read_seconds: F64 | None = None  # that the read of each of them took; None: the engine does not say
+    # That the read of each of them took, 0 of a page that was made in the pool and not read; None: the engine does not
+    # say.
+    read_seconds: F64 | None = None
+    storage: int = 0  # see ``storage_mark``: what is known by numbers of blocks holds for this storage alone
+    counts_at_once: bool = False  # ``reads`` holds every read that has ended by the look; else sessions report later
 
     @property
     def identities(self) -> I64:
@@ -47,6 +52,18 @@ class BlockLook:
     block_bytes: int
     one_in: int  # of so many blocks one is listed, chosen by its number and so the same at each look
     units: tuple[ResidentBlocks, ...]  # those that exist, in no order
+
+
+def storage_mark(*identities: int) -> int:
+    """One number of 32 bits for the engine's identities of a unit's storage, which change when it is written anew.
+
+    PostgreSQL: the filenode; SQL Server: allocation units; Oracle: the data object id. What was learned by positions of
+    blocks says nothing of other storage: a rewrite puts rows elsewhere.
+
+    >>> storage_mark(16385) == storage_mark(16385), storage_mark(16385) == storage_mark(16390)
+    (True, False)
+    """
+    return zlib.crc32(",".join(map(str, identities)).encode())
 
 
 def one_block_in(listed: int, most: int) -> int:

@@ -8,6 +8,9 @@ Nothing here needs numpy, so that proposals are read without it; what has column
 ``Route`` is one way to bring a ``Bundle`` to a space. Its ``Step`` objects are the statements; the classes before it
 say what the move reads, writes, locks, logs, leaves to do and must preserve.
 
+``ByHand`` in a route says that a person carries it out: it is weighed, approved and measured as any other, and none of
+its statements is ever sent. The same class answers where a person alone can take a container out or split a table.
+
 ``Container`` is a file, device or folder under a space. One can be taken out while the space keeps the others. Its
 content goes to other containers of the same table space or filegroup, so units stay in their space and do not appear
 here.
@@ -181,6 +184,22 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ByHand:
+    """Statements that a person carries out where hotplace does not: hotplace sends none of them, whatever is approved.
+
+    One file is written of all that a person has to do. ``before`` and ``after`` stand in it once, however many moves
+    name them.
+    """
+
+    statements: tuple[str, ...]  # and comments among them (``connectors.model.formatting``)
+    because: str  # why it is left to a person, one sentence without a full stop
+    run_with: str = ""  # how the file is run, one sentence without a full stop; "": as the engine's scripts are
+    before: tuple[str, ...] = ()  # what comes before the statements of all moves
+    after: tuple[str, ...] = ()  # and after them
+    undo: tuple[str, ...] = ()  # bring the bundle back; ``before`` and ``after`` hold for them too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One way to move a bundle to a space, with what it costs and blocks."""
 
@@ -214,6 +233,7 @@ class Route:
     drains_users: int = 0  # times that it waits until each of those has ended that uses what the move locks
     copies: tuple[Transfer, ...] = ()  # what it reads and writes, in order; (): the bundle once, there and here
     arguments: tuple[Argument, ...] = ()  # of the template that its statements are made of; (): of none
+    by_hand: ByHand | None = None  # a person carries it out, so it has no steps; None: hotplace does
     undo_locks: str = ""  # of undo_steps, in the engine's words, one sentence; "": not said apart
     locked_copies: int | None = None  # of transfers, so many from the first on are made under its lock; None: all
 
@@ -276,14 +296,6 @@ class Room:
     free_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByHand:
-    """Statements by which a person takes a container out where hotplace does not do it."""
-
-    statements: tuple[str, ...]  # and comments among them (``connectors.model.formatting``)
-    because: str  # why it is left to a person, one sentence without a full stop
-
-
 def find_container(containers: Sequence[Container], name: str) -> Container | None:
     """The container of that name or path; None where there is none."""
     return next((c for c in containers if name in (c.name, c.path)), None)
@@ -312,6 +324,7 @@ def room_in(containers: Sequence[Container]) -> Room | None:
     return Room(used_bytes=used, free_bytes=inside + sum(growth.values()))
 
 
+BY_HAND = "by hand"  # Route.name, of all engines, where a person carries it out
 SPLIT, REJOIN = "split", "split, back"  # Route.name, of all engines
 CLOSE, REOPEN = "close", "close, back"  # the same
 WAYS_BACK = {SPLIT: REJOIN, CLOSE: REOPEN}

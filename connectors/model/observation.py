@@ -13,7 +13,7 @@ Times are aware and in UTC, durations are seconds, sizes are bytes, rates are pe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
@@ -131,6 +131,7 @@ class Space:
     free_bytes: int | None  # None: the connector cannot know; configuration may
     capacity_bytes: int | None
     containers: tuple[Container, ...] = ()  # (): the engine does not say
+    lost: str = ""  # why nothing can be put there now, a sentence without its end; "": nothing is known against it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,12 +147,13 @@ class UnitTable:
     parent: I64  # physical id of the table an index, LOB or partition belongs to, or NO_PARENT
     wide: I32 | None = None  # row in wide_names of what each unit can also move with, or NO_WIDE; None: all NO_WIDE
     wide_names: tuple[str, ...] = ()  # what can move as a whole, unique: "table space TS_DATA"
+    uncounted: Bools | None = None  # the engine shows no reads of these, now or later; None: it does of all
 
     def __post_init__(self) -> None:
         lengths = {
             len(c)
             for c in (self.physical_id, self.key, self.kind, self.size_bytes, self.space, self.bundle, self.parent)
-        } | ({len(self.wide)} if self.wide is not None else set())
+        } | {len(column) for column in (self.wide, self.uncounted) if column is not None}
         if len(lengths) > 1:
             raise ValueError(f"columns of a unit table differ in length: {sorted(lengths)}")
         if len(self.physical_id) > 1 and not bool(np.all(np.diff(self.physical_id) > 0)):
@@ -172,6 +174,7 @@ class UnitTable:
             parent=self.parent[rows],
             wide=None if self.wide is None else self.wide[rows],
             wide_names=self.wide_names,
+            uncounted=None if self.uncounted is None else self.uncounted[rows],
         )
 
     def table_ids(self, rows: Sequence[int]) -> tuple[int, ...]:
@@ -215,6 +218,15 @@ class Catalog:
     taken_at: datetime
     spaces: tuple[Space, ...]
     units: UnitTable
+    # Physical ids, ascending, whose counters may still be replaced by those of another physical unit: an index that is
+    # being built in place of one that has counters.
+    unsettled: I64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def settled(self) -> I64:
+        """Physical ids, ascending, whose counters stay their own; the units' own column where all do."""
+        ids = self.units.physical_id
+        return np.setdiff1d(ids, self.unsettled, assume_unique=True) if len(self.unsettled) else ids
 
     def space_row(self, name: str) -> int:
         """Row of the space of that name.
@@ -297,6 +309,9 @@ class DatabaseDemand:
     readers_transactions: float = float("nan")  # of the transactions, theirs, as far as looks tell
     processor: float = float("nan")  # processor seconds that its server takes, per second
     processors: float = float("nan")  # that its server may use
+    read_ahead: float = float("nan")  # blocks read ahead of sessions or past the buffer pool, see ``with_background``
+    written: float = float("nan")  # blocks written that no session waited for
+    logged: float = float("nan")  # bytes written to the log, or writes to it where only these are counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

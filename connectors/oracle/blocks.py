@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError
-from connectors.model.blocks import BlockLook, BlockReader, ResidentBlocks, one_block_in
+from connectors.model.blocks import BlockLook, BlockReader, ResidentBlocks, one_block_in, storage_mark
 from connectors.model.observation import I64
 from connectors.oracle.catalog import Entry, find_entries, of_ids
 from connectors.oracle.driver import Driver
@@ -88,6 +88,7 @@ class CacheReader(BlockReader):
                 ResidentBlocks(
                     physical_id=number, blocks=each.total, reads=counted.get(number, 0.0),
                     resident=_resident(each, listed[listed[:, 0] == entries[number].data_object_id]),
+                    storage=storage_mark(entries[number].data_object_id or 0), counts_at_once=True,
                 )
                 for number, each in extents.items()
             ),

@@ -8,14 +8,15 @@ from datetime import datetime
 
 import numpy as np
 
-from connectors.kit.contract import Clock, Crowding, Lease, Mover, Tap
+from connectors.kit.contract import Clock, ConnectorError, Crowding, Lease, Mover, Tap
 from connectors.kit.findings import Capability, Finding
 from connectors.kit.statements import StatementCounters
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.blocks import BlockReader
 from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Catalog, Demand, Identity, Inspection, Interval, Sample
-from connectors.oracle import demand, doctor, file_moves, inspection, lease, manual_scripts, routes, sampler
+from connectors.oracle import demand, doctor, file_moves, inspection, lease, manual_scripts, new_space, routes, sampler
 from connectors.oracle.blocks import CacheReader
 from connectors.oracle.catalog import Shape, exact_sizes, find_entries, read_catalog, read_files, read_spaces, shape_of
 from connectors.oracle.driver import Driver
@@ -104,6 +105,16 @@ class OracleConnector:
         """See ``file_moves``: by hand, since nothing empties a data file."""
         places = [space.name for space in read_spaces(self._session, self._settings.known_places()).spaces]
         return file_moves.by_hand(bundle, read_files(self._session), places, read_server(self._session))
+
+    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:
+        """See ``new_space``."""
+        try:
+            groups = new_space.read_disk_groups(self._session) if wanted.location.startswith("+") else frozenset()
+        except ConnectorError:
+            groups = frozenset()  # then it is not known whether the group is mounted
+        held = doctor.rights(self._session)[0] if moves else None
+        server = read_server(self._session)
+        return new_space.routes_new_space(wanted, read_files(self._session), groups, server, self._settings, held)
 
     def routes_split(self, bundle: Bundle, border: Border, to_space: str) -> ByHand | NoRoute:
         """See ``manual_scripts``: by hand, since every row is copied."""

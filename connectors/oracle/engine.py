@@ -7,9 +7,10 @@ How the registry meets Oracle: settings are validated without the driver, connec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 
-from connectors.kit.assessment import Export, FromFiles, Observation, Readings, Row
+from connectors.kit.assessment import FromFiles, NotRead, Observation, Row
 from connectors.kit.contract import Clock, Connector, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance
@@ -34,24 +35,34 @@ def read_report(path: str, text: str, sizes: Sequence[Row]) -> Observation:
     return observe_report(path, text, sizes)
 
 
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.oracle import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing.
-    """
-    from connectors.oracle import stored
-
-    return stored.read(before, after)
-
-
+ONE_PERIOD = "Give the report of one period of one instance: awrrpt.sql, of RAC awrrpti.sql for each instance."
+NOT_READ = (
+    NotRead(
+        re.compile(r"WORKLOAD\s+REPOSITORY\s+COMPARE", re.IGNORECASE),
+        "this is an AWR compare report: it holds two periods",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?REPORT\s*\(RAC\)|AWR\s+RAC\s+Report", re.IGNORECASE),
+        "this is a RAC report (awrgrpt): it adds up instances, and its sections are others",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        re.compile(r"WORKLOAD\s+REPOSITORY\s+SQL\s+Report|STATSPACK\s+SQL\s+report", re.IGNORECASE),
+        "this is a report of one statement: it has no reads of the database",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        re.compile(r"(?:^|>)\s*ASH\s+(?:Global\s+)?Report|ASH\s+Report\s+(?:For|-)", re.IGNORECASE),
+        "this is an ASH report: it samples sessions and counts no reads",
+        ONE_PERIOD,
+    ),
+    NotRead(
+        re.compile(r"ADDM\s+Report\s+for\s+Task|ACTIVITY\s+DURING\s+THE\s+ANALYSIS\s+PERIOD", re.IGNORECASE),
+        "this is an ADDM report: it holds findings and no counters",
+        ONE_PERIOD,
+    ),
+)
 ROUTES = ("move online", "move", "rebuild online", "rebuild")
 PROOF = proof_of_package("connectors.oracle.claims", ROUTES)
 
@@ -109,10 +120,7 @@ ENGINE = Engine(
         login=("password", "token", "token_key", "wallet_location", "wallet_password"),  # a wallet may hold a login
     ),
     proof=PROOF,
-    by_hand=FromFiles(
-        queries=queries,
-        read=read,
-        is_report=is_report,
-        read_report=read_report,
+    by_hand=FromFiles.of_module(
+        "connectors.oracle.stored", is_report=is_report, read_report=read_report, not_read=NOT_READ
     ),
 )

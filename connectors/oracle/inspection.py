@@ -5,7 +5,7 @@ from __future__ import annotations
 from connectors.kit.rolling import HIGH, value_of
 from connectors.model.moves import Operation, Route, Step
 from connectors.model.observation import Home, Inspection
-from connectors.oracle import file_moves, operations
+from connectors.oracle import file_moves, new_space, operations
 from connectors.oracle.catalog import Entry, find_entries, read_files
 from connectors.oracle.facts import find_indexes, key_now, table_of
 from connectors.oracle.operations import ADD_PARTITION, SET_DEGREE, operation_of, rebuilding
@@ -25,6 +25,8 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     made = operation_of(route.steps[0])
     if made.name == ADD_PARTITION:
         return _of_new_partition(session, route, made, running=running)
+    if new_space.space_of(made):
+        return new_space.inspect_space(session, made, running=running)
     entries = find_entries(session, bundle.physical_ids)
     lead = entries.get(bundle.physical_ids[0])
     if lead is None:

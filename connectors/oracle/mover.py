@@ -34,6 +34,7 @@ from connectors.kit.sessions import of_followers, of_log, worst
 from connectors.kit.settings import MOVE_MARGIN_SECONDS, answer_seconds
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import Route, Step
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Progress
 from connectors.oracle import file_moves
 from connectors.oracle.catalog import find_entries
@@ -221,7 +222,7 @@ class OracleMover(Closing, Unpausable):
             TimedOut: it ran longer than the step may.
         """
         # A data file moves under open transactions; only online DDL on a table or index waits for them.
-        if self._route is not None and self._route.online and self._route.name != file_moves.NAME:
+        if self._route is not None and self._route.online and not _without_tables(self._route):
             self._wait_for_transactions(self._route)
         if self._route is not None and is_first_move(self._route, step):
             self._check_indexes(self._route)
@@ -357,6 +358,11 @@ class OracleMover(Closing, Unpausable):
                 return self._watch.rows(query(name), values, doing="looking at the running move")
         except ConnectorError:
             return []
+
+
+def _without_tables(route: Route) -> bool:
+    """Whether no table or index is locked: data files move under open transactions, and a new space has none."""
+    return route.name == file_moves.NAME or makes_or_drops_space(route)
 
 
 def _failure(error: Exception, doing: str, verdict: WatchVerdict) -> ConnectorError:

@@ -18,7 +18,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from itertools import pairwise
 
 from connectors.kit import rolling
@@ -168,20 +167,6 @@ def _elsewhere(session: ReadSession, names: dict[str, str], to_space: str) -> tu
 _NAMED = (rolling.partition_word(128),)  # letters since 12.2; 30 before
 
 
-def next_template(
-    table: PartitionedTable, to_space: str, ahead_seconds: int, settings: OracleSettings
-) -> StatementTemplate | NoRoute:
-    """See ``rolling.next_template``."""
-    return rolling.next_template(table, to_space, ahead_seconds, partial(_addition, table, settings))
-
-
-def next_routes(
-    table: PartitionedTable, template: StatementTemplate, now: datetime, settings: OracleSettings
-) -> Iterator[Route]:
-    """See ``rolling.next_routes``."""
-    return rolling.next_routes(table, template, now, partial(_addition, table, settings))
-
-
 def _addition(table: PartitionedTable, settings: OracleSettings, made: Range, values: Mapping[str, str]) -> Route:
     """The route that makes a range."""
     elsewhere = ", ".join(table.elsewhere)
@@ -201,6 +186,9 @@ def _addition(table: PartitionedTable, settings: OracleSettings, made: Range, va
         lock_seconds=settings.lock_timeout,
         notes=(f"pieces of local indexes are made where these have their default: {elsewhere}",) if elsewhere else (),
     )
+
+
+next_template, next_routes = rolling.made_by(_addition)
 
 
 def _bound(kind: str, at: str) -> str:

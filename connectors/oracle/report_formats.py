@@ -256,11 +256,14 @@ def _summary_of(tag: str) -> str:
 TITLES = (
     r"Tablespace IO Stats", r"File IO Stats", r"Segments by [A-Za-z ]+?", r"Foreground Wait Events", r"Wait Events",
     r"Top \d+ (?:Timed )?(?:Foreground )?(?:Timed )?Events(?: by Total Wait Time)?", r"Top \d+ Wait Events",
-    r"Background Wait Events", r"Load Profile",
+    r"Background Wait Events", r"Load Profile", r"(?:Key |Other )?Instance Activity Stats",
 )  # fmt: skip
 _TITLE = re.compile(rf"^\s*({'|'.join(TITLES)})(?=\s{{2,}}|\s*$|\s+DB/Inst|\s+for DB|\s+\()", re.IGNORECASE)
 _RULER = re.compile(r"^\s*-{2,}(?:\s+-+)*\s*$|^\s*-+(?:\s+-+)+\s*$")
 _ALONE = re.compile(r"^(\s*)-{3,}\s*$")
+PAGE_HEADINGS = frozenset({"OUTPUT", "COLUMN_VALUE"})  # of DBMS_WORKLOAD_REPOSITORY.AWR_REPORT_TEXT
+_PAGE_RULER = re.compile(r"-{40,}$")
+_MOST_HEADING_LINES = 8
 _MOST_COLUMNS = 100  # of a table: no report has half as many
 _END_INDENT = 6  # the dash line that ends a section is indented by more than a name's ruler
 
@@ -273,7 +276,7 @@ class _Line:
 
 def text_sections(text: str) -> list[Section]:
     """Every known section of a report, in order; one that is continued on another page comes again."""
-    lines = [_Line(at, line.rstrip()) for at, line in enumerate(_pages(text), start=1)]
+    lines = _without_page_headings(_lines(text))
     starts = [at for at, line in enumerate(lines) if _TITLE.match(line.text) and not _is_ruled_row(line.text)]
     sections = []
     for start, following in pairwise([*starts, len(lines)]):
@@ -283,9 +286,34 @@ def text_sections(text: str) -> list[Section]:
     return sections
 
 
-def _pages(text: str) -> list[str]:
-    """Lines without tabs and page breaks."""
-    return [line.expandtabs(8).replace("\f", "") for line in re.split(r"\r\n|\r|\n", text)]
+def _lines(text: str) -> list[_Line]:
+    """Lines without tabs; a page break is a blank line before the line that it stands in."""
+    found: list[_Line] = []
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
+        if "\f" in line:
+            found.append(_Line(number, ""))
+        found.append(_Line(number, line.expandtabs(8).replace("\f", "").rstrip()))
+    return found
+
+
+def _without_page_headings(lines: Sequence[_Line]) -> list[_Line]:
+    """The lines without what SQL*Plus prints on each page above a report that is one column of a query.
+
+    That is the name of the column, OUTPUT, over dashes from the left margin as wide as the line, and a blank line
+    before it. The rows of one table go on below, so nothing may be left of it.
+    """
+    found: list[_Line] = []
+    at = 0
+    while at < len(lines):
+        under = lines[at + 1].text if at + 1 < len(lines) else ""
+        if lines[at].text.strip().upper() in PAGE_HEADINGS and _PAGE_RULER.match(under):
+            if found and not found[-1].text:
+                found.pop()
+            at += 2
+        else:
+            found.append(lines[at])
+            at += 1
+    return found
 
 
 def _is_ruled_row(text: str) -> bool:
@@ -330,19 +358,37 @@ def _fill(section: Section, body: Sequence[_Line], rulers: Sequence[int]) -> Non
     """Headings and rows. A ruler that only headings follow, up to the next one, is of names on a line of their own."""
     names: list[tuple[int, int]] = []
     names_head: list[str] = []
+    starts = _heading_starts(body, rulers)
     for position, ruler in enumerate(rulers):
         spans = [match.span() for match in re.finditer(r"-+", body[ruler].text)]
         if len(spans) > _MOST_COLUMNS:
             continue
-        heading = [line.text for line in body[_heading_start(body, ruler) : ruler]]
+        heading = [line.text for line in body[starts[position] : ruler]]
         following = rulers[position + 1] if position + 1 < len(rulers) else len(body)
-        until = _heading_start(body, following) if following < len(body) else following
+        until = starts[position + 1] if position + 1 < len(rulers) else following
         if following < len(body) and until == ruler + 1 and following > until:
             names, names_head = spans, _headings(heading, spans) if heading else ["name"] * len(spans)
             continue
         section.head = names_head + _headings(heading, spans)
         rows = [line.text for line in body[ruler + 1 : max(until, ruler + 1)]]
         section.rows += _pairs(rows, names, spans) if names else _rows(rows, spans)
+
+
+def _heading_starts(body: Sequence[_Line], rulers: Sequence[int]) -> list[int]:
+    """First line of the heading above each ruler. One that comes again, on another page, is as high as the first."""
+    heights: dict[str, tuple[str, ...]] = {}
+    found: list[int] = []
+    for ruler in rulers:
+        first = heights.get(body[ruler].text)
+        at = ruler - len(first) if first is not None else 0
+        if first is not None and first == tuple(line.text for line in body[max(0, at) : ruler]):
+            found.append(at)
+            continue
+        start = _heading_start(body, ruler)
+        if ruler - start <= _MOST_HEADING_LINES:
+            heights.setdefault(body[ruler].text, tuple(line.text for line in body[start:ruler]))
+        found.append(start)
+    return found
 
 
 def _heading_start(body: Sequence[_Line], ruler: int) -> int:

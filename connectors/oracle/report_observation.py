@@ -1,36 +1,59 @@
-"""From a report to demand, by the same arithmetic as from counters (``demand``).
+"""From a report to an observation.
 
 ``Sizes`` holds the bytes of segments, from rows of ``sql/units.sql``: reports do not have them.
 
 ``observe_report`` builds the observation. A report names the largest segments only, so each tablespace gets one more
-unit for the rest of it. Calls and blocks that a list does not give for a segment are taken from the mean of its
-tablespace. Unless they are printed, the single-block reads of a tablespace are bounded by its calls and blocks::
+unit for the rest of it. Reports since 12.2 seldom count reads by tablespace: then one unit stands for all that no list
+names, in whichever tablespace it is. How waits are divided: ``report_waits``.
 
-    max(0, 2R - B) <= single <= min(R, (M R - B) / (M - 1))        R calls, B blocks, M blocks a call at most
-
-Within the bounds they are chosen so that all tablespaces together have as many as sessions waited for.
+Two parts of a report say how long a read takes: its files and its wait events. Where they differ by more than
+``FACTOR``, the events are believed. They are what sessions waited, and files' times were seen to be wrong by a factor
+of 10,000.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import chain, islice, takewhile
+from itertools import islice, takewhile
 
 import numpy as np
 
-from connectors.kit.assessment import Observation, Row
+from connectors.kit.assessment import Observation, Row, UnusableFile, WaitKind
+from connectors.model.formatting import format_seconds
 from connectors.model.moves import UnitKind
-from connectors.model.observation import F64, NO_PARENT, Catalog, Interval, Signal, Space, SpaceFigures, UnitTable
-from connectors.oracle import demand
-from connectors.oracle.catalog import Entry, Shape
-from connectors.oracle.demand import LARGEST_CALL_BYTES
+from connectors.model.observation import (
+    F64,
+    I64,
+    NO_PARENT,
+    SIGNALS,
+    Bools,
+    Catalog,
+    DatabaseDemand,
+    Demand,
+    Signal,
+    Space,
+    SpaceFigures,
+    UnitTable,
+)
+from connectors.oracle.catalog import Entry
 from connectors.oracle.names import key_of
-from connectors.oracle.reports import Segment, TablespaceIo, WorkloadReport, parse_report
-from connectors.oracle.sampler import COUNTERS, KINDS, SEGMENT, counted, database_figures, single_bounds, timed
+from connectors.oracle.report_formats import LARGEST
+from connectors.oracle.report_waits import (
+    SINGLE,
+    UNTIMED,
+    Divided,
+    Ranged,
+    Reads,
+    divide,
+    divided_kinds,
+    kinds_of,
+    ranged,
+)
+from connectors.oracle.reports import Segment, TablespaceIo, TopList, WorkloadReport, parse_report
 
 
 @dataclass(frozen=True)
@@ -79,26 +102,41 @@ def sizes_of(rows: Iterable[Row]) -> Sizes:
 
 
 NOT_MOVED = frozenset({"SYSTEM", "SYSAUX"})  # as in sql/sample.sql
-NO_DATA = ("UNDO", "TEMP")  # how tablespaces of undo and of temporary data are named by convention; reports do not say
-SHORTEST_CUT, LONGEST_NAME = 8, 128  # characters of a name that a report cut, and of one as the database has it
+TEMPORARY, UNDO = "TEMP", "UNDO"  # how these tablespaces are named by convention; reports do not say what they hold
+SHORTEST_CUT = 8  # characters of a name that a text report may have cut
 REST = "(all else)"
-MICROSECONDS = 1e6
+ELSEWHERE = "(not told by the report)"  # the space of what no list names, where nothing is counted by tablespace
+FACTOR = 3.0  # between two measures of one read time, beyond which one of them is wrong
+LARGEST_CALL_BYTES = 1 << 20
+FEW_SEGMENTS = 10
+DIRECT_EVENTS = ("direct path read", "cell smart")
 _WHEN = datetime(2000, 1, 1, tzinfo=UTC)  # a report's own times have no zone; only the length is used
 _KINDS = {"INDEX": UnitKind.INDEX, "TABLE": UnitKind.TABLE, "LOB": UnitKind.LOB}
+STATISTICS = ("requests", "blocks", "direct")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Unit:
-    """A segment or the rest of a tablespace; calls and blocks of the interval."""
+    """A segment, the rest of a tablespace, or of all of them."""
 
     key: str
     kind: UnitKind
     space: int
-    blocks: float
-    calls: float
-    direct: float
+    segment: Segment | None  # None: a rest
     bytes: int | None
-    exact: bool  # both were listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A tablespace, with its I/O where the report counts that."""
+
+    name: str
+    io: TablespaceIo | None
+
+    @property
+    def stays(self) -> bool:
+        """Whether it holds what no placement moves."""
+        return self.name in NOT_MOVED or self.name.upper().startswith(UNDO)
 
 
 def observe_report(path: str, text: str, sizes: Sequence[Row] = ()) -> Observation:
@@ -112,131 +150,330 @@ def observe_report(path: str, text: str, sizes: Sequence[Row] = ()) -> Observati
     Raises:
         UnusableFile: see ``parse_report``.
     """
-    return observation_of(parse_report(path, text), sizes_of(sizes))
+    return observation_of(parse_report(path, text), sizes_of(sizes), path)
 
 
-def observation_of(report: WorkloadReport, sizes: Sizes) -> Observation:
-    """The same for a report that was read already."""
-    spaces = [io for io in report.tablespaces if _holds_data(io)]
-    units = _units(report, spaces, sizes)
-    catalog = _catalog(spaces, units, report)
-    singles = _singles(report, spaces)
-    interval = _interval(report, spaces, units, singles)
-    block = np.full(len(units), report.block_bytes)
-    found = demand.classify(interval, catalog, Shape(block_bytes=block, segment=np.zeros(len(units), dtype=np.int64)))
-    least, most = _bounds(report, units, found.rates[Signal.SYNC_READ] * report.seconds)
+def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report") -> Observation:
+    """The same for a report that was read already.
+
+    Raises:
+        UnusableFile: it says how much was read and not how long that took.
+    """
+    report = replace(report, totals=_totals(report))
+    places, units = _places_and_units(report, sizes)
+    space = np.array([unit.space for unit in units], dtype=np.int64)
+    reads = _reads(report, places, units, space)
+    kinds = kinds_of(
+        {name: (waits.count, waits.seconds) for name, waits in report.events.items()}, may_be_cut=report.cuts_names
+    )
+    single = next((kind for kind in kinds if kind.name == SINGLE), None)
+    divided = divide(
+        reads, LARGEST_CALL_BYTES / report.block_bytes, space,
+        np.array([np.nan if place.io is None else place.io.singles for place in places], dtype=np.float64),
+        0.5 * report.seconds, single.waits if single is not None else np.nan,
+    )  # fmt: skip
+    by_files, counts = _file_seconds(places), _by_space(divided.single.likely, space, len(places))
+    by_events = single.seconds / single.waits if single is not None and single.waits > 0 else np.nan
+    times, doubt = _believed(by_files, counts, by_events, single)
+    if not report.events:
+        kinds = _untimed(reads, space, by_files, path, report)
+    usual = by_events if by_events > 0 else _mean(times, counts)
+    times = np.where(np.isfinite(times) & (times > 0), times, usual if usual > 0 else 1.0)
+    rests = np.array([unit.segment is None for unit in units], dtype=np.bool_)
+    kinds = list(divided_kinds(kinds, divided, times[space], rests))
+    stays = np.array([places[unit.space].stays for unit in units], dtype=np.bool_)
+    waited, least, most = (_over_kinds(kinds, column, len(units)) for column in ("by_unit", "least", "most"))
     return Observation(
         engine="oracle",
         database=report.database,
         source=f"{report.kind} report ({report.form}) of release {report.release}",
-        catalog=catalog,
-        demand=found,
-        size_known=np.array([unit.bytes is not None for unit in units], dtype=np.bool_),
-        least=least,
-        most=most,
-        notes=tuple(_notes(report, units)),
+        catalog=_catalog(places, units, report),
+        demand=_demand(report, places, space, divided, times, waited, kinds),
+        size_known=np.array([unit.bytes is not None for unit in units], dtype=np.bool_) & ~stays,
+        least=np.divide(least, waited, out=np.ones(len(units)), where=waited > 0),
+        most=np.divide(most, waited, out=np.ones(len(units)), where=waited > 0),
+        notes=tuple(_notes(report, places, units, reads, doubt)),
+        kinds=tuple(kinds),
+        space_reads={place.name: place.io.reads / report.seconds for place in places if place.io is not None},
+        stays=stays,
+        sections=_sections(report),
+        logical_reads=report.logical_reads,
     )
 
 
-def _holds_data(io: TablespaceIo) -> bool:
-    return io.name not in NOT_MOVED and not io.name.upper().startswith(NO_DATA) and io.reads > 0
+def _totals(report: WorkloadReport) -> dict[str, float]:
+    """Those of the report; no direct reads where no session waited for one and nothing counts them."""
+    waited = any(name.lower().startswith(DIRECT_EVENTS) for name in report.events)
+    nothing = {"direct": 0.0} if report.events_whole and not waited and "direct" not in report.lists else {}
+    return nothing | dict(report.totals)
+
+
+def _over_kinds(kinds: Sequence[WaitKind], column: str, count: int) -> F64:
+    """The sum of a column over the kinds that are divided among units. Shape ``(n,)``."""
+    total = np.zeros(count)
+    for kind in kinds:
+        values = getattr(kind, column)
+        if values is not None:
+            total += values
+    return total
 
 
 # -- units -----------------------------------------------------------------------------------------------------------
 
 
-def _units(report: WorkloadReport, spaces: Sequence[TablespaceIo], sizes: Sizes) -> list[_Unit]:
-    units, by_space = [], _segments_by_space(report)
-    for row, io in enumerate(spaces):
-        listed = [_listed(report, segment, row, io, sizes) for segment in _segments_in(by_space, io.name)]
-        units += _within(listed, io)
-        units.append(_rest(io, row, listed, sizes))
-    return units
+def _places_and_units(report: WorkloadReport, sizes: Sizes) -> tuple[list[_Place], list[_Unit]]:
+    """Tablespaces, each segment in one of them, and what no list names."""
+    places = [_Place(name=io.name, io=io) for io in report.tablespaces if _is_read(io)]
+    row_of = {place.name: row for row, place in enumerate(places)}
+    names = sorted(row_of)
+    segments: dict[int, list[Segment]] = {}
+    for segment in dict.fromkeys(segment for top in report.lists.values() for segment in top.values):
+        name = _whole_name(segment.tablespace, row_of, names, may_be_cut=report.cuts_names)
+        if name.upper().startswith(TEMPORARY):
+            continue
+        if name not in row_of:
+            row_of[name] = len(places)
+            places.append(_Place(name=name, io=None))
+        segments.setdefault(row_of[name], []).append(segment)
+    units: list[_Unit] = []
+    seen: set[str] = set()
+    for row, place in enumerate(places):
+        listed = [_unit(segment, row, place, sizes, seen) for segment in segments.get(row, ())]
+        units += listed
+        if place.io is not None:
+            units.append(_rest(place, row, listed, sizes))
+    if not any(place.io is not None for place in places):
+        units.append(
+            _Unit(key=REST, kind=UnitKind.TABLE, space=len(places), segment=None, bytes=None)
+        )  # fmt: skip
+        places.append(_Place(name=ELSEWHERE, io=None))
+    return places, units
 
 
-def _segments_by_space(report: WorkloadReport) -> dict[str, list[tuple[int, Segment]]]:
-    """Segments of any list with their place in order, by the name of their tablespace, as far as it was printed."""
-    found: dict[str, list[tuple[int, Segment]]] = {}
-    listed = dict.fromkeys(segment for top in report.lists.values() for segment in top.values)
-    for place, segment in enumerate(listed):
-        found.setdefault(segment.tablespace, []).append((place, segment))
-    return found
+def _is_read(io: TablespaceIo) -> bool:
+    """Whether it holds units and was read: what temporary ones are read for is an event of its own."""
+    return not io.name.upper().startswith(TEMPORARY) and io.reads > 0
 
 
-def _segments_in(by_space: Mapping[str, Sequence[tuple[int, Segment]]], tablespace: str) -> list[Segment]:
-    """Segments in a tablespace, in order; a name that the report cut to eight characters or more is known again."""
-    names = {tablespace, *(tablespace[:length] for length in range(SHORTEST_CUT, min(len(tablespace), LONGEST_NAME)))}
-    return [segment for _, segment in sorted(chain.from_iterable(by_space.get(name, ()) for name in names))]
+def _whole_name(name: str, known: Mapping[str, int], names: Sequence[str], *, may_be_cut: bool) -> str:
+    """The tablespace of that name; where a text report cut it, the only one that begins so."""
+    if name in known or not may_be_cut or len(name) < SHORTEST_CUT:
+        return name
+    first = bisect_left(names, name)
+    found = list(islice(takewhile(lambda each: each.startswith(name), islice(names, first, None)), 2))
+    return found[0] if len(found) == 1 else name
 
 
-def _listed(report: WorkloadReport, segment: Segment, space: int, io: TablespaceIo, sizes: Sizes) -> _Unit:
-    blocks, calls, direct = (
-        report.lists[name].values.get(segment, np.nan) if name in report.lists else np.nan
-        for name in ("blocks", "requests", "direct")
-    )
-    each = io.blocks_per_read if io.blocks_per_read > 0 else 1.0
-    exact = blocks == blocks and calls == calls
-    if blocks != blocks:
-        blocks = calls * each if calls == calls else direct
-    if calls != calls:
-        calls = blocks / each
+def _unit(segment: Segment, row: int, place: _Place, sizes: Sizes, seen: set[str]) -> _Unit:
     kind = _KINDS.get(segment.type.split()[0] if segment.type else "", UnitKind.TABLE)
     word = "" if kind is UnitKind.TABLE else kind.name
     key = key_of(segment.owner, segment.name, word=word, part_word="PARTITION", part=segment.part or None)
+    if key in seen:
+        key = f"{key} in {place.name}"
+    seen.add(key)
+    return _Unit(key=key, kind=kind, space=row, segment=segment, bytes=sizes.segment(segment))
+
+
+def _rest(place: _Place, row: int, listed: Sequence[_Unit], sizes: Sizes) -> _Unit:
+    whole = sizes.tablespace(place.name)
     return _Unit(
-        key=key,
-        kind=kind,
-        space=space,
-        blocks=_known(blocks),
-        calls=_known(calls),
-        direct=min(_known(direct), _known(blocks)),
-        bytes=sizes.segment(segment),
-        exact=exact,
+        key=f"{REST} in {place.name}" if listed else f"tablespace {place.name}", kind=UnitKind.TABLE, space=row,
+        segment=None, bytes=None if whole is None else max(1, whole - sum(unit.bytes or 0 for unit in listed)),
+    )  # fmt: skip
+
+
+# -- reads -----------------------------------------------------------------------------------------------------------
+
+
+def _reads(report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Unit], space: I64) -> Reads:
+    """Calls, blocks and direct blocks of each unit: of segments as listed, of rests what the totals leave."""
+    largest = LARGEST_CALL_BYTES / report.block_bytes
+    listed = np.array([unit.segment is not None for unit in units], dtype=np.bool_)
+    values = {name: _listed(report.lists.get(name), units) for name in STATISTICS}
+    ends = {name: _most_unlisted(report, name) for name in STATISTICS}
+    each = _blocks_a_call(report, places)[space]
+    calls, blocks, direct = values["requests"], values["blocks"], values["direct"]
+    # In order: a call moves one block at least and so many at most, and a direct block is a block.
+    blocks_least = np.fmax(
+        np.fmax(blocks, 0.0), np.fmax(np.nan_to_num(calls), np.where(np.isfinite(blocks), 0.0, np.nan_to_num(direct)))
+    )
+    blocks_most = np.where(
+        np.isfinite(blocks), blocks_least, np.maximum(np.fmin(ends["blocks"], calls * largest), blocks_least)
+    )
+    calls_least = np.where(np.isfinite(calls), calls, blocks_least / largest)
+    calls_most = np.where(np.isfinite(calls), calls, np.maximum(np.minimum(ends["requests"], blocks_most), calls_least))
+    direct_most = np.where(
+        np.isfinite(direct), np.minimum(direct, blocks_most), np.minimum(ends["direct"], blocks_most)
+    )
+    direct_least = np.where(np.isfinite(direct), direct_most, 0.0)
+    likely_blocks = np.where(
+        np.isfinite(blocks), blocks_least, np.fmax(np.nan_to_num(calls) * each, np.nan_to_num(direct))
+    )
+    segments = Reads(
+        calls=ranged(calls_least, np.where(np.isfinite(calls), calls, np.nan_to_num(likely_blocks) / each), calls_most),
+        blocks=ranged(blocks_least, likely_blocks, blocks_most),
+        direct=ranged(direct_least, np.where(np.isfinite(direct), direct_most, 0.0), direct_most),
+    )
+    return _with_rests(report, places, segments, listed, space)
+
+
+def _listed(top: TopList | None, units: Sequence[_Unit]) -> F64:
+    """What a list says of each unit, NaN where it names it not."""
+    nan = float("nan")
+    return np.array(
+        [nan if top is None or unit.segment is None else top.values.get(unit.segment, nan) for unit in units],
+        dtype=np.float64,
     )
 
 
-def _known(value: float) -> float:
-    return value if value == value else 0.0
+def _most_unlisted(report: WorkloadReport, statistic: str) -> float:
+    """The most that a segment has which a list does not name, although another one does."""
+    top, total = report.lists.get(statistic), report.totals.get(statistic, LARGEST)
+    if top is None:
+        return total
+    return min(top.smallest, LARGEST, max(0.0, total - sum(value for value in top.values.values() if value == value)))
 
 
-def _within(listed: Sequence[_Unit], io: TablespaceIo) -> list[_Unit]:
-    """The segments, all of them less by the same share where they had more calls than their tablespace."""
-    total = sum(unit.calls for unit in listed)
-    factor = io.reads / total if total > io.reads else 1.0
-    return [_scaled(unit, factor) for unit in listed]
+def _blocks_a_call(report: WorkloadReport, places: Sequence[_Place]) -> F64:
+    """Of each tablespace on average, of the instance where it is not printed; 1 or more."""
+    blocks, calls = report.totals.get("blocks", np.nan), report.totals.get("requests", np.nan)
+    usual = max(1.0, blocks / calls) if calls > 0 and blocks > 0 else 1.0
+    own = [usual if place.io is None else place.io.blocks_per_read for place in places]
+    return np.array([max(1.0, each) if each == each else 1.0 for each in own], dtype=np.float64)
 
 
-def _scaled(unit: _Unit, factor: float) -> _Unit:
-    if factor == 1.0:
-        return unit
-    return _Unit(
-        key=unit.key, kind=unit.kind, space=unit.space, blocks=unit.blocks, calls=unit.calls * factor,
-        direct=unit.direct, bytes=unit.bytes, exact=False,
+def _with_rests(report: WorkloadReport, places: Sequence[_Place], segments: Reads, listed: Bools, space: I64) -> Reads:
+    """The reads with those of rests: by tablespace where that is counted, else of the instance."""
+    if any(place.io is not None for place in places):
+        calls = np.array([np.nan if place.io is None else place.io.reads for place in places], dtype=np.float64)
+        blocks = calls * _blocks_a_call(report, places)
+        group = space
+    else:
+        temporary = report.totals.get("direct temporary", 0.0)
+        calls, blocks = (
+            np.array([report.totals.get(name, np.nan)], dtype=np.float64) for name in ("requests", "blocks")
+        )
+        blocks = np.maximum(0.0, blocks - temporary)
+        calls = np.where(np.isfinite(calls), calls, blocks)
+        group = np.zeros(len(space), dtype=np.int64)
+    calls, blocks = np.nan_to_num(calls), np.nan_to_num(blocks)
+    rest_calls = _left(calls, segments.calls, listed, group)
+    rest_blocks = _left(blocks, segments.blocks, listed, group)
+    rest_blocks = ranged(
+        np.maximum(rest_blocks.least, rest_calls.least), np.maximum(rest_blocks.likely, rest_calls.likely),
+        np.maximum(rest_blocks.most, rest_calls.most),
+    )  # fmt: skip
+    rest_direct = _direct_left(report, segments.direct, listed, rest_calls, rest_blocks)
+    return Reads(
+        calls=_chosen(segments.calls, rest_calls, listed, group),
+        blocks=_chosen(segments.blocks, rest_blocks, listed, group),
+        direct=_chosen(segments.direct, rest_direct, listed, group),
     )  # fmt: skip
 
 
-def _rest(io: TablespaceIo, space: int, listed: Sequence[_Unit], sizes: Sizes) -> _Unit:
-    each = io.blocks_per_read if io.blocks_per_read > 0 else 1.0
-    calls = max(0.0, io.reads - sum(unit.calls for unit in listed))
-    blocks = max(calls, io.reads * each - sum(unit.blocks for unit in listed)) if calls else 0.0
-    whole = sizes.tablespace(io.name)
-    rest = None if whole is None else max(1, whole - sum(unit.bytes or 0 for unit in listed))
-    return _Unit(
-        key=f"{REST} in {io.name}" if listed else f"tablespace {io.name}", kind=UnitKind.TABLE, space=space,
-        blocks=blocks, calls=calls, direct=0.0, bytes=rest, exact=not listed,
+def _left(totals: F64, of: Ranged, listed: Bools, group: I64) -> Ranged:
+    """What the totals leave to what no list names, by group."""
+    least, likely, most = (
+        np.bincount(group, weights=np.where(listed, each, 0.0), minlength=len(totals))[: len(totals)]
+        for each in (of.least, of.likely, of.most)
+    )
+    return ranged(totals - most, totals - likely, totals - least)
+
+
+def _direct_left(report: WorkloadReport, of: Ranged, listed: Bools, calls: Ranged, blocks: Ranged) -> Ranged:
+    """Direct blocks of what no list names: nothing places them, so each group may have all of them or none."""
+    several = np.maximum(0.0, blocks.likely - calls.likely)
+    total = report.totals.get("direct", np.nan)
+    if total != total:
+        return ranged(np.zeros(len(several)), np.zeros(len(several)), blocks.most)
+    total = max(0.0, total - report.totals.get("direct temporary", 0.0))
+    likely, most = (max(0.0, total - float(each[listed].sum())) for each in (of.likely, of.least))
+    weights = several if several.any() else blocks.likely
+    share = weights / weights.sum() if weights.sum() > 0 else weights
+    return ranged(np.zeros(len(several)), likely * share, np.minimum(most, blocks.most))
+
+
+def _chosen(segments: Ranged, rests: Ranged, listed: Bools, group: I64) -> Ranged:
+    """Of listed units their own, of rests that of their group."""
+    return Ranged(*(
+        np.where(listed, own, rest[group])
+        for own, rest in ((segments.least, rests.least), (segments.likely, rests.likely), (segments.most, rests.most))
+    ))  # fmt: skip
+
+
+# -- times -----------------------------------------------------------------------------------------------------------
+
+
+def _file_seconds(places: Sequence[_Place]) -> F64:
+    """Seconds of a read of one block in each tablespace by its files; NaN where it is not printed, or as 0."""
+    found = np.array([np.nan if place.io is None else _read_seconds(place.io) for place in places], dtype=np.float64)
+    return np.where(found > 0, found, np.nan)
+
+
+def _read_seconds(io: TablespaceIo) -> float:
+    return io.single_seconds if io.single_seconds == io.single_seconds else io.read_seconds
+
+
+def _by_space(figures: F64, space: I64, count: int) -> F64:
+    return np.bincount(space, weights=figures, minlength=count)[:count].astype(np.float64)
+
+
+def _mean(times: F64, counts: F64) -> float:
+    known = np.isfinite(times) & (counts > 0)
+    return float((times[known] * counts[known]).sum() / counts[known].sum()) if known.any() else float("nan")
+
+
+def _believed(by_files: F64, counts: F64, by_events: float, single: WaitKind | None) -> tuple[F64, str]:
+    """Seconds of a read in each tablespace, NaN where that of the events is to be taken, and what is doubted."""
+    if single is None or not by_events > 0:
+        return by_files, ""
+    mean = _mean(by_files, counts)
+    if mean == mean and not by_events / FACTOR <= mean <= by_events * FACTOR:
+        return np.full(len(by_files), np.nan), (
+            f"the files say {format_seconds(mean)} a read on average, the wait events {format_seconds(by_events)}: the "
+            "events are believed, and reads are taken to need the same time in all tablespaces"
+        )
+    # Both, since files count the reads of background processes too.
+    much, long = np.nan_to_num(by_files) * counts > FACTOR * single.seconds, by_files > FACTOR * by_events
+    impossible = much & long
+    return np.where(impossible, np.nan, by_files), (
+        "" if not impossible.any() else
+        f"read times of {int(impossible.sum())} of {len(impossible)} tablespaces make more than sessions waited in "
+        "all: those of the wait events are believed"
     )  # fmt: skip
 
 
-def _catalog(spaces: Sequence[TablespaceIo], units: Sequence[_Unit], report: WorkloadReport) -> Catalog:
+def _untimed(reads: Reads, space: I64, by_files: F64, path: str, report: WorkloadReport) -> list[WaitKind]:
+    """Reads times read times, where the report has no wait events.
+
+    Raises:
+        UnusableFile: it has no read times either.
+    """
+    calls = _by_space(reads.calls.likely, space, len(by_files))
+    if not np.isfinite(by_files[calls > 0]).any():
+        raise UnusableFile(
+            path,
+            f"the {report.kind} report counts reads and has neither wait events nor read times",
+            advice="Give the whole report, made with TIMED_STATISTICS on.",
+        )
+    usual = _mean(by_files, calls)
+    seconds = float((calls * np.where(np.isfinite(by_files), by_files, usual)).sum())
+    return [WaitKind(name=UNTIMED, events=(), waits=float(calls.sum()), seconds=seconds)]
+
+
+# -- the observation -------------------------------------------------------------------------------------------------
+
+
+def _catalog(places: Sequence[_Place], units: Sequence[_Unit], report: WorkloadReport) -> Catalog:
     ids = np.arange(1, len(units) + 1, dtype=np.int64)
-    used = [0] * len(spaces)
+    used = [0] * len(places)
     for unit in units:
         used[unit.space] += unit.bytes or 0
     return Catalog(
         taken_at=_WHEN + timedelta(seconds=report.seconds),
         spaces=tuple(
-            Space(name=io.name, path="", used_bytes=held, free_bytes=None, capacity_bytes=None)
-            for io, held in zip(spaces, used, strict=True)
+            Space(name=place.name, path="", used_bytes=held, free_bytes=None, capacity_bytes=None)
+            for place, held in zip(places, used, strict=True)
         ),
         units=UnitTable(
             physical_id=ids,
@@ -250,116 +487,97 @@ def _catalog(spaces: Sequence[TablespaceIo], units: Sequence[_Unit], report: Wor
     )
 
 
-# -- figures ---------------------------------------------------------------------------------------------------------
-
-
-def _interval(report: WorkloadReport, spaces: Sequence[TablespaceIo], units: Sequence[_Unit], singles: F64) -> Interval:
-    count = len(units)
-    deltas = {name: np.zeros(count) for name in COUNTERS}
-    deltas["blocks_read"] = np.array([max(unit.blocks, unit.calls) for unit in units], dtype=np.float64)
-    deltas["requests"] = np.array([unit.calls for unit in units], dtype=np.float64)
-    deltas["blocks_direct"] = np.array([unit.direct for unit in units], dtype=np.float64)
-    deltas[SEGMENT] = np.zeros(count)
-    times = np.array([_read_seconds(io) for io in spaces], dtype=np.float64)
-    return Interval(
-        started_at=_WHEN,
+def _demand(
+    report: WorkloadReport, places: Sequence[_Place], space: I64, divided: Divided, times: F64, waited: F64,
+    kinds: Sequence[WaitKind],
+) -> Demand:  # fmt: skip
+    """Waits as reads of the time that the unit's tablespace needs for one; the kinds are in them already."""
+    rates = np.zeros((SIGNALS, len(space)))
+    rates[Signal.SYNC_READ] = waited / times[space] / report.seconds
+    singles = _by_space(divided.single.likely, space, len(places)) / report.seconds
+    measured = sum(kind.seconds for kind in kinds if kind.of_units) / report.seconds
+    return Demand(
         ended_at=_WHEN + timedelta(seconds=report.seconds),
         seconds=report.seconds,
-        physical_id=np.arange(1, count + 1, dtype=np.int64),
-        deltas=deltas,
-        restarted=np.zeros(count, dtype=np.bool_),
-        database=_database(report),
+        physical_id=np.arange(1, len(space) + 1, dtype=np.int64),
+        rates=rates,
+        observed=np.ones(len(space), dtype=np.bool_),
+        estimated=frozenset({Signal.SYNC_READ}),
+        database=DatabaseDemand(
+            reads=report.totals.get("blocks", np.nan) / report.seconds,
+            read_wait=measured if report.events else np.nan,
+            transactions=report.transactions,
+            active=report.db_time / report.seconds,
+        ),
         spaces=SpaceFigures(
-            name=tuple(io.name for io in spaces),
+            name=tuple(place.name for place in places),
             reads=singles,
             read_seconds=singles * times,
-            writes=np.array([io.writes for io in spaces], dtype=np.float64),
-            write_seconds=np.full(len(spaces), np.nan),
+            writes=np.array(
+                [np.nan if place.io is None else place.io.writes / report.seconds for place in places], dtype=np.float64
+            ),
+            write_seconds=np.full(len(places), np.nan),
         ),
+        waited=waited / report.seconds,
     )
 
 
-def _read_seconds(io: TablespaceIo) -> float:
-    return io.single_seconds if io.single_seconds == io.single_seconds else io.read_seconds
+def _sections(report: WorkloadReport) -> dict[str, str]:
+    """The titles under which each kind of figure stands."""
+    lists = "Segments by Physical Reads" if report.lists else ""
+    spaces = "Tablespace IO Stats" if report.tablespaces else ""
+    return {"waits": report.events_title, "spaces": spaces or lists or report.events_title, "units": lists or spaces}
 
 
-def _database(report: WorkloadReport) -> dict[str, float]:
-    """Figures of the database by the names that the sampler gives them; what the report does not say is absent."""
-    rows: list[tuple[str, float]] = [(name, waits.seconds * MICROSECONDS) for name, waits in report.events.items()]
-    rows += [(f"waits: {name}", waits.count) for name, waits in report.events.items()]
-    found = database_figures(rows)
-    found["reads"] = sum(
-        io.reads * (io.blocks_per_read if io.blocks_per_read > 0 else 1.0) for io in report.tablespaces
-    )
-    found["transactions"] = report.transactions * report.seconds
-    found["active_seconds"] = report.db_time
-    unknown = () if report.events else ("read_seconds", "write_seconds", *map(counted, KINDS), *map(timed, KINDS))
-    return {name: value for name, value in found.items() if value == value and name not in unknown}
+def _notes(
+    report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Unit], reads: Reads, doubt: str
+) -> Iterable[str]:
+    yield from report.notes
+    if doubt:
+        yield doubt
+    if not report.tablespaces:
+        yield (
+            "the report counts no reads by tablespace (No data exists for this section, as is usual since 12.2): "
+            "objects are ranked by the segment lists, and reads of one kind are taken to need the same time everywhere"
+        )
+    yield from _notes_of_segments(report, units, reads)
+    if not report.events_whole:
+        yield "only the top events of the first page are there: waits that are not among them count as none"
+    if not report.events:
+        yield "the report has no wait events: waits are read times of tablespaces, background reads included"
+    if not report.db_time > 0:
+        yield "DB time is not in the report: what share of the sessions' time reads are is not known"
+    if any(place.stays for place in places):
+        yield "SYSTEM, SYSAUX and undo tablespaces are shown with their waits; no object of theirs is moved"
+    if any(unit.bytes is None for unit in units):
+        yield "sizes are not in reports: export units.sql (hotplace assess --print-queries oracle) as --sizes FILE"
 
 
-def _singles(report: WorkloadReport, spaces: Sequence[TablespaceIo]) -> F64:
-    """Single-block reads of each tablespace: as printed, else within their bounds what the waits say.
-
-    They are printed as whole numbers a second, so half of one more or less is left open.
-    """
-    calls = np.array([io.reads for io in spaces], dtype=np.float64)
-    each = np.array([io.blocks_per_read if io.blocks_per_read > 0 else 1.0 for io in spaces], dtype=np.float64)
-    least, most = single_bounds(calls, calls * np.maximum(each, 1.0), LARGEST_CALL_BYTES / report.block_bytes)
-    printed = np.array([io.singles for io in spaces], dtype=np.float64)
-    half = 0.5 * report.seconds
-    known = ~np.isnan(printed)
-    least = np.where(known, np.clip(printed - half, least, most), least)
-    most = np.where(known, np.clip(printed + half, least, most), most)
-    waits = report.events.get("db file sequential read")
-    share = 1.0
-    if waits is not None and float((most - least).sum()) > 0:
-        share = float(np.clip((waits.count - least.sum()) / (most - least).sum(), 0.0, 1.0))
-    return least + share * (most - least)
-
-
-def _bounds(report: WorkloadReport, units: Sequence[_Unit], reads: F64) -> tuple[F64, F64]:
-    """Least and most random reads of each unit, over those that ``classify`` says; 1 where it says none."""
-    calls = np.array([unit.calls for unit in units], dtype=np.float64)
-    blocks = np.maximum(calls, np.array([unit.blocks for unit in units], dtype=np.float64))
-    least, most = single_bounds(calls, blocks, float(LARGEST_CALL_BYTES / report.block_bytes))
-    vague = np.array([not unit.exact for unit in units], dtype=np.bool_)
-    least = np.where(vague, 0.0, least)  # calls themselves are a guess
-    most = np.where(vague, np.maximum(most, blocks), most)
-    known = reads > 0
-    low = np.divide(least, reads, out=np.ones(len(units)), where=known)
-    high = np.divide(most, reads, out=np.ones(len(units)), where=known)
-    return np.clip(low, 0.0, 1.0), np.maximum(high, 1.0)
-
-
-def _notes(report: WorkloadReport, units: Sequence[_Unit]) -> list[str]:
-    notes = list(report.notes)
+def _notes_of_segments(report: WorkloadReport, units: Sequence[_Unit], reads: Reads) -> Iterable[str]:
+    """How many segments are named, what they are of the whole, and what the others can have."""
     if not report.lists:
-        notes.append(
+        yield (
             "the report names no segments: only whole tablespaces can be told apart"
             + ("; collect Statspack at level 7: exec statspack.snap(i_snap_level => 7)" if report.kind == "Statspack"
                else "; collect with STATISTICS_LEVEL at TYPICAL")
         )  # fmt: skip
-    else:
-        calls = sum(unit.calls for unit in units)
-        named_calls = sum(unit.calls for unit in units if not unit.key.startswith((REST, "tablespace ")))
-        share = named_calls / calls if calls else 0.0
-        smallest = min(top.smallest for top in report.lists.values())
-        notes.append(
-            f"segments that the report names made {share:.0%} of the reads; any other made at most {smallest:,.0f}. "
-            + ("For more of them: exec dbms_workload_repository.modify_snapshot_settings(topnsql => 100)"
-               if report.kind == "AWR" else
-               "For more of them: lower i_seg_phy_reads_th in statspack.modify_statspack_parameter")
-        )  # fmt: skip
-        if "requests" not in report.lists:
-            notes.append("read calls of segments are not listed (before 11.2): taken from the mean of their tablespace")
-    if not report.events_whole:
-        notes.append("only the top events of the first page are there: waits that are not among them count as none")
-    if not report.events:
-        notes.append("the report has no wait events: waits are read times of tablespaces, background reads included")
-    if not report.db_time > 0:
-        notes.append("DB time is not in the report: what share of the sessions' time reads are is not known")
-    if any(unit.bytes is None for unit in units):
-        notes.append(
-            "sizes are not in reports: export units.sql (hotplace assess --print-queries oracle) as --sizes FILE"
-        )
-    return notes
+        return
+    calls = reads.calls.likely
+    named = np.array([unit.segment is not None for unit in units], dtype=np.bool_)
+    share = float(calls[named].sum() / calls.sum()) if calls.sum() > 0 else 0.0
+    lower = "exec dbms_workload_repository.modify_snapshot_settings(topnsql => 100)"
+    more = lower if report.kind == "AWR" else "lower i_seg_phy_reads_th in statspack.modify_statspack_parameter"
+    statistic = "requests" if "requests" in report.lists else "blocks"
+    smallest = report.lists[statistic].smallest if statistic in report.lists else np.inf
+    word = "read calls" if statistic == "requests" else "blocks"
+    limit = f"; any other that the snapshots captured made at most {smallest:,.0f} {word}" if smallest < np.inf else ""
+    yield f"segments that the report names made {share:.0%} of the read calls{limit}. For more of them: {more}"
+    captured = report.lists[statistic].captured if statistic in report.lists else np.nan
+    if captured < 1:
+        yield f"{1 - captured:.0%} of the {word} are of segments that the snapshots did not capture: {REST}"
+    count = int(named.sum())
+    if count < FEW_SEGMENTS:
+        longest = max(len(top.values) for top in report.lists.values())
+        yield f"{count} segments are ranked: the report's lists of reads name no more ({longest} in the longest)"
+    if "requests" not in report.lists:
+        yield "read calls of segments are not listed (before 11.2): taken from the mean of their tablespace"

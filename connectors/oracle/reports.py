@@ -20,10 +20,10 @@ from connectors.oracle.report_formats import (
 )
 
 MINUTE = 60.0
+FEW_SECONDS, ROUNDED = 10.0, 0.5  # of a time that is printed in whole seconds
 LONGEST_SECONDS = 100 * 365.25 * 86400.0
 _AWR = re.compile(r"WORKLOAD\s+REPOSITORY\s+(?:PDB\s+)?report|AWR\s+Report\s+for\s+DB", re.IGNORECASE)
 _STATSPACK = re.compile(r"STATSPACK\s+report", re.IGNORECASE)
-_COMPARISON = re.compile(r"WORKLOAD\s+REPOSITORY\s+COMPARE", re.IGNORECASE)
 _HTML = re.compile(r"<\s*(?:html|table|h1|!doctype)", re.IGNORECASE)
 _RELEASE = re.compile(r"(?<![\d.])(\d{1,2}\.\d{1,2}\.\d{1,2}\.\d{1,2}(?:\.\d{1,6})?)(?![\d.])")
 _IDENTITY = re.compile(r"^[ \t]*(?:([\w$#.-]+)[ \t]+)?(\d{6,10})[ \t]+(\S+)", re.MULTILINE)
@@ -33,6 +33,14 @@ _SEGMENT_LISTS = {
     "direct": r"Segments by Direct Physical Reads$",
 }
 _EVENTS = r"Foreground Wait Events", r"Wait Events$", r"Top \d+ "
+_STATISTICS = {  # of Instance Activity Stats, by the words that the answers here use
+    "physical reads": "blocks",
+    "physical read io requests": "requests",
+    "physical reads direct": "direct",
+    "physical reads direct temporary tablespace": "direct temporary",
+}
+_END = re.compile(r"End\s+of\s+Report", re.IGNORECASE)
+_END_CHARACTERS = 2000  # of the file, within which its end says so
 _HEADER_CHARACTERS = 12000  # in which the first page is
 
 
@@ -95,10 +103,14 @@ class WorkloadReport:
     db_time: float  # session seconds in the database, NaN
     transactions: float  # a second, NaN
     block_bytes: float
+    logical_reads: float  # blocks a second, NaN
     events: Mapping[str, Waits]
     events_whole: bool  # False: only the first page's top events are there
     tablespaces: tuple[TablespaceIo, ...]
     lists: Mapping[str, TopList] = field(default_factory=dict)  # blocks, requests, direct
+    totals: Mapping[str, float] = field(default_factory=dict)  # of the instance: the same, and direct temporary
+    cuts_names: bool = False  # whether the form cuts names that are too wide for their column
+    events_title: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -120,8 +132,6 @@ def parse_report(path: str, text: str) -> WorkloadReport:
             of reads.
     """
     begin = text[:_HEADER_CHARACTERS]
-    if _COMPARISON.search(begin):
-        raise UnusableFile(path, "this compares two periods", advice="Give the report of one period: awrrpt.sql.")
     if not is_report(text):
         raise UnusableFile(
             path,
@@ -146,8 +156,11 @@ def parse_report(path: str, text: str) -> WorkloadReport:
             path, "the time between its snapshots is more than a hundred years", advice="Make the report again.",
             line=_line_of(text, "Elapsed"),
         )  # fmt: skip
-    tablespaces = _tablespaces(path, text, sections, elapsed)
-    events, whole = _events(sections)
+    whole_file = _END.search(text[-_END_CHARACTERS:]) is not None
+    tablespaces = _tablespaces(path, sections, elapsed)
+    events, whole, events_title = _events(sections)
+    lists = _lists(sections)
+    _insist_on_reads(path, text, sections, [*tablespaces, *events, *lists], whole_file=whole_file)
     release = _RELEASE.search(flat[:_HEADER_CHARACTERS])
     return WorkloadReport(
         kind="AWR" if _AWR.search(begin) else "Statspack",
@@ -158,11 +171,15 @@ def parse_report(path: str, text: str) -> WorkloadReport:
         db_time=_minutes(flat, r"DB\s+time"),
         transactions=_per_second(flat, r"Transactions"),
         block_bytes=_block_bytes(flat),
+        logical_reads=_per_second(flat, r"Logical reads?(?: \(blocks\))?"),
         events=events,
         events_whole=whole,
         tablespaces=tablespaces,
-        lists=_lists(sections),
-        notes=tuple(_broken(sections)),
+        lists=lists,
+        totals=_totals(sections, lists),
+        cuts_names=not html,
+        events_title=events_title,
+        notes=tuple(_broken(sections, whole_file=whole_file)),
     )
 
 
@@ -212,29 +229,56 @@ def _database(text: str) -> str:
 # -- sections --------------------------------------------------------------------------------------------------------
 
 
-def _tablespaces(path: str, text: str, sections: Sequence[Section], elapsed: float) -> tuple[TablespaceIo, ...]:
-    found = named(sections, r"Tablespace IO Stats") or named(sections, r"File IO Stats")
-    if not found:
+IO_SECTIONS = r"Tablespace IO Stats", r"File IO Stats"
+SOUGHT = "Tablespace IO Stats, File IO Stats, Segments by Physical Reads, Wait Events"
+
+
+def _tablespaces(path: str, sections: Sequence[Section], elapsed: float) -> tuple[TablespaceIo, ...]:
+    """Rows of the first section that has any; () where none has, as in most reports since 12.2."""
+    for pattern in IO_SECTIONS:
+        found = named(sections, pattern)
+        cut = next((section for section in found if not section.whole), None)
+        if cut is not None:
+            raise UnusableFile(
+                path,
+                f"the file was cut within {cut.title}: no End of Report",
+                advice="Give the whole report.",
+                line=cut.line,
+            )
+        rows = [io for section in found for io in _tablespace_rows(section, elapsed)]
+        if rows:
+            return _merged(rows)
+    return ()
+
+
+def _insist_on_reads(
+    path: str, text: str, sections: Sequence[Section], found: Sequence[object], *, whole_file: bool
+) -> None:
+    """Refuse a report that says nothing of reads, for the reason that the file shows."""
+    if found:
+        return
+    end = text.count("\n") + 1
+    if not whole_file:
         raise UnusableFile(
             path,
-            f"the section Tablespace IO Stats is missing; the file has {text.count(chr(10)) + 1} lines",
-            advice="Give the whole report. Where it is whole, STATISTICS_LEVEL was BASIC: make it TYPICAL.",
-            line=text.count("\n") + 1,
+            f"the file was cut: it has {end} lines and no End of Report, and none of {SOUGHT} comes before that",
+            advice="Give the whole report.",
+            line=end,
         )
-    cut = next((section for section in found if not section.whole), None)
-    if cut is not None:
-        raise UnusableFile(
-            path, f"the file ends within {cut.title}: it was truncated", advice="Give the whole report.", line=cut.line
-        )
-    rows = [io for section in found for io in _tablespace_rows(section, elapsed)]
-    if not rows:
+    empty = [section for pattern in IO_SECTIONS for section in named(sections, pattern)]
+    if empty:
         raise UnusableFile(
             path,
-            f"the section {found[0].title} is empty",
+            f"the section {empty[0].title} is empty, and no other one says anything of reads",
             advice="Choose snapshots between which the database did something, with STATISTICS_LEVEL at TYPICAL.",
-            line=found[0].line,
+            line=empty[0].line,
         )
-    return _merged(rows)
+    raise UnusableFile(
+        path,
+        f"the report is whole and has none of {SOUGHT}",
+        advice="Make the report with STATISTICS_LEVEL at TYPICAL: at BASIC these sections are left out.",
+        line=end,
+    )
 
 
 def _tablespace_rows(section: Section, elapsed: float) -> Iterable[TablespaceIo]:
@@ -296,16 +340,16 @@ def _mean(pairs: Iterable[tuple[float, float]]) -> float:
     return sum(value * each for value, each in known) / weight if weight else UNKNOWN
 
 
-def _events(sections: Sequence[Section]) -> tuple[dict[str, Waits], bool]:
-    """Waits of sessions by event, from the fullest list there is, and whether it is more than the first page's."""
+def _events(sections: Sequence[Section]) -> tuple[dict[str, Waits], bool, str]:
+    """Waits of sessions by event from the fullest list, whether that is more than the first page's, and its title."""
     for pattern in _EVENTS:
         found: dict[str, Waits] = {}
         for section in named(sections, pattern):
             for name, waits in _event_rows(section):
                 found.setdefault(name, waits)
         if found:
-            return found, pattern != _EVENTS[-1]
-    return {}, False
+            return found, pattern != _EVENTS[-1], named(sections, pattern)[0].title
+    return {}, False, ""
 
 
 def _event_rows(section: Section) -> Iterable[tuple[str, Waits]]:
@@ -317,8 +361,11 @@ def _event_rows(section: Section) -> Iterable[tuple[str, Waits]]:
         words = cells(row, name, count, total, mean)
         waits, spent = number(words[1]), seconds(words[2], "s")
         average = seconds(words[3], "ms")
-        if spent != spent or (spent < 10 and average * waits > 0):  # whole seconds: the mean is finer
-            spent = average * waits
+        finer = average * waits
+        if spent != spent:
+            spent = finer
+        elif spent < FEW_SECONDS and finer > 0:  # printed as whole seconds: the mean is finer
+            spent = min(max(finer, spent - ROUNDED), spent + ROUNDED)
         if words[0] and waits == waits and spent == spent:
             yield words[0], Waits(count=waits, seconds=spent)
 
@@ -358,8 +405,30 @@ def _segment_rows(section: Section) -> Iterable[tuple[Segment, float]]:
             yield segment, number(words[5])
 
 
-def _broken(sections: Sequence[Section]) -> Iterable[str]:
+def _totals(sections: Sequence[Section], lists: Mapping[str, TopList]) -> dict[str, float]:
+    """Reads of the instance by statistic, as the lists print them, else from its activity; the unknown are absent."""
+    found = {
+        statistic: value
+        for section in named(sections, r"(Key |Other )?Instance Activity Stats")
+        for name, value in _statistic_rows(section)
+        if (statistic := _STATISTICS.get(name.lower())) is not None and value == value
+    }
+    return found | {statistic: top.total for statistic, top in lists.items() if top.total == top.total}
+
+
+def _statistic_rows(section: Section) -> Iterable[tuple[str, float]]:
+    name, total = section.column(r"Statistic"), section.column(r"Total$")
+    for row in section.rows:
+        words = cells(row, name, total)
+        yield words[0], number(words[1])
+
+
+def _broken(sections: Sequence[Section], *, whole_file: bool) -> Iterable[str]:
     """What to know of sections that the file breaks off in."""
-    for section in sections:
-        if not section.whole and re.match(r"Segments by", section.title, re.IGNORECASE):
-            yield f"the file ends within {section.title} (line {section.line}): segments may be missing"
+    cut = [
+        section for section in sections if not section.whole and re.match(r"Segments by", section.title, re.IGNORECASE)
+    ]
+    for section in cut:
+        yield f"the file ends within {section.title} (line {section.line}): segments may be missing"
+    if not whole_file and not cut:
+        yield "the file has no End of Report: it was cut, and what came after is not known"

@@ -27,6 +27,9 @@ segment::
 Meanings: Reference, appendix on wait events. One more block in a call costs about ``BLOCK_RATIO`` of a random read.
 
 ``role_figures`` holds the redo log, temporary and undo tablespaces; no view free of a licence tells sorts by unit.
+``Sessions`` counts who takes part in the load. Time in a call is told in whole seconds, so it is not known how often
+sessions of each kind come round.
+
 ``SegmentSampler`` takes the sample. ``read_statements`` reads V$SQLSTATS of every instance, which needs no pack.
 """
 
@@ -42,6 +45,7 @@ import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import GroupBy, sum_by_id
+from connectors.kit.population import Population, SessionKinds, SessionLook, kind_looks, sessions_of
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
 from connectors.oracle.catalog import place_of
@@ -239,6 +243,48 @@ _READ_WAITS = {
 _WRITE_WAITS = ("direct path write", "free buffer waits", "write complete waits")
 
 
+class Sessions:
+    """Sessions in use, their kinds and the processors, added up over time."""
+
+    def __init__(self) -> None:
+        self._population, self._kinds = Population(), SessionKinds(fine=False)
+        self._processors_seconds, self._counted_at = 0.0, nan  # processors times seconds, until then
+
+    def figures(
+        self, rows: Sequence[Row], counted: Mapping[str, float], *, processors: int, at: float
+    ) -> dict[str, float]:
+        """By their names in ``Sample.database``.
+
+        Args:
+            rows: of ``sql/sessions.sql``.
+            counted: of the database so far, see ``database_figures``.
+            processors: of all instances; 0: not known.
+            at: seconds of the monotonic clock.
+        """
+        looks = kind_looks(map(_session, rows))
+        found = self._population.total(sessions_of(looks), transactions=counted["transactions"], at=at)
+        found |= self._kinds.total(looks, self._population.idle, {**counted, **found})
+        if processors:
+            if at > self._counted_at:
+                self._processors_seconds += (at - self._counted_at) * processors
+            self._counted_at = at
+            found |= {
+                "processor_seconds": counted["processor_seconds"], "processors_seconds": self._processors_seconds,
+            }  # fmt: skip
+        return found
+
+
+def _session(row: Row) -> SessionLook:
+    """A row of ``sql/sessions.sql``. Who is in no call has waited for its client ever since."""
+    user, program, working, reading, transaction, seconds, waiting = row
+    since = float(seconds or 0)
+    paused = since if working or waiting is None else float(waiting) * MICROSECONDS
+    return SessionLook(
+        kind=f"{user}/{program}", working=bool(working), reading=bool(reading), transaction=bool(transaction),
+        began=since, changed=paused,
+    )  # fmt: skip
+
+
 class SegmentSampler:
     """Samples of all instances. Remembers the entries of this epoch that vanished, so that none comes back as news."""
 
@@ -257,12 +303,13 @@ class SegmentSampler:
         self._clock = clock
         self._server = server
         self._by_place = by_place
+        self._sessions = Sessions()
         self._epoch = ""
         self._ids: I64 = np.empty(0, dtype=np.int64)
         self._values: I64 = np.empty((len(COUNTERS), 0), dtype=np.int64)
 
     def sample(self) -> Sample:
-        """Six queries, whatever the number of segments; of each instance, where GV$ views cannot be asked.
+        """Seven queries, whatever the number of segments; of each instance, where GV$ views cannot be asked.
 
         Raises:
             ConnectorError: a subclass that says what may be done; also when an instance came or went meanwhile.
@@ -274,6 +321,7 @@ class SegmentSampler:
         system = "system_container" if self._server().in_cdb else "system"
         figures = database_figures(self._instances.rows(system, doing="sampling the database"))
         roles = self._roles()
+        figures |= self._in_use(figures, instances=epoch.count(";") + 1, at=monotonic)
         # Read before and after: with one look only, an instance that starts between two queries would mix counters
         # from zero with older ones, and the mixture would pass for a valid sample.
         if self._read_epoch() != epoch:
@@ -295,6 +343,14 @@ class SegmentSampler:
             spaces=spaces,
             roles=roles,
         )
+
+    def _in_use(self, figures: Mapping[str, float], *, instances: int, at: float) -> dict[str, float]:
+        """None where a grant is missing."""
+        try:
+            rows = self._instances.rows("sessions", doing="sampling sessions")
+        except PrivilegeMissing:
+            return {}
+        return self._sessions.figures(rows, figures, processors=self._server().processors * instances, at=at)
 
     def _roles(self) -> tuple[RoleFigures, ...]:
         """None where a grant is missing; the doctor names it."""
@@ -387,6 +443,7 @@ def database_figures(rows: list[tuple[Any, ...]]) -> dict[str, float]:
         "reads": total.get("physical reads", 0.0),
         "transactions": total.get("user commits", 0.0) + total.get("user rollbacks", 0.0),
         "active_seconds": total.get("DB time", 0.0) * CENTISECONDS,
+        "processor_seconds": total.get("CPU used by this session", 0.0) * CENTISECONDS,
         "read_seconds": sum(times.values()),
         "write_seconds": sum(total.get(event, 0.0) for event in _WRITE_WAITS) * MICROSECONDS,
         **{timed(kind): seconds for kind, seconds in times.items()},

@@ -228,6 +228,12 @@ class Server:
         return self.parameters.get("timed_statistics", "").upper() == "TRUE"
 
     @property
+    def processors(self) -> int:
+        """Of one instance; 0 where the parameter is not shown."""
+        text = self.parameters.get("cpu_count", "")
+        return int(text) if text.isdecimal() else 0
+
+    @property
     def online(self) -> bool:
         """Whether this edition does things online; V$OPTION says it of index builds, and the others go with them."""
         return self.has("Online Index Build")

@@ -14,8 +14,8 @@ from connectors.oracle.sessions import Instances, ReadSession, Row, Server, quer
 
 # In the order that a person runs them: the counters close together, what there is after them.
 QUERIES = (
-    "identify", "container", "options", "epoch", "epoch_container", "sample", "files", "system", "system_container",
-    "spaces", "datafiles", "disk_groups", "units", "units_11", "owners",
+    "identify", "container", "options", "epoch", "epoch_container", "clock", "sample", "files", "system",
+    "system_container", "spaces", "datafiles", "disk_groups", "units", "units_11", "owners",
 )  # fmt: skip
 WHERE = {
     "container": "since 12.1",
@@ -71,12 +71,12 @@ def read(before: Export, after: Export) -> Readings:
         raise UnusableFile(
             after.path, f"is of another database than {before.path}", advice="Export the same one twice."
         )
-    clock = StoredClock(before.taken_at)
+    clock = StoredClock(before.at)
     sampler = SegmentSampler(StoredInstances(session), clock, lambda: servers[0])
     first = sampler.sample()
-    session.export, clock.at = after, after.taken_at
+    session.export, clock.at = after, after.at
     second = sampler.sample()
-    catalog, shape = read_catalog(session, after.taken_at, servers[1], None)
+    catalog, shape = read_catalog(session, after.at, servers[1], None)
 
     def classify(interval: Interval, catalog: Catalog) -> Demand:
         return demand.classify(interval, catalog, shape)

@@ -25,6 +25,7 @@ from connectors.model.blocks import (
     ValueReader,
     evenly_first,
     one_block_in,
+    storage_mark,
 )
 from connectors.model.observation import I64
 from connectors.postgresql.rights import MONITOR_GIVES, monitor_remedy
@@ -87,8 +88,14 @@ class PoolReader(BlockReader):
             block_bytes=block_bytes,
             one_in=one_in,
             units=tuple(
-                ResidentBlocks(physical_id=oid, blocks=blocks, reads=float(reads), resident=_numbers(resident))
-                for oid, blocks, reads, resident in rows
+                ResidentBlocks(
+                    physical_id=oid,
+                    blocks=blocks,
+                    reads=float(reads),
+                    resident=_numbers(resident),
+                    storage=storage_mark(filenode or 0),
+                )
+                for oid, blocks, reads, filenode, resident in rows
             ),
         )
 
@@ -106,9 +113,6 @@ LONGEST_SECONDS = 1.0  # of one query, which reads two blocks
 _OPTIONS = {
     "statement_timeout": milliseconds(LONGEST_SECONDS),
     "lock_timeout": milliseconds(LONGEST_SECONDS),
-    "TimeZone": "UTC",  # of values as text
-    "DateStyle": "ISO, YMD",
-    "row_security": "off",  # rows that a policy hides are an error, and not values that are left out
     "max_parallel_workers_per_gather": "0",
 }
 

@@ -7,19 +7,19 @@ One relation as the catalog shows it now: what routes are made from and what ins
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from connectors.kit.contract import ObjectGone
+from connectors.kit.contract import NotRecorded, ObjectGone
 from connectors.model.moves import Container, UnitKind
 from connectors.model.observation import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
 from connectors.model.string_column import StringColumn
 from connectors.postgresql.rows import bigint_and_text_rows
-from connectors.postgresql.sessions import ReadSession, Row, query
+from connectors.postgresql.sessions import Part, ReadSession, Row, query
 
 Kept = TypeVar("Kept", I8, I32, I64)
 BLOCK_BYTES = 8192  # of every build that is in use; only estimates depend on it
@@ -75,27 +75,80 @@ def shape_of(units: UnitTable, read: Shape | None) -> Shape:
 
 
 def read_catalog(
-    session: ReadSession, taken_at: datetime, *, local: bool, before: Catalog | None = None
+    session: ReadSession,
+    taken_at: datetime,
+    *,
+    local: bool,
+    before: Catalog | None = None,
+    left_out: list[str] | None = None,
+    devices: dict[str, int] | None = None,
 ) -> tuple[Catalog, Shape]:
-    """Two set-based queries and, when the server is local, one look at the file system for each space.
+    """Three set-based queries and, when the server is local, one look at the file system for each space.
 
     Args:
         session: to ask over.
         taken_at: the instant.
         local: the server is on this machine.
         before: the last catalog; columns that are still the same are its very objects, so that nothing is held twice.
+        left_out: is given the names, escaped, of objects that are left out because they are no UTF-8.
+
+        devices: of folders as they were first seen, to which new ones are added.
 
     Raises:
         ObjectGone: a tablespace was emptied and dropped while the catalog was read.
         ConnectorError: another subclass that says what may be done.
     """
-    take = partial(bigint_and_text_rows, columns=_UNIT_COLUMNS)
+    unread: list[str] = []
+
+    def take(parts: Iterable[Part]) -> tuple[list[Counts], StringColumn]:
+        unread.clear()  # it is called again where the session broke
+        return bigint_and_text_rows(parts, _UNIT_COLUMNS, unread)
+
     numbers, keys = session.copy(query("units"), take, doing="reading the catalog")
+    if left_out is not None:
+        left_out[:] = unread
     found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
-    spaces = tuple(_space(session, row, int(held), local=local) for row, held in zip(found, in_units, strict=True))
-    return Catalog(taken_at=taken_at, spaces=spaces, units=units), shape
+    lost = _lost(session, found, {} if devices is None else devices, local=local)
+    spaces = tuple(
+        replace(_space(session, row, int(held), local=local), lost=lost.get(row[1], ""))
+        for row, held in zip(found, in_units, strict=True)
+    )
+    return Catalog(taken_at=taken_at, spaces=spaces, units=units, unsettled=_unsettled(session)), shape
+
+
+def _lost(session: ReadSession, found: list[Row], devices: dict[str, int], *, local: bool) -> dict[str, str]:
+    """Why nothing can be put into a space now, by its name; those are left out of which nothing is known."""
+    gone = "the server does not find its folder {}: is its file system mounted?"
+    try:
+        missing = {name for (name,) in session.rows(query("lost_spaces"), doing="looking at tablespaces")}
+    except NotRecorded:  # by an earlier version
+        missing = set()
+    lost = {name: gone.format(path) for _, name, path, _ in found if name in missing}
+    for _, name, path, _ in found if local else ():
+        if not path or name in lost:
+            continue
+        try:
+            there, writable, device = session.folder(path)
+        except NotRecorded:
+            continue
+        if not there:
+            lost[name] = gone.format(path)
+        elif not writable:
+            lost[name] = f"the file system at {path} is mounted read-only"
+        elif device is not None and devices.setdefault(path, device) != device:
+            lost[name] = f"another device is mounted at {path} than before; if that is meant, start the agent again"
+    return lost
+
+
+def _unsettled(session: ReadSession) -> I64:
+    """Ids of indexes whose counters may become those of others; read after the units, so that none is missing."""
+    try:
+        rows = session.rows(query("unsettled"), doing="reading indexes that are being built")
+    except NotRecorded:  # by an earlier version
+        rows = []
+    return np.array([oid for (oid,) in rows], dtype=np.int64)
 
 
 def _units(

@@ -12,8 +12,9 @@ from connectors.kit.statements import StatementCounters
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.blocks import BlockReader, ValueReader
 from connectors.model.moves import Border, Bundle, ByHand, CopyHabits, NoRoute, Route
+from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
-from connectors.postgresql import demand, doctor, inspection, lease, partitions, routes, statements
+from connectors.postgresql import demand, doctor, inspection, lease, new_space, partitions, routes, statements
 from connectors.postgresql.blocks import BorderValueReader, PoolReader, block_capability, block_finding
 from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, read_catalog, shape_of
 from connectors.postgresql.lease import end_holder
@@ -41,6 +42,8 @@ class PostgresqlConnector:
         self._sampler = StatisticsSampler(self._session, clock)
         self._catalog: Catalog | None = None
         self._shape: Shape | None = None
+        self._devices: dict[str, int] = {}  # of tablespaces' folders, as first seen
+        self._left_out: list[str] = []  # names that are no UTF-8, by the last catalog
         self._version_number: int | None = None
 
     def identify(self) -> Identity:
@@ -75,7 +78,12 @@ class PostgresqlConnector:
     def catalog(self) -> Catalog:
         """Tablespaces, and every table, partition, materialized view and index with storage."""
         self._catalog, self._shape = read_catalog(
-            self._session, self._clock.now(), local=self._is_local(), before=self._catalog
+            self._session,
+            self._clock.now(),
+            local=self._is_local(),
+            before=self._catalog,
+            left_out=self._left_out,
+            devices=self._devices,
         )
         self._sampler.share(self._catalog.units.physical_id)
         return self._catalog
@@ -117,6 +125,10 @@ class PostgresqlConnector:
         share = read_present_share(self._session, table, column, value.text)
         return routes_of_split(relation, table, value, share, border.column, bundle, to_space, self._settings)
 
+    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:
+        """See ``new_space``."""
+        return new_space.routes_new_space(self._session, self._settings, wanted, moves=moves)
+
     def route_close(self, table: str, border: str, to_space: str) -> Route | NoRoute:
         """See ``close``."""
         return partitions.route_close(self._session, self._settings, table, border, to_space)
@@ -154,7 +166,7 @@ class PostgresqlConnector:
         allowed = self._settings.allow_moves_with_remote_apply
         catalog = self.catalog()
         found = doctor.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
-        return (*found, block_finding(self._session))
+        return (*found, doctor.names_finding(self._left_out), block_finding(self._session))
 
     def read_blocks(self) -> BlockReader:
         """Looks through ``pg_buffercache``."""

@@ -11,13 +11,13 @@ Storage that loses what it holds when its machine restarts or moves, as far as t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from connectors.kit.findings import Finding, Remedy
 from connectors.model.formatting import format_bytes
-from connectors.model.observation import Catalog
+from connectors.model.observation import Catalog, Space
 from connectors.postgresql.catalog import ONE_STORAGE
 from connectors.postgresql.lease import find_stranger
 from connectors.postgresql.replication import findings_on, read_replication
@@ -174,7 +174,8 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found += _owners(session)
     found.append(_lock_of_agents(session))
     found += _may_split(session.rows(query("doctor_split"), doing="looking at schemas"))
-    found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces]
+    found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces if not space.lost]
+    found += [_lost(space) for space in catalog.spaces if space.lost]
     found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
     found += findings_on(read_replication(session), allowed=remote_apply_allowed)
     found += _unfinished_index_findings(
@@ -182,6 +183,16 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     )
     found += statement_findings(find_place(session))
     return (*found, *unknown_files(session))
+
+
+def _lost(space: Space) -> Finding:
+    """A tablespace whose storage has gone: the server runs on, and says so only to who reads or writes there."""
+    return Finding.error(
+        "space_lost",
+        f"nothing can be put into {space.name}: {space.lost}",
+        "Bring its storage back; until then nothing is proposed to go there.",
+        values={"space": space.name},
+    )
 
 
 def _volatile(space: str, why: str) -> Finding:
@@ -194,6 +205,22 @@ def _volatile(space: str, why: str) -> Finding:
         "not start again",
         f"Give {space} a place on storage that lasts, or no tier.",
         values={"space": space},
+    )
+
+
+_SHOWN = 3  # names of many
+
+
+def names_finding(left_out: Sequence[str]) -> Finding:
+    """Objects whose names no statement can write; their bytes are shown escaped."""
+    if not left_out:
+        return Finding.ok("names", "every object's name can be read")
+    names = ", ".join(left_out[:_SHOWN]) + (", ..." if len(left_out) > _SHOWN else "")
+    return Finding.warning(
+        "names_unreadable",
+        f"left out, because their names are not UTF-8: {len(left_out)} object(s), among them {names}",
+        "Rename them; until then they are not ranked and not moved, and everything else is.",
+        values={"objects": str(len(left_out))},
     )
 
 

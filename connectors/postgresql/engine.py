@@ -7,32 +7,11 @@ How the registry meets PostgreSQL: settings are validated without the driver, co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from connectors.kit.assessment import Export, FromFiles, Readings
+from connectors.kit.assessment import FromFiles
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.postgresql.settings import PostgresqlSettings
-
-
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.postgresql import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing, or the exports are of two databases.
-    """
-    from connectors.postgresql import stored
-
-    return stored.read(before, after)
-
 
 ROUTES = ("set tablespace", "reindex concurrently")
 PROOF = proof_of_package("connectors.postgresql.claims", ROUTES)
@@ -88,6 +67,6 @@ ENGINE = Engine(
     inheritance=Inheritance(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
-    by_hand=FromFiles(queries=queries, read=read),
+    by_hand=FromFiles.of_module("connectors.postgresql.stored"),
     proof=PROOF,
 )

@@ -14,6 +14,7 @@ from connectors.model.moves import NoRoute, Operation, Route, Step
 from connectors.model.observation import Home, Inspection, Remnant
 from connectors.postgresql.catalog import INDEX, Relation, find_relation
 from connectors.postgresql.close import CLOSE_STEP, REOPEN_STEP
+from connectors.postgresql.new_space import inspect_space, operation_of
 from connectors.postgresql.partitions import find_closable, refuse_now
 from connectors.postgresql.rights import refuse_rights
 from connectors.postgresql.routes import drop_leftover, leftover_names, tag_of
@@ -269,6 +270,8 @@ def inspect(session: ReadSession, route: Route, settings: PostgresqlSettings, *,
     # Asked first: a statement that ends between the two queries is then seen as running and looked at again. The other
     # way round, its work would be taken for what a dead one has left.
     running = _running(session, route)
+    if (operation := operation_of(route)) is not None:
+        return inspect_space(session, route, operation, running=running)
     if is_closing(route):
         return inspect_closing(session, route, running=running)
     if is_split(route):

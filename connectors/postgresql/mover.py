@@ -32,6 +32,7 @@ from connectors.kit.contract import (
 from connectors.kit.settings import MOVE_MARGIN_SECONDS, answer_seconds
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import CLOSE, REJOIN, REOPEN, SPLIT, Locked, Route, Step
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Blocker, Progress
 from connectors.postgresql.catalog import Relation, find_relation
 from connectors.postgresql.close import REOPEN_STEP
@@ -94,6 +95,8 @@ def find_blockers(
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
+    if makes_or_drops_space(route):  # no table is locked
+        return ()
     relation = find_relation(session, route.bundle.key, route.to_space)
     if relation is None:
         return ()

@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 
 from psycopg import sql
 
@@ -133,20 +132,6 @@ def _range(row: tuple[object, ...]) -> Range | None:
 _NAMED = (rolling.partition_word(63),)
 
 
-def next_template(
-    table: PartitionedTable, to_space: str, ahead_seconds: int, settings: PostgresqlSettings
-) -> StatementTemplate | NoRoute:
-    """See ``rolling.next_template``."""
-    return rolling.next_template(table, to_space, ahead_seconds, partial(_creation, table, settings))
-
-
-def next_routes(
-    table: PartitionedTable, template: StatementTemplate, now: datetime, settings: PostgresqlSettings
-) -> Iterator[Route]:
-    """See ``rolling.next_routes``."""
-    return rolling.next_routes(table, template, now, partial(_creation, table, settings))
-
-
 def _creation(table: PartitionedTable, settings: PostgresqlSettings, made: Range, values: Mapping[str, str]) -> Route:
     """The route that makes a range: what comes before it, and the one step."""
     statement = sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES FROM ({}) TO ({}) TABLESPACE {}").format(
@@ -169,6 +154,9 @@ def _creation(table: PartitionedTable, settings: PostgresqlSettings, made: Range
         lock_seconds=settings.lock_timeout,
         notes=("it belongs to the owner of the table; grants on single partitions are not repeated",),
     )
+
+
+next_template, next_routes = rolling.made_by(_creation)
 
 
 def aged_template(partition: Range, route: Route, table: str, seconds: int) -> StatementTemplate:

@@ -42,8 +42,17 @@ def bigint_rows(parts: Parts, columns: int) -> list[Counts]:
     return values.arrays()
 
 
-def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], StringColumn]:
+def bigint_and_text_rows(
+    parts: Parts, columns: int, left_out: list[str] | None = None
+) -> tuple[list[Counts], StringColumn]:
     """Rows of that many bigint fields and one text field, none of them NULL, as columns; numbers as ``bigint_rows``.
+
+    A row whose text is no UTF-8 is left out: no statement could name the object.
+
+    Args:
+        parts: as they arrive.
+        columns: numbers of a row.
+        left_out: is given the texts of rows that are left out, escaped.
 
     Raises:
         ValueError: the data has another shape.
@@ -56,14 +65,26 @@ def bigint_and_text_rows(parts: Parts, columns: int) -> tuple[list[Counts], Stri
             length = _LENGTH.unpack_from(held, at + fixed)[0]
             if length < 0 or text + length > len(held):
                 break
-            numbers += held[at : at + fixed]
-            # Into one buffer: a str for each of 100,000 keys takes more than the whole answer.
-            texts.write(held[text : text + length])
-            ends += _END.pack(texts.tell())
+            key = held[text : text + length]
+            if key.isascii() or _is_utf8(key):
+                numbers += held[at : at + fixed]
+                # Into one buffer: a str for each of 100,000 keys takes more than the whole answer.
+                texts.write(key)
+                ends += _END.pack(texts.tell())
+            elif left_out is not None:
+                left_out.append(key.decode(errors="backslashreplace"))
             at = text + length
         values.add(numbers)
         del held[:at]
     return values.arrays(), StringColumn(texts.getvalue(), np.frombuffer(ends, dtype=np.int64))
+
+
+def _is_utf8(text: bytearray) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class _Columns:

@@ -4,19 +4,6 @@
 Nothing times the temporary files of sorts and hashes, not even ``track_io_timing``, and no view breaks them down by
 table.
 
-``Population`` counts the sessions that take part in the load, from looks at what each session does.
-``pg_stat_database`` adds up the time of every connected session: unused sessions of a pool, a monitor that asks once a
-minute and the agent's own session count as much as one that asks a thousand times a second. Here a session counts if it
-is at work, or idle for no longer than sessions of this load pause between transactions. By Little's law, ``N`` sessions
-with ``X`` transactions a second come round every ``N / X`` seconds; a session idle for several rounds does not take
-part (Denning and Buzen, "The operational analysis of queueing network models", ACM Computing Surveys 10, 1978).
-
-``SessionKinds`` estimates which sessions wait for reads, and their part of the work. Sessions of one role under one
-application name are of one kind. The server counts neither transactions nor waits by kind, so looks estimate both. A
-kind is one of readers if a fair part of the sessions seen waiting for a read were its own. How often its sessions come
-round follows from how long ago they began what they are doing. A look finds a pause or a transaction half over on
-average, and more than half if lengths vary; that factor cancels as far as the lengths of both kinds vary alike.
-
 ``StatisticsSampler`` takes the sample. The counters of TOAST are added to its table.
 
 ``read_foreground`` tells how long sessions wait for their reads, apart from the reads of moves.
@@ -25,13 +12,13 @@ average, and more than half if lengths vary; that factor cancels as far as the l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, ForegroundReads, NotRecorded
+from connectors.kit.population import KindLook, Population, SessionKinds
 from connectors.model.observation import I64, Counts, Role, RoleFigures, Sample
 from connectors.postgresql.rows import bigint_rows, narrow
 from connectors.postgresql.sessions import ReadSession, Row, query
@@ -71,181 +58,6 @@ def _figures(row: Row) -> RoleFigures:
     }
     note = _UNTIMED[name] if not timed else "" if "waited_seconds" in known else _OF_ALL_PROCESSES
     return RoleFigures(role=Role(role), name=name, note=note, **known)
-
-
-IDLE_SECONDS = (1.0, 10.0, 60.0)  # idle for less than: columns of ``sql/database.sql``
-ROUNDS = 5.0  # that a session of the load may be idle for: of a pause of exponential length 0.7 % are longer
-
-
-def longest_idle(working: float, idle: Sequence[float], per_second: float) -> int:
-    """Which of ``IDLE_SECONDS`` a session of the load may be idle for, at the moment of one look.
-
-    Args:
-        working: sessions that execute a statement.
-        idle: sessions that do not, idle for less than each of ``IDLE_SECONDS``; rising.
-        per_second: transactions.
-
-    Returns:
-        The shortest that holds ``ROUNDS`` rounds; where none does, the longest.
-    """
-    for at, (longest, count) in enumerate(zip(IDLE_SECONDS, idle, strict=True)):
-        if per_second * longest >= ROUNDS * (working + count):
-            return at
-    return len(IDLE_SECONDS) - 1
-
-
-def sessions_in_use(working: float, idle: Sequence[float], per_second: float) -> float:
-    """Sessions that take part in the load: those at work, and those idle for no longer; arguments as above."""
-    return working + idle[longest_idle(working, idle, per_second)]
-
-
-class Population:
-    """Adds the sessions in use up over time, so that two samples tell their mean like any other counter."""
-
-    def __init__(self) -> None:
-        self._total = 0.0
-        self._before: tuple[float, float] | None = None  # transactions and time of the last look
-        self._sessions = 0.0  # in use then
-        self.idle = len(IDLE_SECONDS) - 1  # which of IDLE_SECONDS they may have been idle for
-
-    def total(self, sessions: Sequence[float | None], *, transactions: float, at: float) -> dict[str, float]:
-        """The figure of one sample by its name in ``Sample.database``; none where the server does not tell.
-
-        Args:
-            sessions: working, idle for less than each of ``IDLE_SECONDS``, and hidden; empty: not asked.
-            transactions: so far.
-            at: seconds of the monotonic clock.
-        """
-        known = [float(each) for each in sessions if each is not None]
-        before, self._before = self._before, (transactions, at)
-        if len(known) != len(IDLE_SECONDS) + 2 or known[-1]:
-            return {}
-        if before is not None and at > before[1]:
-            seconds = at - before[1]
-            rate = max(0.0, transactions - before[0]) / seconds
-            now = sessions_in_use(known[0], known[1:-1], rate)
-            self.idle = longest_idle(known[0], known[1:-1], rate)
-            self._total += (now + self._sessions if self._sessions else 2 * now) / 2 * seconds
-            self._sessions = now
-        return {"population_seconds": self._total}
-
-
-LEAST_SEEN = 20.0  # sessions waiting for reads: before that many, who reads is chance
-LEAST_SHARE = 0.05  # of them, to be a kind of readers
-LOOKS = 1000  # after which what was seen counts half
-GONE = 0.01  # of a session seen: a kind with so little left is forgotten
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindLook:
-    """One kind of sessions at one moment. Seconds are sums over its sessions."""
-
-    kind: str
-    working: float
-    reading: float  # of these
-    inside: float  # in a transaction
-    inside_seconds: float  # since it began
-    between: tuple[float, ...]  # two transactions, for less than each of ``IDLE_SECONDS`` of ``population``
-    between_seconds: tuple[float, ...]  # since the last
-
-    @classmethod
-    def of_row(cls, row: Sequence[float | str]) -> KindLook:
-        """A row of ``sql/session_kinds.sql``."""
-        kind, *figures = row
-        working, reading, inside, inside_seconds, *rest = map(float, figures)
-        return cls(
-            kind=str(kind), working=working, reading=reading, inside=inside, inside_seconds=inside_seconds,
-            between=tuple(rest[0::2]), between_seconds=tuple(rest[1::2]),
-        )  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Seen:
-    """Sums over looks, older ones fading."""
-
-    reading: float = 0.0
-    inside: float = 0.0
-    inside_seconds: float = 0.0
-    between: float = 0.0
-    between_seconds: float = 0.0
-
-    def fade(self, share: float) -> None:
-        """Count less than what is seen from now on."""
-        self.reading *= share
-        self.inside *= share
-        self.inside_seconds *= share
-        self.between *= share
-        self.between_seconds *= share
-
-    def per_second(self) -> float:
-        """How often its sessions came round, up to a factor that all kinds have in common; 0 where none was seen."""
-        seconds = _mean(self.inside_seconds, self.inside) + _mean(self.between_seconds, self.between)
-        return (self.inside + self.between) / seconds if seconds > 0 else 0.0
-
-
-class SessionKinds:
-    """Adds up what readers have of sessions, of their time at work and of transactions, like any other counter."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, _Seen] = {}
-        self._before: Mapping[str, float] = {}
-        self._totals = {"readers_seconds": 0.0, "readers_active_seconds": 0.0, "readers_transactions": 0.0}
-
-    def total(self, looks: Sequence[KindLook], idle: int, counted: Mapping[str, float]) -> dict[str, float]:
-        """The figures of one sample by their names in ``Sample.database``; none where it is not known who reads.
-
-        Args:
-            looks: each kind that is there.
-            idle: which of ``IDLE_SECONDS`` a session that is in use may be between two transactions for.
-            counted: of all sessions, so far: ``population_seconds``, ``active_seconds``, ``transactions``, and others.
-        """
-        if not looks or "population_seconds" not in counted:
-            return {}
-        self._see(looks, idle)
-        passed = {name: max(0.0, total - self._before.get(name, total)) for name, total in counted.items()}
-        self._before = dict(counted)
-        seen = sum(each.reading for each in self._seen.values())
-        if seen < LEAST_SEEN:
-            return {}
-        readers = {kind for kind, each in self._seen.items() if each.reading >= LEAST_SHARE * seen}
-        shares = {
-            "readers_seconds": ("population_seconds", [(each.kind, _in_use(each, idle)) for each in looks]),
-            "readers_active_seconds": ("active_seconds", [(each.kind, each.working) for each in looks]),
-            "readers_transactions": (
-                "transactions", [(kind, each.per_second()) for kind, each in self._seen.items()],
-            ),
-        }  # fmt: skip
-        for name, (whole, parts) in shares.items():
-            self._totals[name] += passed[whole] * _share(parts, readers)
-        return dict(self._totals)
-
-    def _see(self, looks: Iterable[KindLook], idle: int) -> None:
-        for each in self._seen.values():
-            each.fade(0.5 ** (1 / LOOKS))
-        for look in looks:
-            seen = self._seen.setdefault(look.kind, _Seen())
-            seen.reading += look.reading
-            seen.inside += look.inside
-            seen.inside_seconds += look.inside_seconds
-            seen.between += look.between[idle]
-            seen.between_seconds += look.between_seconds[idle]
-        # Names of applications may be made up for each session.
-        self._seen = {kind: each for kind, each in self._seen.items() if each.inside + each.between > GONE}
-
-
-def _in_use(look: KindLook, idle: int) -> float:
-    return look.inside + look.between[idle]
-
-
-def _share(parts: Iterable[tuple[str, float]], readers: set[str]) -> float:
-    """Of the readers in a sum; all of it where there is none: no one else did anything either."""
-    known = list(parts)
-    total = sum(part for _, part in known)
-    return sum(part for kind, part in known if kind in readers) / total if total > 0 else 1.0
-
-
-def _mean(total: float, count: float) -> float:
-    return total / count if count > 0 else 0.0
 
 
 COUNTERS = (

@@ -34,6 +34,8 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import pq
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg.conninfo import make_conninfo
 from psycopg.pq.abc import PGconn
 
@@ -66,6 +68,30 @@ def name_of(statement: bytes) -> str:
 
 Result = TypeVar("Result")
 Waiting = Generator[Any, Any, Result]  # of psycopg: yields what it waits for, receives what has come
+
+
+class AnyText(Loader):
+    r"""Reads texts of any bytes: those that are no UTF-8 are shown escaped, as ``caf\xe9``.
+
+    A database in SQL_ASCII takes any bytes as a name, and roles and tablespaces are those of all databases:
+    one of them must not keep all other rows of an answer from being read.
+    """
+
+    def load(self, data: Buffer) -> str:
+        """The text."""
+        return bytes(data).decode(errors="backslashreplace")
+
+
+_TEXTS = "text", "name", "varchar", "bpchar", '"char"'
+
+
+def _read_any_text(connection: psycopg.Connection) -> None:
+    """Have texts come as they are stored where no encoding is known, and read them whatever their bytes."""
+    for name in _TEXTS:
+        connection.adapters.register_loader(name, AnyText)
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        # In any other the server refuses the whole answer for one name that is invalid there.
+        connection.execute("SET client_encoding = 'SQL_ASCII'")
 
 
 class ServerSilent(psycopg.OperationalError):
@@ -137,7 +163,8 @@ def from_copy(data: bytes, *, text_last: bool) -> list[tuple[Any, ...]]:
             row.append(data[at : at + length])
             at += length
         numbers = [_NUMBER.unpack(value)[0] for value in (row[:-1] if text_last else row)]
-        rows.append((*numbers, row[-1].decode()) if text_last else tuple(numbers))
+        # Escaped where it is no UTF-8, as in ``AnyText``.
+        rows.append((*numbers, row[-1].decode(errors="backslashreplace")) if text_last else tuple(numbers))
     return rows
 
 
@@ -216,6 +243,19 @@ OF_QUERIES = {  # what a DBA or a role sets must not change what a query means
     "search_path": "pg_catalog, pg_temp",  # no user's function can take the place of the server's
     "quote_all_identifiers": "off",  # keys of units are quoted names, and stay the same
     "row_security": "off",  # rows that a policy hides are an error; its functions are never called
+    # Settings that change texts on the way in or out, among them those of the server's own pg_get_ functions: bounds of
+    # partitions, defaults, definitions of indexes.
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "standard_conforming_strings": "on",  # patterns of our queries have backslashes
+    "backslash_quote": "safe_encoding",
+    "bytea_output": "hex",
+    "extra_float_digits": "1",
+    "lc_numeric": "C",
+    "lc_monetary": "C",
+    "xmlbinary": "base64",
+    "array_nulls": "on",
+    "transform_null_equals": "off",
 }
 _STATE_IN_TRACE = re.compile(rb'ErrorResponse\t.{0,200}? C "([0-9A-Z]{5})"')  # severities come before it
 
@@ -335,6 +375,17 @@ def _room(path: str) -> tuple[int | None, int | None]:
     return at.f_bavail * at.f_frsize, at.f_blocks * at.f_frsize
 
 
+def _folder(path: str) -> tuple[bool, bool, int | None]:
+    """Whether a folder is there, whether it can be written to, and its device; None where it cannot be seen."""
+    try:
+        device = Path(path).stat().st_dev
+        return True, not os.statvfs(path).f_flag & os.ST_RDONLY, device
+    except (FileNotFoundError, NotADirectoryError):
+        return False, False, None
+    except OSError:  # seen by the server alone
+        return True, True, None
+
+
 class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
     """A session that cannot write."""
 
@@ -404,6 +455,13 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         free, total = self._tapped("room", (path,), lambda: [_room(path)], "looking at a file system")[0]
         return free, total
 
+    def folder(self, path: str) -> tuple[bool, bool, int | None]:
+        """Whether a folder of this machine is there and can be written to, and its device where that can be seen."""
+        there, writable, device = self._tapped(
+            "folder", (path,), lambda: [_folder(path)], "looking at a tablespace's folder"
+        )[0]
+        return there, writable, device
+
     def processors(self) -> tuple[float | None, float | None]:
         """Processor seconds that the server has taken, and how many processors it may use, where it runs here.
 
@@ -439,6 +497,8 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
     def _options(self) -> dict[str, str]:
         return {
             **OF_QUERIES,
+            # Not of sessions that move: rows that they copy are checked in the zone of their role, as the user's are.
+            "TimeZone": "UTC",
             "default_transaction_read_only": "on",
             "statement_timeout": milliseconds(self._settings.statement_timeout),
             "lock_timeout": milliseconds(self._settings.lock_timeout),
@@ -448,7 +508,9 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         }
 
     def _connect(self) -> psycopg.Connection:
-        return open_connection(self._settings, name=self._name, options=self._options())
+        connection = open_connection(self._settings, name=self._name, options=self._options())
+        _read_any_text(connection)
+        return connection
 
     def _is_usable(self, connection: psycopg.Connection) -> bool:
         return not connection.closed

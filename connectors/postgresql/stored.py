@@ -18,7 +18,7 @@ from connectors.postgresql.sampler import LOG_BY_OBJECT, StatisticsSampler
 from connectors.postgresql.sessions import Part, ReadSession, Row, query, to_copy
 
 Result = TypeVar("Result")
-QUERIES = "identify", "sample", "database", "toast", "units", "spaces"
+QUERIES = "identify", "clock", "sample", "database", "toast", "units", "spaces"
 BINARY, BY_HAND = "(FORMAT binary)", "(FORMAT csv, HEADER)"
 EXTENDS_WITHOUT_MISS = 160000  # as in ``connector``
 _FOLDER = 2  # column of spaces.sql
@@ -92,12 +92,12 @@ def read(before: Export, after: Export) -> Readings:
         raise UnusableFile(
             after.path, f"is of another database than {before.path}", advice="Export the same one twice."
         )
-    clock = StoredClock(before.taken_at)
+    clock = StoredClock(before.at)
     sampler = StatisticsSampler(session, clock)
     first = sampler.sample()
-    session.export, clock.at = after, after.taken_at
+    session.export, clock.at = after, after.at
     second = StatisticsSampler(session, clock).sample()
-    catalog, shape = read_catalog(session, after.taken_at, local=False)
+    catalog, shape = read_catalog(session, after.at, local=False)
 
     def classify(interval: Interval, catalog: Catalog) -> Demand:
         misses = int(number) < EXTENDS_WITHOUT_MISS

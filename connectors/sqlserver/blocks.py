@@ -26,7 +26,7 @@ import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.findings import Capability, Finding
-from connectors.model.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks, one_block_in
+from connectors.model.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks, one_block_in, storage_mark
 from connectors.model.formatting import format_bytes, format_seconds
 from connectors.model.observation import F64, I64
 from connectors.sqlserver.catalog import COLUMNSTORES, PAGE
@@ -308,6 +308,7 @@ def _resident(unit: _Unit, waits: float, listed: I64) -> ResidentBlocks:
         resident=numbers[order],
         identity=((file << 32) + page)[order],
         read_seconds=microseconds[order] * _MICROSECOND,
+        storage=storage_mark(*unit.allocation_units),
     )
 
 

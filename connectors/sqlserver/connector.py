@@ -12,8 +12,9 @@ from connectors.kit.statements import StatementCounters
 from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.blocks import BlockReader
 from connectors.model.moves import Border, Bundle, ByHand, NoRoute, Route
+from connectors.model.new_space import SpaceAnswer, WantedSpace, makes_or_drops_space
 from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
-from connectors.sqlserver import demand, doctor, guards, inspection, mover, routes, statements
+from connectors.sqlserver import demand, doctor, guards, inspection, mover, new_space, routes, statements
 from connectors.sqlserver.blocks import PoolReader, block_capability, resident_note
 from connectors.sqlserver.catalog import exact_sizes, homes, read_catalog, read_files
 from connectors.sqlserver.ddl import ONLINE_EDITIONS, ServerFeatures
@@ -241,12 +242,19 @@ class SqlserverConnector:
             return found
         return self._against(found) or found
 
+    def routes_new_space(self, wanted: WantedSpace, *, moves: bool) -> SpaceAnswer:
+        """See ``new_space``."""
+        may = bool(doctor.read_rights(self._session).alter_database) if moves else True
+        return new_space.routes_new_space(wanted, read_files(self._session), self._file_place(), may=may)
+
     def crowding(self) -> Crowding:
         """Queues of the replicas of an availability group."""
         return find_crowding(self._session, self._settings)
 
     def blockers(self, route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
         """See ``blockers``; what removes the tables of an exchange waits for no one, but perhaps for its time."""
+        if makes_or_drops_space(route):  # no table is locked
+            return ()
         if tidying and exchanged_by(route) is not None:
             kept = kept_rows(self._session, route)
             return () if kept is None else (kept,)

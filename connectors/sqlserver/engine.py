@@ -7,32 +7,11 @@ How the registry meets SQL Server: settings are validated without the driver, co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from connectors.kit.assessment import Export, FromFiles, Readings
+from connectors.kit.assessment import FromFiles
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.sqlserver.settings import SqlserverSettings
-
-
-def queries() -> Mapping[str, str]:
-    """See ``stored``."""
-    from connectors.sqlserver import stored
-
-    return stored.queries()
-
-
-def read(before: Export, after: Export) -> Readings:
-    """See ``stored``.
-
-    Raises:
-        UnusableFile: a result is missing, or the exports are of two databases.
-    """
-    from connectors.sqlserver import stored
-
-    return stored.read(before, after)
-
 
 ROUTES = (
     "rebuild online",
@@ -114,6 +93,6 @@ ENGINE = Engine(
         ),
         login=("password",),
     ),
-    by_hand=FromFiles(queries=queries, read=read),
+    by_hand=FromFiles.of_module("connectors.sqlserver.stored"),
     proof=PROOF,
 )

@@ -141,11 +141,20 @@ def find_blockers(session: ReadSession, route: Route) -> tuple[Blocker, ...]:
         return ()
     return tuple(
         Blocker(
-            sentence=f"session {number} of {login or 'an unknown login'} ({program or 'no program name'}, {status}) "
+            sentence=f"{_holder(number, login, program, status)} "
             f"has a lock on {route.bundle.key} in a transaction of {format_seconds(float(seconds))}"
         )
         for number, login, program, status, seconds in rows
     )
+
+
+ORPHANED = -2  # session number of transactions of a coordinator that has gone
+
+
+def _holder(number: int, login: str | None, program: str | None, status: str | None) -> str:
+    if number == ORPHANED:
+        return "a distributed transaction in doubt (no session; its coordinator or KILL with its unit of work ends it)"
+    return f"session {number} of {login or 'an unknown login'} ({program or 'no program name'}, {status})"
 
 
 PAUSED = 1  # sys.index_resumable_operations.state

@@ -30,6 +30,7 @@ from connectors.sqlserver.doctor import read_rights
 from connectors.sqlserver.file_moves import FileRoute, file_route_of, inspect_container, inspect_files
 from connectors.sqlserver.guards import ResumableOperation, of_route, operations
 from connectors.sqlserver.keys import name_of
+from connectors.sqlserver.new_space import inspect_space, space_of
 from connectors.sqlserver.operations import (
     ABORT_BUILD,
     COUNT_TABLE,
@@ -217,12 +218,14 @@ def inspect(session: ReadSession, route: Route) -> Inspection:
     running = _running(session, route)
     if route.bundle.container:
         return inspect_container(session, route, running=running)
+    if (made := space_of(route)) is not None:
+        return inspect_space(session, route, made, running=running)
     files = file_route_of(route)
     if files is not None:
         return inspect_files(session, route, files, running=running)
-    made = operation_of(route.steps[0])
-    if made.name == SPLIT_RANGE:
-        return _of_new_partition(session, route, made, running=running)
+    first = operation_of(route.steps[0])
+    if first.name == SPLIT_RANGE:
+        return _of_new_partition(session, route, first, running=running)
     definitions = [find(session, name_of(key)) for key in route.bundle.unit_keys]
     present = [d for d in definitions if d is not None and d.index is not None and d.partitions]
     if not present or len(present) < len(definitions):

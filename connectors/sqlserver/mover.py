@@ -28,12 +28,14 @@ from connectors.kit.contract import (
 from connectors.kit.sessions import take_lease
 from connectors.model.formatting import format_seconds
 from connectors.model.moves import Route, Step
+from connectors.model.new_space import makes_or_drops_space
 from connectors.model.observation import Progress
 from connectors.sqlserver.catalog import PAGE
 from connectors.sqlserver.file_moves import file_route_of, is_pause_by_cancel
 from connectors.sqlserver.file_statements import LOW_PRIORITY_SINCE
 from connectors.sqlserver.guards import find_crowding
 from connectors.sqlserver.inspection import BuildInspector, FileInspector, MoveInspector
+from connectors.sqlserver.new_space import FilegroupInspector
 from connectors.sqlserver.sessions import (
     CANCELLED,
     GONE_OR_FORBIDDEN,
@@ -167,7 +169,9 @@ class SqlserverMover(Closing):
         """See that the route still fits the catalog, send the prologue, and note how full the target is."""
         self._route = route
         files = file_route_of(route)
-        if files is None:
+        if makes_or_drops_space(route):
+            self._eye = FilegroupInspector(self._watch, self._watching)
+        elif files is None:
             self._eye = BuildInspector(self._watch, self._watching, route, self._settings)
         else:
             self._eye = FileInspector(self._watch, self._watching, route, files)

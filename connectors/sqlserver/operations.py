@@ -102,6 +102,8 @@ SPLIT_RANGE = "sqlserver.split_range"  # makes a partition
 EXCHANGE, MOVE_EMPTY = "sqlserver.exchange_partition", "sqlserver.move_empty_partition"
 ADD_FILE, EMPTY_FILE = "sqlserver.add_file", "sqlserver.empty_file"
 GROW_FILE, REMOVE_FILE = "sqlserver.grow_file", "sqlserver.remove_file"
+ADD_FILEGROUP, REMOVE_FILEGROUP = "sqlserver.add_filegroup", "sqlserver.remove_filegroup"
+FIRST_FILE, LAST_FILE = "sqlserver.first_file", "sqlserver.last_file"  # of a filegroup that is made or dropped
 _OF_FILES = {ADD_FILE: "add", EMPTY_FILE: "empty", GROW_FILE: "grow", REMOVE_FILE: "remove"}
 _DIGEST_DIGITS = 16
 

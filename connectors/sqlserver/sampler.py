@@ -6,17 +6,22 @@ Waits for logs (WRITELOG) are counted for the whole server, and stalls of tempdb
 background writes too: both are upper bounds of what sessions here wait for. Nothing tells the use of tempdb by table.
 
 Takes one sample: counters of every partition, reads of every filegroup, figures of the instance.
+
+``Sessions`` counts who takes part in the load. The server adds up how long batches took for all databases together;
+this one has the part of it that its own sessions have of all that were seen at work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.kit.counters import GroupBy, busy
+from connectors.kit.population import Population, SessionKinds, SessionLook, ShareOfServer, kind_looks, sessions_of
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, I64, Role, RoleFigures, Sample, SpaceFigures
 from connectors.sqlserver.keys import unit_ids
@@ -91,6 +96,56 @@ class _Seen:
         return self.total
 
 
+class Sessions:
+    """Sessions in use and their time, of this database, added up from looks at all of the server's."""
+
+    def __init__(self) -> None:
+        self._population, self._kinds, self._share = Population(), SessionKinds(), ShareOfServer()
+        self._processors_seconds, self._counted_at = 0.0, float("nan")  # processors times seconds, until then
+
+    def figures(
+        self, rows: Sequence[Row], batches: Sequence[Row], counted: Mapping[str, float], at: float
+    ) -> dict[str, float]:
+        """By their names in ``Sample.database``; none where this login may not see the sessions of others.
+
+        Args:
+            rows: of ``sql/sessions.sql``.
+            batches: of ``sql/batches.sql``.
+            counted: of the database so far, among others ``transactions``.
+            at: seconds of the monotonic clock.
+        """
+        if not batches or batches[0][0] is None or "transactions" not in counted:
+            return {}
+        looks = kind_looks(_session(row) for row in rows if row[1])
+        others = [_session(row) for row in rows if not row[1]]
+        elapsed, processor, processors = (float(each) * MILLISECONDS for each in batches[0])
+        if at > self._counted_at:
+            self._processors_seconds += (at - self._counted_at) * processors / MILLISECONDS
+        self._counted_at = at
+        found = {"processor_seconds": processor, "processors_seconds": self._processors_seconds}
+        working = sum(each.working for each in looks)
+        active = self._share.total(elapsed, working, sum(each.working for each in others), alone=not others)
+        if not isnan(active):
+            found["active_seconds"] = active
+        found |= self._population.total(sessions_of(looks), transactions=counted["transactions"], at=at)
+        if not isnan(active):
+            found |= self._kinds.total(looks, self._population.idle, {**found, "transactions": counted["transactions"]})
+        return found
+
+
+def _session(row: Row) -> SessionLook:
+    """A row of ``sql/sessions.sql``."""
+    _, _, login, program, running, reading, transactions, began, ended = row
+    return SessionLook(
+        kind=f"{login}/{program}",
+        working=bool(running),
+        reading=bool(reading),
+        transaction=bool(transactions),
+        began=float(began) * MILLISECONDS,
+        changed=float(ended) * MILLISECONDS,
+    )
+
+
 class DmvSampler:
     """Samples over one session with a fixed number of statements."""
 
@@ -111,9 +166,10 @@ class DmvSampler:
         self._home_of = home_of
         self._rests_until = float("-inf")
         self._backup, self._sweep = _Seen(), _Seen()
+        self._sessions = Sessions()
 
     def sample(self) -> Sample:
-        """Six queries; those that this login may not ask are left out, and their figures with them.
+        """Eight queries; those that this login may not ask are left out, and their figures with them.
 
         Raises:
             TimedOut: the last sample took longer than its budget, and its time of rest is not over.
@@ -129,6 +185,8 @@ class DmvSampler:
         epoch = self._optional("server")
         ids, counters = by_unit(rows)
         figures = self._maintenance() | _figures(self._optional("counters")) | _by_space(files)
+        sessions = self._optional("sessions"), self._optional("batches")
+        figures |= self._sessions.figures(*sessions, figures, monotonic)
         return Sample(
             taken_at=taken_at,
             monotonic_seconds=monotonic,

@@ -14,7 +14,7 @@ from connectors.sqlserver.ddl import ONLINE_EDITIONS
 from connectors.sqlserver.sampler import DmvSampler
 from connectors.sqlserver.sessions import ReadSession, Row, query
 
-QUERIES = "identify", "sample", "files", "server", "counters", "maintenance", "units", "spaces", "volumes"
+QUERIES = "identify", "clock", "sample", "files", "server", "counters", "maintenance", "units", "spaces", "volumes"
 KIB = 1024
 READ_AHEAD_KIB = {True: 512, False: 128}  # as in ``connector``
 
@@ -50,12 +50,12 @@ def read(before: Export, after: Export) -> Readings:
         raise UnusableFile(
             after.path, f"is of another database than {before.path}", advice="Export the same one twice."
         )
-    clock = StoredClock(before.taken_at)
+    clock = StoredClock(before.at)
     sampler = DmvSampler(session, clock, budget_seconds=inf)
     first = sampler.sample()
-    session.export, clock.at = after, after.taken_at
+    session.export, clock.at = after, after.at
     second = sampler.sample()
-    catalog = read_catalog(session, after.taken_at, lob_moves=False)
+    catalog = read_catalog(session, after.at, lob_moves=False)
     read_ahead = READ_AHEAD_KIB[int(edition) in ONLINE_EDITIONS] * KIB
 
     def classify(interval: Interval, catalog: Catalog) -> Demand:

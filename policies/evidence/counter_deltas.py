@@ -53,9 +53,13 @@ OTHER_EPOCH = "other_epoch"
 CLOCK_STOOD_STILL = "clock_stood_still"
 TOO_LATE = "too_late"
 CLOCKS_DISAGREE = "clocks_disagree"
+CONTRADICTED = "contradicted"
 
 _SLACK_RATIO = 1.1  # the wall clock may run ahead of the monotonic one by a tenth ...
 _SLACK_SECONDS = 2.0  # ... and this much
+_MOST_OF_DATABASE = 3.0  # times the reads that the database counted: counters of units and of the database differ a bit
+_LEAST_READS = 1000.0  # of units: fewer are no lifetime's total, whatever the database counted
+_READS = (Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,9 @@ class Gap:
     sentence: str
 
 
-def difference(before: Sample, after: Sample, *, longest_seconds: float, known: I64 | None = None) -> Interval | Gap:
+def difference(
+    before: Sample, after: Sample, *, longest_seconds: float, known: I64 | None = None, units: I64 | None = None
+) -> Interval | Gap:
     """Subtract two samples of one database.
 
     A unit any of whose counters fell (reset, wrap, dropped) is marked as restarted and has no deltas. A unit that is
@@ -76,10 +82,13 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
         before: the earlier sample.
         after: the later one.
         longest_seconds: an interval longer than this, by either clock, missed samples (or the machine slept).
-        known: physical ids, ascending, that the catalog already had when ``before`` was taken. A unit that first
-            appears in ``after`` and is not among them counts as restarted: engines copy the counters of the old
+        known: physical ids, ascending, that the catalog already had as settled when ``before`` was taken. A unit that
+            first appears in ``after`` and is not among them counts as restarted: engines copy the counters of the old
             physical unit to a rebuilt one (PostgreSQL: ``REINDEX CONCURRENTLY``), so its total is not the
             interval's work. None: every unit that appears is taken to have started from zero.
+        units: physical ids, ascending, of the catalog when ``after`` was taken. Those of them that are not known count
+            as restarted even if ``before`` holds them: a rebuilt unit has counters of its own while it is built, and
+            gets those of the old one at the end.
 
     Returns:
         The interval, holding only units that moved or restarted, or the gap that says why there is none.
@@ -94,6 +103,8 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
         # An id that appears for the first time is not a table made a moment ago unless the catalog says so: a rebuild
         # brings its old totals along, and years of reads would count as those of one interval.
         restarted[fresh] = ~_contains(known, pair.ids[fresh])
+        if units is not None and units is not known:
+            restarted |= _contains(units, pair.ids) & ~_contains(known, pair.ids)
     moved = restarted.copy()
     names = sorted(before.counters.keys() & after.counters.keys())
     for name in names:
@@ -123,6 +134,26 @@ def difference(before: Sample, after: Sample, *, longest_seconds: float, known: 
         },
         spaces=_space_rises(before.spaces, after.spaces),
         roles=_role_rises(before.roles, after.roles),
+    )
+
+
+def contradiction(demand: Demand) -> Gap | None:
+    """Why an interval is refused whose units read far more than their database did; None if they did not.
+
+    Both are counted by the server, from different ends. If its units' reads cannot have happened, some counter
+    has been replaced, and which one is not known.
+
+    Args:
+        demand: as the connector classified it, before reads are counted in measured waits.
+    """
+    reads = float(demand.rates[list(_READS)].sum())
+    whole = demand.database.reads
+    if not whole >= 0 or reads * demand.seconds <= _LEAST_READS or reads <= _MOST_OF_DATABASE * whole:
+        return None
+    return Gap(
+        code=CONTRADICTED,
+        sentence=f"By their counters its objects read {reads * demand.seconds:,.0f} blocks from storage, by its own "
+        f"the database {whole * demand.seconds:,.0f}: a counter was replaced; nothing is concluded.",
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from connectors.model.observation import F64, I8, Bools, Signal
+from connectors.model.observation import F64, I8, I64, Bools, Signal
 from policies.evidence.bundles import MICRO, Bundles
 from policies.evidence.capacity import drive_io
 from policies.evidence.prices import HOUR
@@ -131,7 +131,7 @@ def _why_not(
 ) -> I8:
     """The same of a few bundles about one tier."""
     gain = bundles.saving_on(target)
-    favour = np.where(bundles.pin == Pin.PREFER, PREFERENCE, 1.0)
+    favour = favour_of(bundles.pin)
     counted = gain * favour * bundles.colder
     sure = bundles.lower_bound_of_saving(gain, target) * favour
     floor = settings.minimum_wait_saved_per_hour * MICRO
@@ -162,6 +162,11 @@ def _why_not(
         (_unproven(bundles, gain, settings), Verdict.UNPROVEN),
     ]
     return first_of(cases, Verdict.PROMOTE)
+
+
+def favour_of(pin: I64) -> F64:
+    """By how much a saving counts more than it is, since a person prefers some units. Shape ``(m,)``."""
+    return np.where(pin == Pin.PREFER, PREFERENCE, 1.0)
 
 
 def _unproven(bundles: Bundles, gain: F64, settings: PolicySettings) -> Bools:

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.model.moves import UnitKind
-from connectors.model.observation import F32, F64, I8, I64, SIGNALS, Bools, Demand, Signal, UnitTable
+from connectors.model.observation import F32, F64, I8, I64, NO_PARENT, SIGNALS, Bools, Demand, Signal, UnitTable
 from policies.model.plan import HeatView
 from policies.model.settings import PolicySettings
 
@@ -442,21 +442,35 @@ def find_renames(before: KnownUnits, units: UnitTable, slots: I64, blank: Bools)
 def successors(units: UnitTable, slots: I64, blank: Bools) -> tuple[I64, I64]:
     """Slots of the youngest partitions with history, and of the partitions without that come after them.
 
-    Partitions belong together when their keys differ in numbers only; by those numbers they are ordered.
+    Partitions belong together when they are of one table and their keys differ in numbers only; by those numbers they
+    are ordered. Tables of two tenants differ in numbers too, and say nothing of each other.
     """
     partitions = np.isin(units.kind, PARTITIONS)
     if not (partitions & blank).any():
         return _none()
-    families: dict[tuple[str, int], list[tuple[tuple[int, ...], int]]] = {}
+    families: dict[tuple[str, int, int], list[tuple[tuple[int, ...], int]]] = {}
+    whole = _whole_table(units)
     for row in np.flatnonzero(partitions).tolist():
         key = units.key[row]
-        family = _NUMBER.sub("#", key), int(units.kind[row])
+        # Where the engine does not say whose a partition is, its name does, which comes before that of the partition.
+        named = 0 if whole[row] != NO_PARENT else len(key) - len(re.split(r"[ .]", key)[-1])
+        family = key[:named] + _NUMBER.sub("#", key[named:]), int(units.kind[row]), int(whole[row])
         # Numbers as integers and not as text: by text p10 comes before p9, and the heat of the oldest partition would
         # go to the newest.
         families.setdefault(family, []).append((tuple(map(int, _NUMBER.findall(key))), row))
     pairs = [pair for family in families.values() for pair in _pairs(sorted(family), blank)]
     donors, heirs = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
     return slots[donors], slots[heirs]
+
+
+def _whole_table(units: UnitTable) -> I64:
+    """The table that each partition is of, and each index of a partition; NO_PARENT where the engine does not say.
+
+    Shape ``(n,)``.
+    """
+    at = units.rows_of(units.parent)
+    above = np.where(at >= 0, units.parent[at], NO_PARENT)
+    return np.where(above != NO_PARENT, above, units.parent)
 
 
 def _pairs(family: list[tuple[tuple[int, ...], int]], blank: Bools) -> list[tuple[int, int]]:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from connectors.model.observation import F32, F64, I64, Bools
 from policies.evidence.heat import index_of
-from policies.evidence.seasons import STEP, SeasonState, cells_of
+from policies.evidence.seasons import STEP, SeasonState, cells_of, renamed_slots
 from policies.model.plan import HeatView
 from policies.model.settings import THERE_AND_BACK
 
@@ -291,6 +291,14 @@ def _align_columns(state: HorizonState, slot: I64) -> HorizonState:
         columns[name] = np.zeros((*before.shape[:-1], len(slot)), before.dtype)
         columns[name][..., new] = before[..., old]
     return replace(state, slot=slot.copy(), **columns)
+
+
+def with_renamed(state: HorizonState, donors: I64, heirs: I64) -> HorizonState:
+    """Give what is known of renamed units to their new slots."""
+    slot, order = renamed_slots(state.slot, donors, heirs)
+    if slot is state.slot:
+        return state
+    return replace(state, slot=slot, **{name: getattr(state, name)[..., order] for name in _COLUMNS})
 
 
 _COLUMNS = (

@@ -33,8 +33,11 @@ closed multichain queuing networks", Journal of the ACM 27, 1980). The second is
 the sessions in use, thinking ones included (``population``). Where only those at work are known, they stand in, as if
 no session paused between transactions: the result is then what the placement allows, not what sessions will ask for.
 
-Background work takes its share of a tier. Reads ahead keep their own pace or come with the transactions; writes always
-come with the transactions. Many placements are solved at once: they are the last axis of every array.
+Background work takes its share of a tier: of reads ahead and of writes, one part comes with the transactions and the
+rest keeps its own pace. Many placements are solved at once: they are the last axis of every array.
+
+A tier whose volume or controller carries no more than so many bytes a second has one queue more, for bytes: its part of
+the wait that is measured now is taken off the wait for the devices.
 
 ``Loop`` solves the same equations backwards for D and Z. Wait seconds per second at a tier are the sessions waiting
 there (Little's law), which gives its utilisation, so the present placement returns the present throughput. A fast tier
@@ -241,11 +244,15 @@ LEAST_ELSEWHERE = 0.01  # of a session, or of what was measured: every transacti
 LEAST_QUEUED = 1e-9  # of all waits, at queued tiers
 LEAST_WAITED = 1e-12  # sessions at a time: below it nothing that was measured is a wait, and ratios to it are noise
 MOST_TAKEN = 0.95  # of a tier by the background
-# Rows of seconds per second by tier, at the speeds that are believed.
-ROWS = 3
+MOST_CARRIED = 0.9  # of a wait: what is left is the devices', which a read always uses
+# Rows by tier: of seconds per second at the speeds that are believed, and of bytes a second.
+ROWS = 6
 TRANSACTIONS = 0  # that their sessions wait
 BACKGROUND = 1  # that reads ahead take
 WRITES = 2  # that writes take which no session waits for, by the configured speed
+CARRIED = 3  # bytes that sessions wait for
+CARRIED_AHEAD = 4  # of reads ahead
+CARRIED_WRITES = 5  # of writes that no session waits for
 READ_ROWS = [TRANSACTIONS, BACKGROUND]
 
 
@@ -268,6 +275,26 @@ class Processors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Volumes:
+    """The queue for bytes of each tier, whose volume or controller carries so many a second. Shapes ``(tiers, m)``."""
+
+    demand: F64  # seconds that a transaction's bytes take
+    taken: F64  # share of a volume that goes to work at a pace of its own
+    growing: F64  # and to work that comes with transactions, for one of them a second
+
+    def busy_at(self, rate: F64 | float) -> F64:
+        """Utilisation by all work at that rate; more than 1 is more than it can carry."""
+        return np.asarray(self.taken + (self.growing + self.demand) * rate, dtype=np.float64)
+
+    def residence(self, rate: F64 | float, found: float) -> F64:
+        """Seconds that a transaction spends at each, inf where they cannot carry that rate."""
+        left = 1 - np.minimum(MOST_TAKEN, self.taken + self.growing * rate)
+        demand = self.demand / left
+        free = 1 - rate * demand * found
+        return np.where(demand > 0, np.where(free > 0, demand / np.maximum(free, LEAST_WAITED), np.inf), 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """A closed network for each of ``m`` placements; seconds are per transaction."""
 
@@ -278,6 +305,7 @@ class Network:
     other: float = 0.0  # service a transaction at a limit that is no tier's, see ``Loop.alone``
     taken: F64 | float = 0.0  # (tiers, m) share of a tier that goes to work at a pace of its own
     growing: F64 | float = 0.0  # (tiers, m) and to work that comes with transactions, for one of them a second
+    volumes: Volumes | None = None  # limits in bytes; None: no tier has one
     processors: Processors | None = None
 
     @property
@@ -294,6 +322,7 @@ class Network:
             elsewhere=self.elsewhere * factor + max(0.0, more_elsewhere),
             demand=self.demand * demand_factor,
             other=self.other * demand_factor,
+            volumes=self.volumes and replace(self.volumes, demand=self.volumes.demand * demand_factor),
         )
 
     def solve(self) -> tuple[F64, F64]:
@@ -339,12 +368,17 @@ class Network:
     def used_at(self, rate: F64 | float) -> F64:
         """Utilisation of each tier's servers at that rate by all work, at most 1. ``(tiers, m)``."""
         taken = self.background_at(rate)
-        return np.asarray(np.minimum(1.0, taken + self.busy_at(rate) * (1 - taken)), dtype=np.float64)
+        used = taken + self.busy_at(rate) * (1 - taken)
+        carried = 0.0 if self.volumes is None else self.volumes.busy_at(rate)
+        return np.asarray(np.minimum(1.0, np.maximum(used, carried)), dtype=np.float64)
 
     def wait_at(self, rate: F64 | float) -> F64:
         """Read wait of a transaction were they to come at that rate; inf where a tier cannot serve it. ``(m,)``."""
         stretch = self.stations.stretch(self.busy_at(rate), self.found)
-        return np.asarray((self.demand_at(rate) * stretch).sum(axis=0), dtype=np.float64)
+        waits = self.demand_at(rate) * stretch
+        if self.volumes is not None:
+            waits = waits + self.volumes.residence(rate, self.found)
+        return np.asarray(waits.sum(axis=0), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +391,9 @@ class Loop:
     now: F64  # (ROWS, tiers) as measured
     alone: float = float("nan")  # seconds that a transaction spent elsewhere before another limit held it; NaN: none
     paced: float = 0.0  # share of the reads ahead that come with transactions; the rest keep their own pace
+    paced_writes: float = 1.0  # the same of the writes that no session waits for
     seeks: F64 | float = 1.0  # (tiers,) what a tier does for a read ahead, over what its reader waits for
+    carries: F64 | float = math.inf  # (tiers,) bytes a second of its volume or controller; inf: no limit is known
 
     def network(self, then: F64) -> Network:
         """The network of other placements.
@@ -369,11 +405,13 @@ class Loop:
         waits, reads = self.now[TRANSACTIONS], self.now[BACKGROUND]
         rate, sessions = self.database.transactions, self.sessions
         found = (sessions - 1) / sessions
+        at_devices = self._at_devices(found)
         # what one second of wait is in seconds of service: less the longer the queue; 1 where nothing waited yet
-        service = self.stations.service_share(waits, found)
+        service = at_devices * self.stations.service_share(waits * at_devices, found)
         everybody = np.maximum(1.0, self.stations.servers) + waits + reads
         taken_now = np.minimum(MOST_TAKEN, reads * self.seeks / everybody + self._written(self.now[WRITES]))
         shares = ahead_then / everybody[:, np.newaxis]
+        written = self._written(then[WRITES].T).T
         elsewhere = max(LEAST_ELSEWHERE, sessions - float(waits.sum())) / rate
         processors = self.processors
         if processors is not None:
@@ -387,10 +425,33 @@ class Loop:
             other=busy / rate,
             demand=demand,
             stations=self.stations,
-            taken=shares * (1 - self.paced),
-            growing=(shares * self.paced + self._written(then[WRITES].T).T) / rate,
+            taken=shares * (1 - self.paced) + written * (1 - self.paced_writes),
+            growing=(shares * self.paced + written * self.paced_writes) / rate,
+            volumes=self._volumes(then),
             processors=processors,
         )
+
+    def _volumes(self, rows: F64) -> Volumes | None:
+        """Of another placement, shape ``(ROWS, tiers, m)``; None where no volume is limited."""
+        if not np.isfinite(self.carries).any():
+            return None
+        rate, limits = self.database.transactions, np.asarray(self.carries)[:, np.newaxis]
+        own, ahead, written = (rows[each] / limits for each in (CARRIED, CARRIED_AHEAD, CARRIED_WRITES))
+        return Volumes(
+            demand=own / rate,
+            taken=ahead * (1 - self.paced) + written * (1 - self.paced_writes),
+            growing=(ahead * self.paced + written * self.paced_writes) / rate,
+        )
+
+    def _at_devices(self, found: float) -> F64:
+        """Share of each tier's present wait that is for its devices, and not for its volume. Shape ``(tiers,)``."""
+        volumes, waits = self._volumes(self.now[:, :, np.newaxis]), self.now[TRANSACTIONS]
+        if volumes is None:
+            return np.ones(len(waits))
+        rate = self.database.transactions
+        carried = rate * volumes.residence(rate, found)[:, 0]
+        share = np.divide(carried, waits, out=np.zeros(len(waits)), where=waits > 0)
+        return np.asarray(1 - np.minimum(MOST_CARRIED, share), dtype=np.float64)
 
     def _held(self, elsewhere: float) -> float:
         """Seconds that a transaction spends at a limit that is no tier's, of those elsewhere; 0 where none showed."""
@@ -424,13 +485,16 @@ def queued_tiers(situation: Situation) -> Bools:
     return np.array([each.speed.random_read_seconds > QUEUED_SECONDS for each in situation.tiers], dtype=np.bool_)
 
 
-def closed_loop(now: F64, situation: Situation, *, paced: float = 0.0, seeks: F64 | float = 1.0) -> Loop | None:
+def closed_loop(
+    now: F64, situation: Situation, *, paced: float = 0.0, paced_writes: float = 1.0, seeks: F64 | float = 1.0
+) -> Loop | None:
     """The loop that a database is; None where the engine counts no transactions or no sessions' time.
 
     Args:
         now: what there is where everything is, at the speeds that are believed, shape ``(ROWS, tiers)``.
         situation: its database and tiers.
         paced: share of the reads ahead that come with transactions.
+        paced_writes: the same of the writes that no session waits for.
         seeks: what a tier does for a read ahead, over what its reader waits for.
     """
     database, queued = situation.database, queued_tiers(situation)
@@ -446,7 +510,9 @@ def closed_loop(now: F64, situation: Situation, *, paced: float = 0.0, seeks: F6
         now=now * factors,
         alone=situation.elsewhere_alone,
         paced=paced,
+        paced_writes=paced_writes,
         seeks=seeks,
+        carries=np.array([each.limits.bytes_per_second or math.inf for each in situation.tiers]),
     )
 
 

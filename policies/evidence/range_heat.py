@@ -5,7 +5,9 @@ second list have been read, but counting them alone misses blocks that left and 
 block outside the pool is read at some rate ``a``, and then stays for longer than the time ``d`` between the looks,
 since a pool is not turned over so fast. Of the blocks outside at the first look, the share inside at the second is
 ``1 - exp(-a d)``. With the same number outside at any time, the range is read ``a d`` times that number between the
-looks. A model of how long blocks stay is not needed. One with a constant chance of leaving was tried and errs by up to
+looks. Blocks
+behind the end that the unit had at the first look were not read but made; so were pages whose read took no time. A
+model of how long blocks stay is not needed. One with a constant chance of leaving was tried and errs by up to
 twice, since what a clock sweep leaves in the pool is what came last.
 
 ``RangeHeat`` accumulates what the looks at one unit have shown: reads by range, decayed, and hour by hour.
@@ -52,10 +54,12 @@ class Turnover:
     came: F64  # resident at the second and not at the first
     seconds: float  # between the looks
     read_seconds: F64 | None = None  # that the reads of those took; None: the engine does not say
+    made: F64 | float = 0.0  # of ``blocks``, those that the unit did not have at the first look
+    storage: int = 0  # in which blocks have these numbers
 
     def reads(self) -> F64:
         """Reads from storage of each range between the looks by the model, at least ``came``. Shape ``(ranges,)``."""
-        outside = np.maximum(self.blocks - self.before, 1.0)
+        outside = np.maximum(self.blocks - self.made - self.before, 1.0)
         share = np.minimum(self.came / outside, _SATURATED)
         return np.asarray(np.maximum(-outside * np.log1p(-share), self.came), dtype=np.float64)
 
@@ -79,6 +83,8 @@ def compare_looks(
     one_in: int = 1,
     identities: tuple[I64, I64] | None = None,
     read_seconds: F64 | None = None,
+    blocks_before: int | None = None,
+    storage: int = 0,
 ) -> Turnover:
     """The turnover between two looks at the same unit.
 
@@ -90,12 +96,18 @@ def compare_looks(
         seconds: between the looks, positive.
         one_in: both looks list one block in so many, chosen by its number.
         identities: what tells blocks apart, of ``before`` and ``after``; None: their numbers.
-        read_seconds: that the read of each of ``after`` took; None: the engine does not say.
+        read_seconds: that the read of each of ``after`` took, 0 of one that was not; None: the engine does not say.
+        blocks_before: of the unit at the first look; None: as many as at the second.
+        storage: in which blocks have these numbers, the same at both looks.
     """
     width = blocks_per_range(blocks)
     ranges = -(-blocks // width)
     earlier, later = (before, after) if identities is None else identities
     came = np.isin(later, earlier, assume_unique=True, invert=True)
+    if blocks_before is not None:
+        came &= after < blocks_before  # what rows are appended to comes into the pool without being read
+    if read_seconds is not None:
+        came &= read_seconds > 0
 
     def by_range(numbers: I64, each: F64 | None = None) -> F64:
         inside = numbers < blocks  # the unit may have been cut short between the looks
@@ -104,6 +116,8 @@ def compare_looks(
 
     held = np.full(ranges, float(width))
     held[-1:] = blocks - width * (ranges - 1)
+    end = np.cumsum(held)
+    made = np.clip(end - (blocks if blocks_before is None else blocks_before), 0.0, held)
     return Turnover(
         width=width,
         block_bytes=block_bytes,
@@ -114,12 +128,14 @@ def compare_looks(
         came=np.minimum(by_range(after[came]), held),
         seconds=seconds,
         read_seconds=None if read_seconds is None else by_range(after[came], read_seconds[came]),
+        made=made,
+        storage=storage,
     )
 
 
 HALF_LIFE_HOURS = 24.0
 KEPT_HOURS = 168  # of the picture over time
-_FACTS = ("width", "blocks", "block_bytes", "pairs", "seen", "estimated", "counted", "seconds", "at_hour")
+_FACTS = ("width", "blocks", "block_bytes", "pairs", "seen", "estimated", "counted", "seconds", "at_hour", "storage")
 HALVES = 2  # looks go to one or the other in turn; each checks what the other shows
 
 
@@ -144,6 +160,7 @@ class RangeHeat:
     pairs_of_hour: I64  # (hours,) how many pairs of looks each rests on
     by_hour: F64  # (hours, ranges) reads a second
     waited: F64 | None = None  # (ranges,) estimated seconds that reads took; None: the engine does not say
+    storage: int = 0  # in which blocks have these numbers; 0: not known
 
     @property
     def ranges(self) -> int:
@@ -182,6 +199,7 @@ def first_heat(turnover: Turnover) -> RangeHeat:
         width=turnover.width, blocks=int(turnover.blocks.sum()), block_bytes=turnover.block_bytes,
         reads=np.zeros((HALVES, ranges)), seen=0.0, estimated=0.0, counted=0.0, seconds=0.0, pairs=0, at_hour=0.0,
         hour=np.empty(0, dtype=np.int64), pairs_of_hour=np.empty(0, dtype=np.int64), by_hour=np.empty((0, ranges)),
+        storage=turnover.storage,
     )  # fmt: skip
 
 
@@ -189,7 +207,7 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
     """What is known after one more pair of looks.
 
     A unit that has become so short that its ranges were made narrower begins again: what was seen of ranges cannot be
-    taken apart.
+    taken apart. So does one whose storage was written anew: its rows lie elsewhere.
 
     Args:
         before: what was known, None: nothing.
@@ -197,7 +215,7 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
         counted: reads from storage of the unit between the looks by the engine's own counter.
         at_hour: hours since the epoch.
     """
-    if before is None or before.width > turnover.width:
+    if before is None or before.width > turnover.width or before.storage != turnover.storage:
         before = first_heat(turnover)
     heat = _with_ranges(before, turnover.width, len(turnover.blocks))
     fades = 0.5 ** (max(0.0, at_hour - heat.at_hour) / HALF_LIFE_HOURS)
@@ -273,7 +291,7 @@ def heat_arrays(heat: RangeHeat) -> dict[str, NDArray[Any]]:
 def heat_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RangeHeat:
     """From the ledger."""
     width, blocks, block_bytes, pairs, *sums = arrays["facts"].tolist()
-    seen, estimated, counted, seconds, at_hour = sums
+    seen, estimated, counted, seconds, at_hour, *storage = sums  # versions before noted no storage
     return RangeHeat(
         width=int(width), blocks=int(blocks), block_bytes=int(block_bytes), pairs=int(pairs),
         seen=seen, estimated=estimated, counted=counted, seconds=seconds, at_hour=at_hour,
@@ -282,6 +300,7 @@ def heat_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RangeHeat:
         pairs_of_hour=arrays["pairs_of_hour"].astype(np.int64),
         by_hour=arrays["by_hour"].astype(np.float64),
         waited=arrays["waited"].astype(np.float64) if "waited" in arrays else None,
+        storage=int(storage[0]) if storage else 0,
     )  # fmt: skip
 
 

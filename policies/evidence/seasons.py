@@ -258,6 +258,31 @@ def _telling(cells: F64, seconds: F64, mean: F64) -> F64:
     return np.asarray(between / np.maximum(1, (seconds > 0).sum(axis=1) - 1), dtype=np.float64)
 
 
+def with_renamed(state: SeasonState, donors: I64, heirs: I64) -> SeasonState:
+    """Give the cells of renamed units to their new slots; ``state`` is used up."""
+    slot, order = renamed_slots(state.slot, donors, heirs)
+    if slot is state.slot:
+        return state
+    for column in (state.demand, state.seconds):
+        column[:, : len(slot)] = column[:, order]
+        column[:, len(slot) : len(state)] = 0.0
+    return SeasonState(slot=slot, demand=state.demand, seconds=state.seconds)
+
+
+def renamed_slots(slot: I64, donors: I64, heirs: I64) -> tuple[I64, I64]:
+    """Ascending slots with those of renamed units in place of the old ones, and which columns they have.
+
+    Heirs that have columns of their own keep them; the very same slots come back where nothing was renamed.
+    """
+    takes = np.isin(donors, slot) & ~np.isin(heirs, slot)
+    if not takes.any():
+        return slot, np.arange(len(slot))
+    after = slot.copy()
+    after[np.searchsorted(slot, donors[takes])] = heirs[takes]
+    order = np.argsort(after, kind="stable")
+    return after[order], order
+
+
 def season_arrays(state: SeasonState) -> dict[str, NDArray[Any]]:
     """The cells as named arrays, for storing."""
     used = slice(len(state))

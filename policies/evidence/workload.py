@@ -18,6 +18,12 @@ In an open load, requests arrive regardless of latency. The rate differs from ho
 connected, and latency, if anything, follows the rate: queues are longer in a busy hour.
 
 ``UNKNOWN`` is a result too: sessions that come and go with the hour make a closed load look open.
+
+``paced_by_hours`` regresses what no session waits for (reads ahead, background writes, the log) on the transactions of
+the same hours. The slope times the mean rate is what comes with the work; the intercept goes on at its own pace. Errors
+of neighbouring hours are alike, so the standard error of the slope is widened by their correlation (as an
+autoregressive process of the first order). Background work that rises as transactions fall, such as a nightly report,
+has a pace of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +37,9 @@ from typing import Any
 
 import numpy as np
 
-from connectors.model.observation import F64, ROLE_FIGURES, DatabaseDemand, Role, RoleFigures
+from connectors.model.observation import F64, ROLE_FIGURES, DatabaseDemand, Demand, Role, RoleFigures, Signal
+from policies.model.confidence import spread
+from policies.model.plan import NOT_KNOWN, Paced, PacedShare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,12 +229,17 @@ def load_by_hours(work: Iterable[DatedWork]) -> str:
     return OPEN if busier and follows else UNKNOWN
 
 
-def _hours(work: Iterable[DatedWork]) -> F64:
-    """Rate, latency and sessions in use of each hour. Shape ``(3, hours)``."""
+def _by_hour(work: Iterable[DatedWork]) -> list[DatabaseDemand]:
+    """Means of each hour that has any work, the oldest first."""
     by_hour: defaultdict[datetime, list[DatedWork]] = defaultdict(list)
     for each in work:
         by_hour[each.ended_at.replace(minute=0, second=0, microsecond=0)].append(each)
-    means = [average(rows) for rows in by_hour.values()]
+    return [average(by_hour[hour]) for hour in sorted(by_hour)]
+
+
+def _hours(work: Iterable[DatedWork]) -> F64:
+    """Rate, latency and sessions in use of each hour. Shape ``(3, hours)``."""
+    means = _by_hour(work)
     known = [each for each in means if each.transactions > 0 and each.active > 0 and each.population > 0]
     rows = [(each.transactions, each.active / each.transactions, each.population) for each in known]
     return np.array(rows, dtype=np.float64).reshape(-1, 3).T
@@ -237,3 +250,61 @@ def _correlation(one: F64, other: F64) -> float:
     if not (one.std() > 0 and other.std() > 0):
         return 0.0
     return float(np.corrcoef(one, other)[0, 1])
+
+
+_AHEAD = [Signal.PREFETCHED_READ, Signal.DIRECT_READ]
+MOST_ALIKE = 0.95  # correlation of neighbouring hours' errors
+
+
+def with_background(demand: Demand) -> Demand:
+    """The demand with what no session waits for added up over units, and what was written to the log."""
+    logs = [each for each in demand.roles if each.role is Role.LOG]
+    in_bytes = any(not math.isnan(each.written_bytes) for each in logs)
+    logged = [each.written_bytes if in_bytes else each.writes for each in logs]
+    known = [each for each in logged if not math.isnan(each)]
+    return replace(
+        demand,
+        database=replace(
+            demand.database,
+            read_ahead=float(demand.rates[_AHEAD].sum()),
+            written=float(demand.rates[Signal.ASYNC_WRITE].sum()),
+            logged=math.fsum(known) if known else math.nan,
+        ),
+    )
+
+
+def paced_by_hours(work: Iterable[DatedWork], certainty: float) -> Paced:
+    """How much of the background work comes with the transactions, with the ends that hold so many of all cases.
+
+    Args:
+        work: intervals of the database, in any order.
+        certainty: share of cases that the ends are to hold.
+    """
+    hours = [each for each in _by_hour(work) if each.transactions > 0]
+    rates = np.array([each.transactions for each in hours])
+
+    def regressed(figure: str, otherwise: PacedShare) -> PacedShare:
+        done = np.array([getattr(each, figure) for each in hours])
+        known = np.isfinite(done)
+        return _regressed(rates[known], done[known], certainty) or otherwise
+
+    return Paced(
+        read_ahead=regressed("read_ahead", NOT_KNOWN.read_ahead),
+        writes=regressed("written", NOT_KNOWN.writes),
+        log=regressed("logged", NOT_KNOWN.log),
+    )
+
+
+def _regressed(rates: F64, done: F64, certainty: float) -> PacedShare | None:
+    """The share of what is done that comes with the transactions; None where too few hours, or too similar, tell."""
+    if len(rates) < LEAST_HOURS or np.log(rates).std() < LEAST_SPREAD or not done.mean() > 0:
+        return None
+    away = rates - rates.mean()
+    slope = float(away @ done / (away @ away))
+    errors = done - done.mean() - slope * away
+    error = math.sqrt(float(errors @ errors) / (len(rates) - 2) / float(away @ away))
+    alike = min(MOST_ALIKE, max(0.0, _correlation(errors[1:], errors[:-1])))
+    reach = spread(certainty) * error * math.sqrt((1 + alike) / (1 - alike))
+    scale = float(rates.mean() / done.mean())
+    least, share, most = (min(1.0, max(0.0, each * scale)) for each in (slope - reach, slope, slope + reach))
+    return PacedShare(least=least, share=share, most=most)

@@ -39,6 +39,7 @@ class Verdict(IntEnum):
     WAITING = 16  # worth it, but this plan holds its limit of moves: next time
     LEVELLED = 17  # goes to another space of its tier
     NOT_ASKED = 18  # the mode of this plan does not decide about it
+    NOT_OBSERVED = 19  # the engine shows no reads of it, so more history tells nothing
     # -- what the model abstains for; numbers are stored, so none is ever given twice
     LOG_LIKE = 30  # sessions wait for its writes, not for its reads
     TOO_SMALL = 31  # a few blocks: the buffer pool keeps them once they are used
@@ -77,6 +78,34 @@ class HeatView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PacedShare:
+    """Share of some background work that comes with transactions; the rest goes on at a pace of its own."""
+
+    least: float = 0.0
+    share: float = 0.5
+    most: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= self.share <= self.most <= 1:
+            raise ValueError(f"shares of {self.least}, {self.share} and {self.most}: expected 0 to 1, in this order")
+
+
+EACH_TRANSACTION = PacedShare(least=1.0, share=1.0, most=1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paced:
+    """How reads ahead, background writes and the log follow the work, see ``workload.paced_by_hours``."""
+
+    read_ahead: PacedShare = PacedShare()
+    writes: PacedShare = EACH_TRANSACTION
+    log: PacedShare = EACH_TRANSACTION
+
+
+NOT_KNOWN = Paced()  # by its hours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
     """Everything a plan may depend on. The same situation and settings give the same plan, always."""
 
@@ -105,6 +134,7 @@ class Situation:
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
     elsewhere_alone: float = float("nan")  # seconds a transaction spent outside tiers before another limit showed
     load: str = ""  # "closed": who is answered asks again; "open": work arrives independently; "": not known
+    paced: Paced = NOT_KNOWN  # how much of what no session waits for comes with the transactions
     prediction_errors: tuple[PredictionError, ...] = ()  # what outcomes of earlier moves have taught; (): nothing
     past_forecasts: tuple[PastForecast, ...] = ()  # of throughput and latency, next to what came; (): none was measured
     copy_seconds: F32 | None = None  # (n,) how long moving each unit takes, see ``costs``; None: by its size alone

@@ -59,11 +59,14 @@ class TierSpeed:
     least_read_seconds: float = 0.0
     most_read_seconds: float = 0.0
     servers: Servers = ONE_SERVER
+    by_default: bool = False  # True: a data sheet's figures, which no configuration names
 
     @property
     def source(self) -> str:
         """Where the read times come from, in one word: the same in every command, document and metric."""
-        return "measured" if self.measured else "configured"
+        if self.measured:
+            return "measured"
+        return "default" if self.by_default else "configured"
 
     def __post_init__(self) -> None:
         for name in (
@@ -86,6 +89,7 @@ class TierLimits:
     """Limits of a tier other than bytes; None where not configured. ``limits`` turns these into room for units."""
 
     io_per_second: float | None = None  # I/Os that its drives serve in all, behind the RAID factor
+    bytes_per_second: float | None = None  # that its volume or controller carries in all, reads and writes
     raid: int | None = None  # a key of ``WRITE_FACTORS``; None: a host write is one drive I/O
     written_bytes_per_day: float | None = None  # endurance budget: own writes and promotions
     copied_bytes: float = 0.0  # of that budget, used by copies of the last 24 hours

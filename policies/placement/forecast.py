@@ -18,10 +18,11 @@ it. ``workload`` says which of two cases a load is; until it knows, both are giv
 The mix of transactions stays, and the buffer pool misses the same blocks per transaction wherever they come from. What
 is unknown widens the interval: each cause is solved at both of its ends, and the distances add up as squares:
 
-- the model and what was counted, including sessions' time outside reads;
+- the model and what was counted, including sessions' time outside reads, and processor time of a transaction;
 - how many requests a tier serves at a time (``device``), and for a fast tier without ``iops`` whether it has a limit at
-  all: ``ASSUMED_IO`` a second, or what it serves now;
-- whether reads ahead keep their own pace or come with the transactions, half of them by default;
+  all: ``ASSUMED_IO`` a second and ``ASSUMED_BYTES``, or what it serves now;
+- what part of reads ahead, of background writes and of the log's work comes with the transactions (``workload`` learns
+  it from hours that differ); until that is known, half of the reads ahead, with ends at none and all;
 - what background work costs a tier: a scan may be one endless run, or seek once for each ``RUN_BLOCKS``; a write may
   cost nothing (a cache takes it) or one random write. The forecast takes the geometric mean of both;
 - whether sessions that wait for a log, temporary or undo space wait for one another: a fixed delay, or a queue of one;
@@ -38,12 +39,15 @@ from math import ceil, exp, hypot, inf, isfinite, isnan, log, sqrt
 
 import numpy as np
 
-from connectors.model.formatting import format_rate, format_seconds
+from connectors.model.formatting import format_bytes, format_rate, format_seconds
 from connectors.model.observation import F64, I64, DatabaseDemand, Role, RoleFigures, Signal
 from policies.evidence.capacity import RUN_BLOCKS
 from policies.evidence.prices import Prices, is_measured, own_waits
 from policies.evidence.queueing import (
     BACKGROUND,
+    CARRIED,
+    CARRIED_AHEAD,
+    CARRIED_WRITES,
     LEAST_ELSEWHERE,
     ROWS,
     TRANSACTIONS,
@@ -254,12 +258,15 @@ ELSEWHERE_ERROR = 0.02  # of a session's whole time: how far off the rest is tha
 # Of the sessions in use: they are counted now and then, not all of them are of one kind, and how long clients take
 # between two transactions depends on what else their machine does.
 POPULATION_ERROR = 0.05
+# Of the processor time of a transaction: other programs, caches and a clock that slows down make it differ; and the
+# formula for several processors is off by about as much where they are the bottleneck.
+PROCESSOR_ERROR = 0.05
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
 ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that no one paid more for
+ASSUMED_BYTES = 125 * 2**20  # and bytes a second
 ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
-PACED = 0.5  # share of reads ahead that are taken to come with transactions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +287,8 @@ class _Case:
 
     situation: Situation
     waits: _Waits
-    paced: float = PACED
+    paced: float  # share of the reads ahead that come with transactions
+    paced_writes: float  # the same of the writes that no session waits for
     share: float = 1.0  # of all transactions, those of the sessions in the network
     others_computing: float = 0.0  # processors busy with the other sessions
     sorting: float = 0.5  # 0: what is read and written in the background is sorted perfectly, 1: as badly as may be
@@ -288,7 +296,13 @@ class _Case:
     def loop(self) -> Loop | None:
         """Of the present placement; None where nothing says what it is."""
         dearest = np.array([_dearest(tier) for tier in self.situation.tiers])
-        return closed_loop(self.waits.now, self.situation, paced=self.paced, seeks=dearest**self.sorting)
+        return closed_loop(
+            self.waits.now,
+            self.situation,
+            paced=self.paced,
+            paced_writes=self.paced_writes,
+            seeks=dearest**self.sorting,
+        )
 
     def network(self) -> Network | None:
         """Of the other placement."""
@@ -332,11 +346,12 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     here = situation.tier_of_space[situation.units.space].astype(np.int64)
     waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
     mixture = mixture_of(situation.database)
-    case = _Case(situation=situation, waits=waits)
+    paced = situation.paced
+    case = _Case(situation=situation, waits=waits, paced=paced.read_ahead.share, paced_writes=paced.writes.share)
     if mixture is not None:
         # A limit that showed in the transactions of all says nothing of how long it holds up the readers' own.
         apart = replace(situation, database=mixture.readers, elsewhere_alone=NAN)
-        case = _Case(situation=apart, waits=waits, share=mixture.shares[1], others_computing=mixture.others_computing)
+        case = replace(case, situation=apart, share=mixture.shares[1], others_computing=mixture.others_computing)
     loop = None if why_not else case.loop()
     if loop is None:
         return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
@@ -370,7 +385,8 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
     situation, database = case.situation, case.situation.database
     rate, wait = (float(found[0]) for found in network.solve())
     causes = [*_unknown(case, loop)]
-    low, high = _together(rate, [_errors(network, database, settings, counting), *(rates for rates, _ in causes)])
+    ends = [_errors(network, database, settings, counting), _processor_ends(network, settings)]
+    low, high = _together(rate, [*ends, *(rates for rates, _ in causes)])
     if not database.population > 0:
         low = min(low, database.transactions)
     scanning = min(database.active, float(loop.now[BACKGROUND].sum()))  # sessions that read ahead, at their own pace
@@ -430,18 +446,32 @@ def _errors(
     return float(low.solve()[0][0]), float(high.solve()[0][0])
 
 
+def _processor_ends(network: Network, settings: PolicySettings) -> tuple[float, ...]:
+    """Rates by the error of the time that a transaction takes of a processor; none where that is not counted."""
+    if network.processors is None:
+        return ()
+    error, ours = PROCESSOR_ERROR * spread(settings.certainty), network.processors
+    factors = exp(error), exp(-error)
+    networks = [replace(network, processors=replace(ours, seconds=ours.seconds * factor)) for factor in factors]
+    return tuple(float(each.solve()[0][0]) for each in networks)
+
+
 def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]:
     """Rates at the ends of what is not known, and a sentence for what an administrator could tell."""
     situation = case.situation
     if any(tier.speed.servers.least < tier.speed.servers.most for tier in situation.tiers):
         yield tuple(replace(case, situation=_with_servers(situation, end)).rate() for end in ("least", "most")), ""
-    yield tuple(replace(case, paced=share).rate() for share in (0.0, 1.0)), ""
+    ahead, written = situation.paced.read_ahead, situation.paced.writes
+    yield tuple(replace(case, paced=share).rate() for share in (ahead.least, ahead.most)), ""
+    if written.least < written.most:
+        yield tuple(replace(case, paced_writes=share).rate() for share in (written.least, written.most)), ""
     dearest = np.array([_sorted_share(tier) for tier in situation.tiers])
     ends = ((0.0, 0 * dearest), (1.0, 1 / dearest))
     yield tuple(replace(case, waits=case.waits.with_writes(each), sorting=at).rate() for at, each in ends), ""
     if isnan(situation.elsewhere_alone):  # else what moves have shown is in the network already
-        for _, waited in _role_waits(case):
-            queued = replace(situation, elsewhere_alone=_at_work(loop) - waited)
+        for figures, waited in _role_waits(case):
+            # What the log does at its own pace queues up no longer when more transactions come.
+            queued = replace(situation, elsewhere_alone=_at_work(loop) - waited * _paced_most(situation, figures))
             yield (replace(case, situation=queued).rate(),), ""
     if loop.processors is None:
         worst = replace(case, situation=replace(situation, database=_on_few_processors(loop)))
@@ -470,6 +500,11 @@ def _role_waits(case: _Case) -> Iterator[tuple[RoleFigures, float]]:
             yield figures, waited
 
 
+def _paced_most(situation: Situation, figures: RoleFigures) -> float:
+    """The largest share of that role's work that may come with transactions."""
+    return situation.paced.log.most if figures.role is Role.LOG else 1.0
+
+
 def _at_work(loop: Loop) -> float:
     """Seconds of a transaction in which its session does not wait for reads."""
     return (loop.database.active - float(loop.now[TRANSACTIONS].sum())) / loop.database.transactions
@@ -493,10 +528,16 @@ def _on_few_processors(loop: Loop) -> DatabaseDemand:
 
 
 def _with_limit(case: _Case, row: int) -> Situation:
-    """The situation with a limit of I/Os a second on that tier, no lower than what it serves now."""
+    """The situation with limits of I/Os and bytes a second on that tier, no lower than what it serves now."""
     tier = case.situation.tiers[row]
     served = float(case.waits.now[: BACKGROUND + 1, row].sum()) / tier.speed.random_read_seconds
-    limited = replace(tier, limits=replace(tier.limits, io_per_second=max(ASSUMED_IO, served / BINDING)))
+    carried = float(case.waits.now[[CARRIED, CARRIED_AHEAD, CARRIED_WRITES], row].sum())
+    limits = replace(
+        tier.limits,
+        io_per_second=max(ASSUMED_IO, served / BINDING),
+        bytes_per_second=tier.limits.bytes_per_second or max(ASSUMED_BYTES, carried / BINDING),
+    )
+    limited = replace(tier, limits=limits)
     tiers = (*case.situation.tiers[:row], limited, *case.situation.tiers[row + 1 :])
     return replace(case.situation, tiers=tiers)
 
@@ -522,7 +563,9 @@ def _busiest(case: _Case, network: Network, rate: float) -> str:
     present = case.situation.database.transactions
     for figures, waited in _role_waits(case):
         # As if it served one at a time: sessions that wait for one flush together keep it less busy.
-        busy = min(1.0, rate * waited / (1 + present * waited * network.found))
+        share = case.situation.paced.log.share if figures.role is Role.LOG else 1.0
+        at = present * (1 - share) + rate * share
+        busy = min(1.0, at * waited / (1 + present * waited * network.found))
         found[figures.name], said[figures.name] = busy, f"{figures.name}: at most {busy:.0%} busy"
     if not found:
         return ""
@@ -538,6 +581,13 @@ def _limit(situation: Situation, network: Network, rate: float) -> str:
     busy = network.busy_at(rate)[:, 0]
     row = int(np.argmax(busy))
     tier = situation.tiers[row]
+    if network.volumes is not None:
+        carried = network.volumes.busy_at(rate)[:, 0]
+        fullest = int(np.argmax(carried))
+        if carried[fullest] >= max(BINDING, busy[row]):
+            volume = situation.tiers[fullest]
+            assert volume.limits.bytes_per_second is not None, "else it carries everything"
+            return f"{volume.name} carries {format_bytes(volume.limits.bytes_per_second)} a second at most"
     if not (is_limited(tier) and busy[row] >= BINDING):
         return ""
     return f"{tier.name} serves {tier.limits.io_per_second:,.0f} I/Os a second at most"
@@ -555,7 +605,7 @@ def _unforeseeable(situation: Situation) -> str:
 
 
 def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:
-    """Rows of the closed network for each unit on the tier given. Shape ``(ROWS, tiers)``.
+    """Rows of the closed network for each unit on the tier given, see ``queueing``. Shape ``(ROWS, tiers)``.
 
     Reads ahead keep a tier, and the session that asked, busy for their whole time, however little of it is waited for
     where there is no queue.
@@ -571,6 +621,13 @@ def _waits(situation: Situation, settings: PolicySettings, tier: I64) -> F64:
     there = tier >= 0
     written = np.bincount(tier[there], situation.heat.rates[Signal.ASYNC_WRITE, there], len(situation.tiers))
     sums[WRITES] = written * [each.speed.write_seconds * _sorted_share(each) for each in situation.tiers]
+    for row, kinds in (
+        (CARRIED, [Signal.SYNC_READ, Signal.SYNC_WRITE]),
+        (CARRIED_AHEAD, list(READ_AHEAD)),
+        (CARRIED_WRITES, [Signal.ASYNC_WRITE]),
+    ):
+        blocks = np.bincount(tier[there], situation.heat.rates[kinds][:, there].sum(axis=0), len(situation.tiers))
+        sums[row] = blocks * settings.block_bytes
     return sums
 
 

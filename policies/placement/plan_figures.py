@@ -210,7 +210,7 @@ def plan_of(
         bound_per_hour=max(limit, saved) / MICRO,
         gap_ratio=_gap_ratio(saved, limit),
         ceiling_ratio=ceiling_ratio(situation.database),
-        verdict=verdicts[bundles.of_row],
+        verdict=_with_uncounted(verdicts[bundles.of_row], situation),
         benefit_per_hour=wait[-1] - wait[0],
         wait_saved_if_moved=saved_by_unit(situation, wait),
         chosen=chosen[bundles.of_row],
@@ -273,6 +273,16 @@ def _direction(before: int, after: int) -> Verdict:
     if after == before:
         return Verdict.LEVELLED
     return Verdict.PROMOTE if after < before else Verdict.DEMOTE
+
+
+def _with_uncounted(verdicts: I8, situation: Situation) -> I8:
+    """The verdicts of units; what seems young or idle because nothing counts its reads says so."""
+    uncounted = situation.units.uncounted
+    if uncounted is None:
+        return verdicts
+    unseen = np.isin(verdicts, (Verdict.NOT_ENOUGH_HISTORY, Verdict.IDLE)) & (situation.heat.observed_seconds <= 0)
+    never = uncounted & unseen
+    return np.where(never, np.int8(Verdict.NOT_OBSERVED), verdicts)
 
 
 def _verdicts_on_fast(bundles: Bundles, settings: PolicySettings) -> I8:

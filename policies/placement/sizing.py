@@ -54,7 +54,7 @@ from policies.evidence.queueing import ROWS, TRANSACTIONS, change_ratio, closed_
 from policies.model.columns import KeysOf, canonical_order, compute_density
 from policies.model.plan import HeatView, Plan, Situation
 from policies.model.settings import GIB, Pin, PolicySettings
-from policies.placement.forecast import Forecast, forecast, tiers_after
+from policies.placement.forecast import Forecast, forecast, mixture_of, tiers_after
 
 # Shares of the saving at which the network is asked: closer towards the end, where queues vanish.
 _LEFT = np.unique(np.concatenate((np.linspace(0.0, 1.0, 129), np.geomspace(1e-4, 1.0, 65))))
@@ -126,7 +126,13 @@ def _waits(bundles: Bundles, gain: F64, tiers: int) -> F64:
 
 
 def _by_sessions(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64] | None:
-    """Likely and most, over all that is saved at today's latencies; None where sessions are not counted."""
+    """Likely and most, over all that is saved at today's latencies; None where sessions are not counted.
+
+    Of two kinds of sessions only those that wait for reads queue at tiers, and come back sooner.
+    """
+    mixture = mixture_of(situation.database)
+    if mixture is not None:
+        situation = replace(situation, database=mixture.readers)
     loop = closed_loop(_of_transactions(now), situation)
     if loop is None:
         return None
@@ -532,6 +538,7 @@ def _units_with(units: UnitTable, splits: Sequence[Split], rows: I64) -> UnitTab
         parent=np.append(units.parent, np.full(len(rows), NO_PARENT, dtype=np.int64)),
         wide=None if units.wide is None else np.append(units.wide, np.full(len(rows), NO_WIDE, np.int32)),
         wide_names=units.wide_names,
+        uncounted=_append_rows(units.uncounted, rows),
     )
 
 

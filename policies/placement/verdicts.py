@@ -15,8 +15,8 @@ from connectors.model.formatting import format_bytes, format_rate, format_second
 from connectors.model.observation import I64, NO_WIDE, Signal
 from policies.evidence.bundles import MICRO, Bundles, bundle_of
 from policies.evidence.capacity import largest_unit, room_bytes, seconds_until_outgrown
-from policies.evidence.guards import hit_ratio, physical_reads, writes
-from policies.evidence.prices import payback_seconds
+from policies.evidence.guards import favour_of, hit_ratio, physical_reads, writes
+from policies.evidence.prices import HOUR, payback_seconds
 from policies.model.moves import MoveReason, RouteCost
 from policies.model.plan import Plan, PlanMove, Situation, Verdict
 from policies.model.settings import Pin, PolicySettings
@@ -116,13 +116,23 @@ def waits(bundle: Bundles) -> tuple[float, float]:
 
 
 def lower_bound_of_saving(bundle: Bundles) -> float:
-    """Lower end of what a bundle saves on the fastest tier, seconds per hour; NaN where it is not managed."""
-    return nan if bundle.tier[0] < 0 else float(bundle.lower_bound_of_saving(bundle.saving_on(0), 0)[0] / MICRO)
+    """Lower end of what a bundle saves on the fastest tier, as the guard counts it; NaN where it is not managed.
+
+    Seconds per hour.
+    """
+    sure = bundle.lower_bound_of_saving(bundle.saving_on(0), 0) * favour_of(bundle.pin)
+    return nan if bundle.tier[0] < 0 else float(sure[0] / MICRO)
+
+
+def least_that_pays(bundle: Bundles, settings: PolicySettings) -> float:
+    """What a bundle has to save with confidence to be moved, seconds per hour."""
+    by_cost = float(bundle.cost[0]) * HOUR / settings.payback_limit_seconds / MICRO
+    return max(settings.minimum_wait_saved_per_hour, by_cost)
 
 
 def payback(bundle: Bundles) -> float:
     """How long the move must last to earn its cost, by what the colder horizon expects: as the guard counts it."""
-    saved = bundle.saving_on(0) * bundle.colder
+    saved = bundle.saving_on(0) * favour_of(bundle.pin) * bundle.colder
     return float(payback_seconds(bundle.cost, saved)[0])
 
 
@@ -146,6 +156,7 @@ _GENERAL = {
     Verdict.COOLING_DOWN: "stays: it was moved recently, or a move of it failed",
     Verdict.NO_ROUTE: "stays: it cannot be moved",
     Verdict.NOT_ENOUGH_HISTORY: "stays: it has not been observed for long enough",
+    Verdict.NOT_OBSERVED: "stays: it is not observed here, since nothing that hotplace reads counts its reads",
     Verdict.GAIN_BELOW_FLOOR: "stays: faster storage would save too little",
     Verdict.PAYBACK_TOO_LONG: "stays: moving it would take too long to pay back",
     Verdict.WOULD_NOT_FIT: "stays: there is no room for it",
@@ -288,6 +299,7 @@ class _Facts:
     log_writes: float
     saves: float
     surely_saves: float  # NaN unless the verdict is that it is uncertain
+    least: float  # that it would have to save so, to be moved
     observed: float
     cooling: float
     payback: float
@@ -298,6 +310,7 @@ class _Facts:
     space: str
     with_others: str
     on_fast: bool
+    only_tier: bool  # that has a space
     limit: str
     growing: str
     outgrown: float  # seconds until it is larger than any space of the fastest tier
@@ -324,6 +337,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         log_writes=float(rates[Signal.SYNC_WRITE, 0]),
         saves=saves,
         surely_saves=lower_bound_of_saving(bundle) if plan.verdict[row] == Verdict.UNCERTAIN else nan,
+        least=least_that_pays(bundle, settings),
         observed=float(situation.heat.observed_seconds[row]),
         cooling=float(situation.cooling_seconds[together].max()),
         payback=payback(bundle),
@@ -336,6 +350,7 @@ def _facts(situation: Situation, plan: Plan, row: int, settings: PolicySettings)
         space=space.name,
         with_others=", ".join(units.key[int(at)] for at in together if at != row),
         on_fast=int(situation.tier_of_space[units.space[row]]) == 0,
+        only_tier=len(situation.tiers) == 1,
         limit=_limit_text(plan, settings),
         growing=_growing(situation, together.tolist()),
         outgrown=seconds_until_outgrown(situation, together.tolist(), 0, settings.head_room_ratio),
@@ -382,6 +397,8 @@ def _not_fitting(facts: _Facts) -> str:
 
 
 def _staying_spare(facts: _Facts) -> str:
+    if facts.only_tier:
+        return f"{facts.key} is on {facts.fast}, the only tier that has a space."
     return (
         f"{facts.key} gains only {format_wait(max(0.0, -facts.saves))} from {facts.fast}, "
         "but no hotter unit needs its room."
@@ -423,6 +440,10 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
         f"{f.key} has been observed for {format_seconds(f.observed)}; "
         f"at least {format_seconds(f.settings.minimum_history_seconds)} are needed for a verdict."
     ),
+    Verdict.NOT_OBSERVED: lambda f: (
+        f"{f.key} is not observed here: nothing that hotplace reads counts its reads, so more history would not help. "
+        "If you know that it is hot, pin it."
+    ),
     Verdict.GAIN_BELOW_FLOOR: lambda f: (
         f"{f.key} waits for {format_rate(f.sync)} reads/s: {_would_save(f)}, "
         f"below the {format_seconds(f.settings.minimum_wait_saved_per_hour)} per hour that make a move worthwhile."
@@ -453,7 +474,7 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     ),
     Verdict.UNCERTAIN: lambda f: (
         f"{f.key}: {_would_save(f)} on average, but with confidence only "
-        f"{format_seconds(f.surely_saves)}, which does not pay for a move."
+        f"{format_seconds(f.surely_saves)} per hour, less than the {format_seconds(f.least)} that pay for a move."
     ),
     Verdict.FADING: lambda f: f"{f.key} {_GENERAL[Verdict.FADING]}: {_would_save(f)} if that lasted.",
     Verdict.UNPROVEN: lambda f: (

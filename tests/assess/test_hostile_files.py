@@ -166,7 +166,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b"")
     os.truncate(tmp_path / "x.json", 300 * 2**20)
     with pytest.raises(UnusableFile, match=r"it is larger than 256\.0 MiB"):
-        read_export(tmp_path / "x.json", ["units"])
+        read_export(tmp_path / "x.json", {"units": ""})
 
 
 def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_json_is_refused_with_a_sentence(tmp_path: Path, text: str, words: str) 
     path = tmp_path / "x.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UnusableFile, match=r"x\.json") as caught:
-        read_export(path, ["units"])
+        read_export(path, {"units": ""})
     assert words in str(caught.value)
     assert len(str(caught.value)) < 300 + len(str(path))
     assert caught.value.advice

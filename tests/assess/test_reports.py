@@ -103,10 +103,14 @@ def test_garbage_is_refused(text: str) -> None:
     [
         (lambda _: "Lorem ipsum\n", "no Statspack or AWR report", 1),
         (lambda text: text.replace("60.00 (mins)", "60,00 (mins)"), "another language", 11),
-        (lambda text: text[: text.index("USERS")], "truncated", 0),
-        (lambda text: text[: text.index("Tablespace IO")], "Tablespace IO Stats is missing", 0),
+        (lambda text: text[: text.index("USERS")], "was cut within Tablespace IO Stats: no End of Report", 0),
+        (lambda text: text[: text.index("Tablespace IO")], "was cut: it has 18 lines and no End of Report", 18),
+        (
+            lambda text: text[: text.index("Tablespace IO")] + "End of Report\n",
+            "the report is whole and has none of Tablespace IO Stats",
+            19,
+        ),
         (lambda text: text.replace("Elapsed", "Gone"), "between its snapshots", 0),
-        (lambda text: "WORKLOAD REPOSITORY COMPARE PERIOD REPORT\n" + text, "compares two periods", 0),
     ],
 )
 def test_an_unusable_report_says_why(change: object, words: str, line: int) -> None:

@@ -34,7 +34,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A segment with its blocks and, since 11.2, its calls."""
+    """A segment with its blocks and, since 11.2, its calls and its direct blocks."""
 
     owner: str
     space: str
@@ -43,6 +43,7 @@ class Listed:
     calls: int
     part: str = ""
     type: str = "TABLE"
+    direct: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +56,16 @@ class Told:
     segments: Sequence[Listed] = ()
     db_time: float | None = None
     transactions: float = 0.0
+    logical: float | None = None  # blocks a second
     database: str = "PROD"
     release: str = "11.2.0.4.0"
     top_only: bool = False  # of the events only the first page's
     by_file: bool = field(default=False)  # files of a tablespace instead of tablespaces
+    counted: bool = True  # False: "No data exists for this section of the report", as since 12.2
+    all_calls: int | None = None  # of the instance; None: those of the segments
+    all_blocks: int | None = None
+    all_direct: int | None = None
+    longest: int | None = None  # rows of each list of segments; None: all
 
 
 def write(told: Told, layout: str) -> str:
@@ -73,12 +80,13 @@ def _text(told: Told, layout: str) -> str:
     parts = [_first_page(told, layout), *_events(told, layout), *_io(told, layout)]
     if layout != "statspack9":
         parts += _segments(told, layout)
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, "End of Report"]) + "\n"
 
 
 def _first_page(told: Told, layout: str) -> str:
     title = "STATSPACK report for" if layout.startswith("statspack") else "WORKLOAD REPOSITORY report for"
     db_time = "" if told.db_time is None else f"\n   DB Time:{told.db_time / 60:>20,.2f} (mins)"
+    logical = "" if told.logical is None else f"\n  Logical reads:{told.logical:>20,.1f}"
     return f"""{title}
 
 DB Name         DB Id    Instance     Inst Num Startup Time    Release     RAC
@@ -92,7 +100,7 @@ Begin Snap:       100 01-Jan-20 10:00:00        50       2.0
    Elapsed:{told.seconds / 60:>20,.2f} (mins){db_time}
 
 Load Profile              Per Second    Per Transaction
-~~~~~~~~~~~~         ---------------    ---------------
+~~~~~~~~~~~~         ---------------    ---------------{logical}
    Transactions:{told.transactions:>20,.1f}
 """
 
@@ -133,7 +141,17 @@ def _average(seconds: float, count: int, *, micro: bool) -> str:
     return f"{mean * 1e6:.0f}us" if mean < 1e-3 else f"{mean * 1e3:.2f}ms"
 
 
+NO_DATA = "No data exists for this section of the report."
+
+
 def _io(told: Told, layout: str) -> list[str]:
+    if not told.counted:
+        return [
+            f"Tablespace IO Stats                       DB/Inst: {told.database}/x  Snaps: 100-101",
+            NO_DATA,
+            END,
+            "",
+        ]
     single = layout in {"awr11204", "awr19"}
     title = "Tablespace IO Stats for DB: X  Instance: x  Snaps: 1 -2" if layout == "statspack9" else (
         f"Tablespace IO Stats                       DB/Inst: {told.database}/x  Snaps: 100-101"
@@ -171,31 +189,53 @@ def _fit(value: int, width: int) -> str:
     return f"{text:>{width}}" if len(text) <= width else "#" * width
 
 
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A list of segments by one statistic: those that have any, the largest first."""
+
+    statistic: str  # as the title has it
+    heading: str
+    rows: Sequence[tuple[Listed, int]]
+    total: int
+
+
+def _lists(told: Told) -> list[_List]:
+    by_statistic = (
+        ("Physical Reads", "Physical Reads", [each.blocks for each in told.segments], told.all_blocks),
+        ("Physical Read Requests", "Phys Read Requests", [each.calls for each in told.segments], told.all_calls),
+        ("Direct Physical Reads", "Direct Reads", [each.direct for each in told.segments], told.all_direct),
+    )
+    found = []
+    for statistic, heading, values, total in by_statistic:
+        pairs = [(each, value) for each, value in zip(told.segments, values, strict=True) if value > 0]
+        rows = pairs if told.longest is None else sorted(pairs, key=lambda pair: -pair[1])[: told.longest]
+        found.append(_List(statistic, heading, rows, sum(values) if total is None else total))
+    return [each for each in found if each.rows]
+
+
 def _segments(told: Told, layout: str) -> list[str]:
-    if not told.segments:
-        return []
-    lists = [("Segments by Physical Reads", "Physical", "Reads", [each.blocks for each in told.segments])]
-    if layout != "statspack11":
-        lists.append(("Segments by Physical Read Requests", "Phys Read", "Requests", [s.calls for s in told.segments]))
-    return [
-        line
-        for title, upper, lower, values in lists
-        for line in _segment_list(told, layout, title, upper, lower, values)
-    ]
+    lists = [each for each in _lists(told) if layout != "statspack11" or each.statistic == "Physical Reads"]
+    return [line for each in lists for line in _segment_list(told, layout, each)]
 
 
-def _segment_list(told: Told, layout: str, title: str, upper: str, lower: str, values: Sequence[int]) -> list[str]:
-    total = sum(values)
+def _segment_list(told: Told, layout: str, listed: _List) -> list[str]:
+    title = f"Segments by {listed.statistic}"
     begin = [
         f"{title:<41} DB/Inst: {told.database}/x  Snaps: 100-101",
-        f"-> Total {title.removeprefix('Segments by ')}: {total:>15,}",
-        "-> Captured Segments account for  100.0% of Total",
+        f"-> Total {listed.statistic}: {listed.total:>15,}",
+        f"-> Captured Segments account for {_captured(listed):>6} of Total",
         "",
     ]
-    return [*begin, *(_two_lines if layout == "awr19" else _one_line)(told, upper, lower, values, total), END, ""]
+    upper, _, lower = listed.heading.rpartition(" ")
+    return [*begin, *(_two_lines if layout == "awr19" else _one_line)(upper, lower, listed), END, ""]
 
 
-def _one_line(told: Told, upper: str, lower: str, values: Sequence[int], total: int) -> list[str]:
+def _captured(listed: _List) -> str:
+    named = sum(value for _, value in listed.rows)
+    return f"{min(100.0, 100 * named / listed.total if listed.total else 0.0):.1f}%"
+
+
+def _one_line(upper: str, lower: str, listed: _List) -> list[str]:
     head = [
         f"{'':<10} {'Tablespace':<10} {'':<20} {'Subobject':<10} {'Obj.':<5} {upper:>12} {'':>7}",
         f"{'Owner':<10} {'   Name':<10} {'Object Name':<20} {'  Name':<10} {'Type':<5} {lower:>12} {'%Total':>7}",
@@ -203,13 +243,13 @@ def _one_line(told: Told, upper: str, lower: str, values: Sequence[int], total: 
     ]
     rows = [
         f"{s.owner:<10.10} {s.space:<10.10} {s.name:<20.20} {s.part:<10.10} {s.type:<5.5} "
-        f"{_fit(value, 12)} {_percent(value, total)}"
-        for s, value in zip(told.segments, values, strict=True)
+        f"{_fit(value, 12)} {_percent(value, listed.total)}"
+        for s, value in listed.rows
     ]
     return [*head, *rows]
 
 
-def _two_lines(told: Told, upper: str, lower: str, values: Sequence[int], total: int) -> list[str]:
+def _two_lines(upper: str, lower: str, listed: _List) -> list[str]:
     head = [
         f"{'':<20} {'Tablespace':<10}",
         f"{'Owner':<20} {'   Name':<10}",
@@ -219,11 +259,11 @@ def _two_lines(told: Told, upper: str, lower: str, values: Sequence[int], total:
         f"{'-' * 20} {'-' * 10} {'-' * 5} {'-' * 10} {'-' * 10} {'-' * 12} {'-' * 7}",
     ]
     rows: list[str] = []
-    for number, (s, value) in enumerate(zip(told.segments, values, strict=True), start=70000):
+    for number, (s, value) in enumerate(listed.rows, start=70000):
         rows.append(f"{s.owner:<20.20} {s.space:<10.10}")
         rows.append(
             f"{s.name:<20.20} {s.part:<10.10} {s.type:<5.5} {number:>10} {number:>10} "
-            f"{_fit(value, 12)} {_percent(value, total)}"
+            f"{_fit(value, 12)} {_percent(value, listed.total)}"
         )
         rows.append("   PDB: PDB1")
     return [*head, *rows]
@@ -242,12 +282,13 @@ def _html(told: Told, layout: str) -> str:
     if told.db_time is not None:
         snaps.append(["DB Time:", "", f"{told.db_time / 60:,.2f} (mins)", ""])
     identity = ["DB Name", "DB Id", "Instance", "Inst num", "Startup Time", "Release", "RAC"]
+    logical = [] if told.logical is None else [["Logical read (blocks):", f"{told.logical:,.1f}"]]
     body = [
         "<h1 class='awr'>WORKLOAD REPOSITORY report for</h1>",
         _table(identity, [[told.database, "1234567890", "x", "1", "01-Jan-20 00:00", told.release, "NO"]]),
         _table(["", "Snap Id", "Snap Time", "Sessions"], snaps),
         "<h3>Load Profile</h3>",
-        _table(["", "Per Second"], [["Transactions:", f"{told.transactions:,.1f}"]]),
+        _table(["", "Per Second"], [*logical, ["Transactions:", f"{told.transactions:,.1f}"]]),
     ]
     if told.events:
         title = "Top 10 Foreground Events by Total Wait Time" if told.top_only else "Foreground Wait Events"
@@ -259,23 +300,23 @@ def _html(told: Told, layout: str) -> str:
     head += ["1-bk Rds/s", "Av 1-bk Rd(ms)"] if single else []
     head += ["Writes", "Writes avg/s", "Buffer Waits", "Av Buf Wt(ms)"]
     rows = [_html_io(told, io, single=single) for io in told.spaces]
-    body += ["<h3>Tablespace IO Stats</h3>", _table(head, rows)]
-    if told.segments:
-        for title, column, values in (
-            ("Segments by Physical Reads", "Physical Reads", [s.blocks for s in told.segments]),
-            ("Segments by Physical Read Requests", "Phys Read Requests", [s.calls for s in told.segments]),
-        ):
-            total = sum(values)
-            notes = (
-                f"<ul><li>Total {title[12:]}: {total:,}</li><li>Captured Segments account for 100.0% of Total</li></ul>"
-            )
-            rows = [
-                [s.owner, s.space, s.name, s.part, s.type, f"{value:,}", f"{100 * value / total if total else 0:.2f}"]
-                for s, value in zip(told.segments, values, strict=True)
-            ]
-            head = ["Owner", "Tablespace Name", "Object Name", "Subobject Name", "Obj. Type", column, "%Total"]
-            body += [f"<h3>{title}</h3>", notes, _table(head, rows)]
-    return "<html><head><title>AWR</title><style>h3 {}</style></head><body>" + "\n".join(body) + "</body></html>\n"
+    body += ["<h3>Tablespace IO Stats</h3>", _table(head, rows) if told.counted else f"<p />{NO_DATA}<p />"]
+    for listed in _lists(told):
+        notes = (
+            f"<ul><li>Total {listed.statistic}: {listed.total:,}</li>"
+            f"<li>Captured Segments account for {_captured(listed)} of Total</li></ul>"
+        )
+        rows = [
+            [s.owner, s.space, s.name, s.part, s.type, f"{value:,}", _percent(value, listed.total).strip()]
+            for s, value in listed.rows
+        ]
+        head = ["Owner", "Tablespace Name", "Object Name", "Subobject Name", "Obj. Type", listed.heading, "%Total"]
+        body += [f"<h3>Segments by {listed.statistic}</h3>", notes, _table(head, rows)]
+    return (
+        "<html><head><title>AWR</title><style>h3 {}</style></head><body>"
+        + "\n".join(body)
+        + "<p />End of Report</body></html>\n"
+    )
 
 
 def _html_io(told: Told, io: Space, *, single: bool) -> list[str]:

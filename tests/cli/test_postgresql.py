@@ -241,3 +241,47 @@ def homes(cluster: Cluster, dbname: str) -> dict[str, str]:
             "WHERE relname LIKE 'log%'"
         )
         return dict(dba.execute(query).fetchall())
+
+
+def test_a_database_that_has_no_fast_storage_yet(tmp_path: Path, cluster: Cluster) -> None:
+    """With pg_default alone every command answers: what there is, what an SSD would save, and what to do next."""
+    name = "only_default"
+    with cluster.session() as dba:
+        dba.execute(sql.SQL("CREATE DATABASE {} TABLESPACE pg_default").format(sql.Identifier(name)))
+    try:
+        with cluster.session(name) as dba:
+            dba.execute(
+                "CREATE TABLE big AS SELECT g AS id, repeat('x', 500) AS pad FROM generate_series(1, 20000) AS g"
+            )
+            dba.execute("CREATE INDEX ON big (id)")
+        site = Site(tmp_path, {
+            "name": "real", "engine": "postgresql",
+            "connection": {"host": str(cluster.server.folder), "dbname": name, "user": "postgres"},
+            "tiers": [{"name": "hdd", "spaces": [{"name": "pg_default", "capacity": "10 GiB"}]}],
+            "policy": {"minimum_history": "0s"},
+        })  # fmt: skip
+        assert "one_tier: Next: what faster storage would save: hotplace sizing" in site.good("doctor").out
+        done = threading.Event()
+        reader = threading.Thread(target=_read_at_random, args=(cluster, name, done))
+        reader.start()
+        try:
+            plan = site.good("plan", "--observe", "2").out
+        finally:
+            done.set()
+            reader.join()
+        assert plan.startswith("hdd is the only tier that has a space")
+        found = site.good("sizing", "--tier", "ssd", "--random-read", "0.1us", "--size", "4MiB", "--json").document
+        assert found["planned_tier"]["capacity_bytes"] == 4 * 2**20
+        assert found["managed_units"] >= 2
+        assert 0 < found["present"]["wait_saved_per_hour_seconds"] <= found["all_fast_wait_saved_per_hour_seconds"]
+        assert "what ssd saves over hdd" in site.good("sizing").out, "without any option too"
+        assert "next: what faster storage would save" in site.good("status").out
+    finally:
+        with cluster.session() as dba:
+            dba.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _read_at_random(cluster: Cluster, dbname: str, done: threading.Event) -> None:
+    with cluster.session(dbname) as client:
+        while not done.is_set():
+            client.execute("SELECT pad FROM big WHERE id = (SELECT (random() * 20000)::int)")

@@ -87,7 +87,7 @@ databases:
         spaces: [fast]
         kinf: hdd
       - name: hdd
-        spaces: []
+        spaces: fast
     sample_every: [1]
     pins: [{unit: a, pin: maybe}]
     policy: {half_live: 3h, maximum_moves: true, head_room: 50}
@@ -146,7 +146,7 @@ def test_the_message_counts_and_lists_the_mistakes() -> None:
 
 SPOILT: dict[str, tuple[list[str | int], Any, str, str]] = {
     "unknown engine": (["databases", 0, "engine"], "simulatd", "databases[0].engine", "did you mean 'simulated'?"),
-    "tier without spaces": (["databases", 0, "tiers", 0, "spaces"], [], "databases[0].tiers[0].spaces", "is empty"),
+    "size next to spaces": (["databases", 0, "tiers", 0, "size"], "1 GiB", "databases[0].tiers[0]", "no space yet"),
     "no tiers": (["databases", 0, "tiers"], [], "databases[0].tiers", "is empty"),
     "no databases": (["databases"], [], "databases", "is empty"),
     "space twice in a tier": (

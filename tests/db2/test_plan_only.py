@@ -17,14 +17,14 @@ import pytest
 
 from agent.model.clock import SystemClock
 from connectors.db2.engine import connect
-from connectors.db2.plan_only import look
+from connectors.db2.plan_only import ibm_i, zos
 from connectors.db2.plan_only.connector import PlanOnlyConnector
 from connectors.db2.plan_only.look import bytes_by_object, mixed_media_pools, pools
 from connectors.db2.plan_only.session import PACKAGE, odbc_string
 from connectors.db2.sessions import Platform, fit, insist_on, platform_of, query
 from connectors.kit.contract import CannotConnect, StatementFailed
 from connectors.kit.settings import SecretSource
-from connectors.model.moves import Bundle, NoRoute
+from connectors.model.moves import Bundle, ByHand, NoRoute, UnitKind
 from connectors.model.observation import Interval, Signal
 from tests.db2.hand_made import GIB, Double, connector_over, settings
 
@@ -83,89 +83,141 @@ def test_queries_reset_nothing(name: str) -> None:
     assert not re.search(r"LSTATS|ADMIN_COMMAND|QCMDEXC|\*", text)
 
 
-def test_golden_scripts_of_i() -> None:
-    """Preferences by SQL and CL, and the balancer that enforces them."""
-    assert look.prefer_table("SHOP", "ORDERS", "SSD") == 'ALTER TABLE "SHOP"."ORDERS" ALTER UNIT SSD;'
-    member = look.Member(library="SHOP", file="ORDERS", member="P1")
-    assert look.prefer_member(member, "SSD") == "CHGPFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*SSD)"
-    assert look.prefer_member(member, "ANY", index=True) == "CHGLFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*ANY)"
-    assert look.prefer_file("SHOP", "ORDERS", "SSD") == "CHGPF FILE(SHOP/ORDERS) UNIT(*SSD)"
-    assert look.prefer_file("SHOP", "odd", "SSD", index=True) == 'CHGLF FILE(SHOP/"odd") UNIT(*SSD)'
-    assert look.follow_preference(1) == "STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW)"
-    assert look.trace_and_balance(2, 60) == (
-        "TRCASPBAL SET(*ON) ASP(2) TIMLMT(60)",
-        "STRASPBAL TYPE(*HSM) ASP(2) TIMLMT(120) PRIORITY(*LOW)",
+def test_statements_of_i() -> None:
+    """Preferences by SQL and CL; names that CL knows only in quotation marks, and those that it cannot take."""
+    assert ibm_i.prefer_table("SHOP", "ORDERS", "SSD") == 'ALTER TABLE "SHOP"."ORDERS" ALTER UNIT SSD;'
+    member = ibm_i.Member(library="SHOP", file="ORDERS", member="P1")
+    assert ibm_i.prefer_member(member, "SSD") == "CL: CHGPFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*SSD);"
+    assert ibm_i.prefer_member(member, "ANY", index=True) == "CL: CHGLFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*ANY);"
+    assert ibm_i.prefer_file("SHOP", "ORDERS", "SSD") == "CL: CHGPF FILE(SHOP/ORDERS) UNIT(*SSD);"
+    assert ibm_i.prefer_file("SHOP", "odd", "SSD", index=True) == 'CL: CHGLF FILE(SHOP/"odd") UNIT(*SSD);'
+    assert ibm_i.traced_balance(ibm_i.Asp(2))[0] == "TRCASPBAL SET(*ON) ASP(2) TIMLMT(*NOMAX)"
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("A987@.442#", "A987@.442#"),
+        ("$LIBX", "$LIBX"),
+        ("ONE_NAME", "ONE_NAME"),
+        ("9LIVES", '"9LIVES"'),
+        ("odd", '"odd"'),
+        ('"odd"', '"odd"'),  # as the catalog has it, marks and all
+        ("Ünique", '"Ünique"'),
+        ("_X", '"_X"'),
+        ("A B", '"A B"'),
+        ("lowercase", ""),  # nine characters between marks: eight at most
+        ("ELEVENCHARS", ""),
+        *((f"A{bad}B", "") for bad in "*?'\";/\n\x1b\x85\u2028"),
+        ("a--b", ""),
+        ("a/*b", ""),
+        ("", ""),
+    ],
+)
+def test_names_of_cl(name: str, written: str) -> None:
+    """IBM's rules of *NAME: basic ones of ten characters, quoted ones of eight without * ? ' " and controls."""
+    assert ibm_i.cl_name(name) == written
+
+
+def test_balances_of_i_come_last_and_once() -> None:
+    """In the order of IBM's pages: what runs is looked at, preferences, one balance; a trace only where *HSM is."""
+    asp = ibm_i.Asp(1)
+    hand = ibm_i.move_by_hand("CL: CHGPF FILE(A/B) UNIT(*SSD);", "CL: CHGPF FILE(A/B) UNIT(*ANY);", asp)
+    live = [line for line in (*hand.before, *hand.statements, *hand.after) if not line.startswith("--")]
+    assert live == [
+        "CL: CHGPF FILE(A/B) UNIT(*SSD);",
+        "CL: STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW);",
+    ]
+    offered = "\n".join(hand.after)
+    assert [offered.index(each) for each in ("SET(*ON)", "DLYJOB", "SET(*OFF)", "TYPE(*HSM)")] == sorted(
+        offered.index(each) for each in ("SET(*ON)", "DLYJOB", "SET(*OFF)", "TYPE(*HSM)")
     )
+    for each in ("*USAGE", "*CAPACITY", "*ENDALC", "*MOVDTA", "SUBTYPE(*HDD)", "TIMLMT", "ENDASPBAL"):
+        assert each in offered
+    assert "neither a balance nor a trace runs" in hand.before[0]
+
+
+def command(text: str) -> str:
+    """A command of Db2 as the script sends it."""
+    return f"CALL SYSPROC.ADMIN_COMMAND_DB2('{text}', {len(text)}, ' ', NULL, ?, ?, ?, ?, ?, ?, ?, ?);"
 
 
 REORG = "CALL SYSPROC.DSNUTILU('HOTPLACE', 'NO', '{}', ?);"
-TABLE_DATA_SETS = (
-    "TEMPLATE HPCOPY DSN(&US..&DB..&SN..C&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,CATLG,CATLG) "
-    "TEMPLATE HPUNLD DSN(&US..&DB..&SN..U&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,DELETE,CATLG) "
-)
+COPY = "TEMPLATE HPCOPY DSN(&US..&DB..&SN..C&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,CATLG,CATLG) "
+TABLE_DATA_SETS = COPY + "TEMPLATE HPUNLD DSN(&US..&DB..&SN..U&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,DELETE,CATLG) "
 INDEX_DATA_SETS = "TEMPLATE HPWORK DSN(&US..&DB..&SN..W&PA..T&TI.) UNIT(SYSALLDA) DISP(NEW,DELETE,CATLG) "
 WITH_COPY = "SHRLEVEL REFERENCE COPYDDN(HPCOPY) UNLDDN(HPUNLD) SORTDEVT SYSALLDA"
 
 
-def test_golden_scripts_of_zos() -> None:
-    """The definition first, then the REORG that moves the data sets, without JCL: DSNUTILU, data sets by TEMPLATE."""
-    assert look.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False) == (
-        'ALTER TABLESPACE "DB"."TS" USING STOGROUP "SGSSD";',
-        REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS {WITH_COPY}"),
-    )
-    assert look.move_index("ME", "IX", 0, "SGSSD") == (
-        'ALTER INDEX "ME"."IX" USING STOGROUP "SGSSD";',
-        REORG.format(f'{INDEX_DATA_SETS}REORG INDEX "ME"."IX" SHRLEVEL REFERENCE WORKDDN(HPWORK)'),
-    )
+def space_moved(partition: int, kind: str) -> tuple[str, ...]:
+    """Statements that move a table space of DB."""
+    of = zos.TableSpacePart(database="DB", name="TS", partition=partition, kind=kind)
+    hand = zos.move_table_space(of, "SGHDD", "SGSSD")
+    assert hand is not None
+    return hand.statements
+
+
+def index_moved(partition: int) -> tuple[str, ...]:
+    """Statements that move an index of DB."""
+    of = zos.IndexPart(database="DB", space="IXSP", creator="ME", name="IX", partition=partition)
+    hand = zos.move_index(of, "SGHDD", "SGSSD")
+    assert hand is not None
+    return hand.statements
+
+
+def test_statements_of_zos() -> None:
+    """Stopped, altered, started, then the REORG that moves the data sets, without JCL: DSNUTILU and TEMPLATE."""
+    stop, display, alter, commit, start, reorg = space_moved(0, "")
+    assert (stop, display, start) == (
+        command("-STOP DATABASE(DB) SPACENAM(TS)"), command("-DISPLAY DATABASE(DB) SPACENAM(TS)"),
+        command("-START DATABASE(DB) SPACENAM(TS) ACCESS(RW)"),
+    )  # fmt: skip
+    assert (alter, commit) == ('ALTER TABLESPACE "DB"."TS" USING STOGROUP "SGSSD";', "COMMIT;")
+    assert reorg == REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS {WITH_COPY}")
+    stop, _, alter, _, start, reorg = index_moved(0)
+    assert stop == command("-STOP DATABASE(DB) SPACENAM(IXSP)")  # commands know index spaces, not indexes
+    assert start == command("-START DATABASE(DB) SPACENAM(IXSP) ACCESS(RW)")
+    assert alter == 'ALTER INDEX "ME"."IX" USING STOGROUP "SGSSD";'
+    assert reorg == REORG.format(f'{INDEX_DATA_SETS}REORG INDEX "ME"."IX" SHRLEVEL REFERENCE WORKDDN(HPWORK)')
 
 
 def test_partitions_of_zos_without_minus_665() -> None:
     """By range each partition is altered alone, of spaces and indexes; by growth only all of them together."""
-    assert look.move_table_space("DB", "TS", 3, "SGSSD", by_growth=False) == (
-        'ALTER TABLESPACE "DB"."TS" ALTER PARTITION 3 USING STOGROUP "SGSSD";',
-        REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS PART 3 {WITH_COPY}"),
-    )
-    by_growth = look.move_table_space("DB", "TS", 3, "SGSSD", by_growth=True)
-    assert by_growth == look.move_table_space("DB", "TS", 0, "SGSSD", by_growth=False)
-    alter, reorg = look.move_index("ME", "IX", 2, "SGSSD")
+    stop, _, alter, _, start, reorg = space_moved(3, "R")
+    assert all("SPACENAM(TS) PART(3)" in each for each in (stop, start))
+    assert alter == 'ALTER TABLESPACE "DB"."TS" ALTER PARTITION 3 USING STOGROUP "SGSSD";'
+    assert reorg == REORG.format(f"{TABLE_DATA_SETS}REORG TABLESPACE DB.TS PART 3 {WITH_COPY}")
+    assert space_moved(3, "G") == space_moved(0, "G") == space_moved(0, "")
+    stop, _, alter, _, _, reorg = index_moved(2)
+    assert "SPACENAM(IXSP) PART(2)" in stop
     assert alter == 'ALTER INDEX "ME"."IX" ALTER PARTITION 2 USING STOGROUP "SGSSD";'
     assert 'REORG INDEX "ME"."IX" PART 2 SHRLEVEL' in reorg
 
 
+def test_spaces_of_lobs_take_other_options() -> None:
+    """IBM's list of what REORG of a LOB table space does not take: PART, SORTDEVT, SHRLEVEL NONE; LOG NO and a copy."""
+    reorg = space_moved(0, "O")[-1]
+    assert reorg == REORG.format(f"{COPY}REORG TABLESPACE DB.TS LOG NO SHRLEVEL REFERENCE COPYDDN(HPCOPY)")
+    assert not re.search(r" PART | SORTDEVT | SHRLEVEL NONE | UNLDDN", reorg)
+
+
+@pytest.mark.parametrize("name", ["odd", "A B", "A'B", "A)B", "NINELONG9", 'A"B', "A\nB", ""])
+def test_names_that_a_command_cannot_take_have_no_script(name: str) -> None:
+    """-STOP DATABASE(...) takes ordinary names of eight characters as they stand."""
+    assert zos.move_table_space(zos.TableSpacePart(database="DB", name=name, partition=0, kind=""), "A", "B") is None
+    assert zos.move_table_space(zos.TableSpacePart(database=name, name="TS", partition=0, kind=""), "A", "B") is None
+    of = zos.IndexPart(database="DB", space=name, creator="ME", name="IX", partition=0)
+    assert zos.move_index(of, "A", "B") is None
+
+
 def test_an_independent_asp_goes_by_its_device() -> None:
-    """ASP(33) is refused by CL; without the device there is no command to run by mistake."""
-    assert look.follow_preference(33, device="IASP1").startswith("STRASPBAL TYPE(*MP) ASPDEV(IASP1) ")
-    assert look.follow_preference(33).startswith("-- ")
-    assert all("ASPDEV(IASP1)" in command for command in look.trace_and_balance(33, 60, device="IASP1"))
-
-
-_GRAMMAR = re.compile(
-    r'ALTER TABLE ("[^"]+"\.)"[^"]+" ALTER UNIT (SSD|ANY);'
-    r"|CHG[PL]FM? FILE\([A-Z0-9_]{1,10}/[A-Z0-9_]{1,10}\)( MBR\(\S+\))? UNIT\(\*(SSD|ANY)\)"
-    r"|(STRASPBAL TYPE\(\*(MP|HSM)\)|TRCASPBAL SET\(\*ON\)) (ASP\(\d\d?\)|ASPDEV\(\w+\))( SUBTYPE\(\*CALC\))? "
-    r"TIMLMT\(\d+\)( PRIORITY\(\*LOW\))?"
-    r'|ALTER (TABLESPACE|INDEX) "[^"]+"\."[^"]+"( ALTER PARTITION \d+)? USING STOGROUP "[^"]+";'
-    r"|CALL SYSPROC\.DSNUTILU\('HOTPLACE', 'NO', '(TEMPLATE HP\w+ DSN\(\S+\) UNIT\(\w+\) DISP\([A-Z,]+\) )+"
-    r"REORG (TABLESPACE \w+\.\w+( PART \d+)? SHRLEVEL REFERENCE COPYDDN\(HPCOPY\) UNLDDN\(HPUNLD\) SORTDEVT SYSALLDA"
-    r'|INDEX "[^"]+"\."[^"]+"( PART \d+)? SHRLEVEL REFERENCE WORKDDN\(HPWORK\))\', \?\);'
-)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        'ALTER TABLE "S"."T" UNIT SSD;',
-        "CHGPFM FILE(S/T) UNIT(SSD)",
-        "STRASPBAL TYPE(*MP) ASP(x) TIMLMT(1)",
-        'ALTER TABLESPACE "D"."T" STOGROUP "G";',
-        "CALL SYSPROC.DSNUTILU('HOTPLACE', 'NO', 'REORG TABLESPACE D.T SHRLEVEL REFERENCE', ?);",
-        "CHGLF FILE(SHOP/ORDERS_BY_CUSTOMER) UNIT(*SSD)",
-        "STRASPBAL TYPE(*MP) ASP(133) TIMLMT(1)",
-    ],
-)
-def test_a_broken_twin_is_no_statement(broken: str) -> None:
-    """The grammar that every script below has to obey refuses what is nearly right."""
-    assert not _GRAMMAR.fullmatch(broken)
+    """ASP(33) is refused by CL; without the device, or with a name that CL cannot take, there is no command to run."""
+    (line,) = (each for each in ibm_i.follow_preferences(ibm_i.Asp(33, "IASP1")) if not each.startswith("--"))
+    assert line.startswith("CL: STRASPBAL TYPE(*MP) ASPDEV(IASP1) ")
+    for unknown in (ibm_i.Asp(33), ibm_i.Asp(33, "a;b")):
+        assert all(each.startswith("-- ") for each in ibm_i.follow_preferences(unknown))
+        assert ibm_i.traced_balance(unknown) == ()
+    assert all("ASPDEV(IASP1)" in command for command in ibm_i.traced_balance(ibm_i.Asp(33, "IASP1")))
 
 
 def test_pitfall_29_residency_by_unit() -> None:
@@ -194,7 +246,7 @@ def test_pitfall_30_statistics_are_only_read() -> None:
     """No query here, and no script, has LSTATS or a trace in it; a negative figure counts as nothing."""
     for name in NAMES:
         assert "LSTATS" not in query(name, PACKAGE).text
-    units = dict(_sizes(zos()))
+    units = dict(_sizes(on_zos()))
     assert units["DB.TS partition P2"] == 0  # -40 KB, as data sharing shows for a while
 
 
@@ -228,15 +280,19 @@ def on_i(index: dict[str, Any] | None = None, **reads: Any) -> tuple[PlanOnlyCon
     return connector_over(Platform.I, double), double
 
 
-def zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnlyConnector:
+def on_zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnlyConnector:
     """A table space of two partitions, one with a figure that is negative for the moment, and an index."""
     space = {"DBNAME": "DB      ", "NAME": "TS", "INSTANCE": 1, "UPDATESTATSTIME": None}
+    ix = {"CREATOR": "ME", "INDEXSPACE": "IX1A"}
     double = Double(
         {
             "SYSIBM.SYSTABLESPACESTATS": [
                 {**space, "PARTITION": 1, "SPACE": 4096, **more}, {**space, "PARTITION": 2, "SPACE": -40, **more},
             ],
-            "SYSIBM.SYSINDEXSPACESTATS": [{**space, "NAME": "IX", "PARTITION": 0, "SPACE": 100, "CREATOR": "ME"}],
+            "SYSIBM.SYSINDEXSPACESTATS": [{**space, "NAME": "IX", "PARTITION": 0, "SPACE": 100, **ix}],
+            "SYSIBM.SYSINDEXPART": [
+                {"IXCREATOR": "ME", "IXNAME": "IX", "PARTITION": 0, "STORTYPE": "I", "STORNAME": "SGIX"},
+            ],
             "SYSIBM.SYSTABLEPART": [
                 {"DBNAME": "DB", "TSNAME": "TS", "PARTITION": n, "STORTYPE": stortype, "STORNAME": "SGHDD"}
                 for n in (1, 2)
@@ -259,8 +315,9 @@ def bundle_of(connector: PlanOnlyConnector, key: str) -> Bundle:
     catalog = connector.catalog()
     row = list(catalog.units.key).index(key)
     return Bundle(
-        key=key, physical_ids=(int(catalog.units.physical_id[row]),), unit_keys=(key,), kind=catalog.units.kind[row],
-        size_bytes=int(catalog.units.size_bytes[row]), space=catalog.spaces[catalog.units.space[row]].name,
+        key=key, physical_ids=(int(catalog.units.physical_id[row]),), unit_keys=(key,),
+        kind=UnitKind(int(catalog.units.kind[row])), size_bytes=int(catalog.units.size_bytes[row]),
+        space=catalog.spaces[catalog.units.space[row]].name,
     )  # fmt: skip
 
 
@@ -276,44 +333,59 @@ def test_i_is_seen_by_residency() -> None:
     }  # fmt: skip
 
 
+def by_hand(connector: PlanOnlyConnector, key: str, target: str) -> ByHand:
+    """What a person runs to bring a unit there."""
+    found = connector.routes(bundle_of(connector, key), target)
+    assert not isinstance(found, NoRoute), found
+    (route,) = found
+    assert (route.steps, route.undo_steps, route.tidy_steps, route.prologue) == ((), (), (), ())
+    assert route.by_hand is not None
+    return route.by_hand
+
+
 @pytest.mark.parametrize(
     ("key", "first"),
     [
         ("SHOP.ITEMS", 'ALTER TABLE "SHOP"."ITEMS" ALTER UNIT SSD;'),
-        ("SHOP.ORDERS partition P1", "CHGPFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*SSD)"),
-        ("index SHOP.ORDERS_IX", "CHGLF FILE(SHOP/ORDERS_IX) UNIT(*SSD)"),
+        ("SHOP.ORDERS partition P1", "CL: CHGPFM FILE(SHOP/ORDERS) MBR(P1) UNIT(*SSD);"),
+        ("index SHOP.ORDERS_IX", "CL: CHGLF FILE(SHOP/ORDERS_IX) UNIT(*SSD);"),
     ],
 )
-def test_routes_of_i_are_scripts(key: str, first: str) -> None:
-    """Marked, complete with the balance that enforces them, and never a route that something could send."""
+def test_routes_of_i_are_by_hand(key: str, first: str) -> None:
+    """A way there and back, the balance that follows once for the ASP, and no step that something could send."""
     connector, double = on_i()
-    found = connector.routes(bundle_of(connector, key), "ASP1 SSD")
-    assert isinstance(found, NoRoute)
-    assert found.code == "plan_only"
-    mark, title, *statements = found.sentence.splitlines()
-    assert mark == look.MARK
-    assert key in title
-    assert statements == [first, look.follow_preference(1)]
-    assert all(_GRAMMAR.fullmatch(statement) for statement in statements)
+    hand = by_hand(connector, key, "ASP1 SSD")
+    assert hand.statements == (first,)
+    assert hand.undo == (first.replace("SSD", "ANY"),)
+    assert hand.after == ibm_i.follow_preferences(ibm_i.Asp(1))
     assert all(text.startswith("SELECT") for text in double.sent)
 
 
-def test_routes_of_zos_are_scripts() -> None:
-    """From the group that a probe found to one that the configuration names."""
-    connector = zos()
-    found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "SGSSD")
+def test_another_asp_is_no_medium() -> None:
+    """A preference brings nothing there, so there is no script that says so."""
+    connector, _ = on_i()
+    found = connector.routes(bundle_of(connector, "SHOP.ITEMS"), "ASP2 SSD")
     assert isinstance(found, NoRoute)
-    assert found.sentence.splitlines()[2:] == list(look.move_table_space("DB", "TS", 1, "SGSSD", by_growth=False))
-    assert all(_GRAMMAR.fullmatch(line) for line in found.sentence.splitlines()[2:])
-    assert {space.name for space in connector.catalog().spaces} == {"SGSSD", "SGHDD", "(no storage group)"}
+    assert "another ASP" in found.sentence
+
+
+def test_routes_of_zos_are_by_hand() -> None:
+    """From the groups that catalog tables tell, of spaces and of indexes, to one that the configuration names."""
+    connector = on_zos()
+    hand = by_hand(connector, "DB.TS partition P1", "SGSSD")
+    of = zos.TableSpacePart(database="DB", name="TS", partition=1, kind="R")
+    assert hand == zos.move_table_space(of, "SGHDD", "SGSSD")
+    assert {space.name for space in connector.catalog().spaces} == {"SGSSD", "SGHDD", "SGIX"}
+    hand = by_hand(connector, "index ME.IX", "SGSSD")
+    assert hand.undo[2] == 'ALTER INDEX "ME"."IX" USING STOGROUP "SGIX";'
 
 
 def test_what_zos_does_not_tell_is_no_script() -> None:
     """The kind of a partitioned space, a catalog in the place of a storage group, and a target that is no name."""
-    found = zos(kind=None).routes(bundle_of(zos(kind=None), "DB.TS partition P1"), "SGSSD")
+    found = on_zos(kind=None).routes(bundle_of(on_zos(kind=None), "DB.TS partition P1"), "SGSSD")
     assert isinstance(found, NoRoute)
     assert "-665" in found.sentence
-    connector = zos(stortype="E")
+    connector = on_zos(stortype="E")
     assert bundle_of(connector, "DB.TS partition P1").space == "(no storage group)"
     found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "(no storage group)")
     assert isinstance(found, NoRoute)
@@ -322,17 +394,23 @@ def test_what_zos_does_not_tell_is_no_script() -> None:
 
 def test_a_space_that_grows_moves_with_all_its_partitions() -> None:
     """Its partitions have one definition."""
-    connector = zos(kind="G")
+    connector = on_zos(kind="G")
     found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "SGSSD")
-    assert isinstance(found, NoRoute)
-    assert "PARTITION 1 USING" not in found.sentence
-    assert "PART 1" not in found.sentence
+    assert not isinstance(found, NoRoute)
+    hand = found[0].by_hand
+    assert hand is not None
+    assert not [line for line in hand.statements if re.search(r"PART(ITION)?[ (]1", line)]
+    assert connector.catalog().units.bundle.tolist().count(connector.catalog().units.bundle[0]) == 2
 
 
 def test_the_catalog_of_zos_is_left_out() -> None:
     """And so are the directory and the work files."""
     for name in NAMES:
-        if name.startswith("z_"):
+        if name == "z_storage_groups":  # holds no object of the catalog
+            continue
+        if name == "z_index_groups":  # is asked about indexes that the other queries show
+            assert "N.IXCREATOR <> 'SYSIBM'" in query(name, PACKAGE).text
+        elif name.startswith("z_"):
             assert "NOT IN ('DSNDB01', 'DSNDB06', 'DSNDB07')" in query(name, PACKAGE).text
 
 
@@ -343,7 +421,7 @@ def test_the_catalog_of_zos_is_left_out() -> None:
         ({"INDEX_NAME": "ORDERS_BY_CUSTOMER"}, "CL takes no other"),
         (
             {"INDEX_NAME": "ORDERS_BY_CUSTOMER", "SYSTEM_INDEX_NAME": "ORDER00001", "SYSTEM_INDEX_SCHEMA": "SHOP"},
-            "CHGLF FILE(SHOP/ORDER00001) UNIT(*SSD)",
+            "CL: CHGLF FILE(SHOP/ORDER00001) UNIT(*SSD);",
         ),
     ],
 )
@@ -352,13 +430,13 @@ def test_indexes_of_i_go_by_their_system_names(index: dict[str, Any], first: str
     connector, _ = on_i(index=index)
     name = index.get("INDEX_NAME", "ORDERS_IX")
     found = connector.routes(bundle_of(connector, f"index SHOP.{name}"), "ASP1 SSD")
-    assert isinstance(found, NoRoute)
-    assert first in found.sentence
+    said = found.sentence if isinstance(found, NoRoute) else str(found[0].by_hand)
+    assert first in said
 
 
 def test_nothing_moves() -> None:
     """There is no session that could."""
-    for connector in (on_i()[0], zos()):
+    for connector in (on_i()[0], on_zos()):
         with pytest.raises(StatementFailed, match="plan-only"):
             connector.open_mover()
         assert not connector.identify().writable
@@ -405,7 +483,7 @@ def test_a_view_that_is_missing_is_a_finding() -> None:
     connector = connector_over(Platform.ZOS, Double({}))
     assert len(connector.catalog().units) == 0
     missing = [f.sentence for f in connector.doctor() if f.code == "source_missing"]
-    assert len(missing) == 4
+    assert len(missing) == 6
 
 
 def test_the_engine_makes_the_adapter(tmp_path: Path) -> None:

@@ -147,8 +147,9 @@ def test_a_new_ssd_without_tables_is_a_space() -> None:
     spaces = {space.name: (space.capacity_bytes, space.free_bytes) for space in connector.catalog().spaces}
     assert spaces == {"ASP1 HDD": (200 * GIB, 120 * GIB), "ASP1 SSD": (200 * GIB, 200 * GIB)}
     found = connector.routes(bundle_of(connector, "SHOP.T"), "ASP1 SSD")
-    assert isinstance(found, NoRoute)
-    assert "STRASPBAL TYPE(*MP)" in found.sentence  # there are both media now
+    assert not isinstance(found, NoRoute)
+    assert found[0].by_hand is not None
+    assert any("STRASPBAL TYPE(*MP)" in line for line in found[0].by_hand.after)  # there are both media now
     assert "UNIT_NUMBER <> 0" in query("i_units", PACKAGE).text
 
 
@@ -171,6 +172,11 @@ def test_an_asp_that_no_view_of_units_shows_keeps_its_tables() -> None:
     assert [space.free_bytes for space in catalog.spaces if space.name == "ASP3 HDD"] == [None]
 
 
+SSD_UNIT = {
+    "ASP_NUMBER": 1, "UNIT_NUMBER": 9, "UNIT_TYPE": 1, "UNIT_STORAGE_CAPACITY": GIB, "UNIT_SPACE_AVAILABLE": GIB,
+}  # fmt: skip
+
+
 def test_several_rows_an_object_are_normal() -> None:
     """Members of a partitioned index are units; a spanning index and one over two tables are one unit each."""
     members = [of_index("PIX", (0, 0), member=f"M{n}") for n in (1, 2)]
@@ -178,6 +184,7 @@ def test_several_rows_an_object_are_normal() -> None:
     joined = [{**of_index("JOIN", (0, 0)), "INDEX_TYPE": "LOGICAL", "TABLE_NAME": name} for name in ("A", "B")]
     alike = [of_index("SAME", (0, 0)), {**of_index("SAME", (0, 0), member=None), "INDEX_TYPE": "UNIQUE"}]
     double = system([of_table("T", (0, 0))], [*members, *spanning, *joined, *alike])
+    double.rows["QSYS2.SYSDISKSTAT"] = [SSD_UNIT]
     connector = connector_over(Platform.I, double)
     units = connector.catalog().units
     sizes = dict(zip(units.key, units.size_bytes.tolist(), strict=True))
@@ -186,8 +193,9 @@ def test_several_rows_an_object_are_normal() -> None:
         "index SHOP.JOIN": 2 * GIB, "index SHOP.SAME partition SAME": GIB, 'index SHOP.SAME partition ""': GIB,
     }  # fmt: skip
     found = connector.routes(bundle_of(connector, "index SHOP.PIX partition M2"), "ASP1 SSD")
-    assert isinstance(found, NoRoute)
-    assert "CHGLFM FILE(SHOP/PIX) MBR(M2) UNIT(*SSD)" in found.sentence
+    assert not isinstance(found, NoRoute)
+    assert found[0].by_hand is not None
+    assert found[0].by_hand.statements == ("CL: CHGLFM FILE(SHOP/PIX) MBR(M2) UNIT(*SSD);",)
     after = [{**of_index("SPAN", (5, 80)), "TABLE_PARTITION": f"P{n}"} for n in (1, 2, 3)]
     demand = observed(connector, double, {"QSYS2.SYSPARTITIONINDEXSTAT": [*members, *after, *joined, *alike]})
     assert reads_of(connector, demand, "index SHOP.SPAN") == (30.0, 0.0, True)

@@ -15,6 +15,8 @@ from agent.demo.server import PrivateServer, embedded_installations, private_ser
 from agent.demo.slow_disk import HDD, LIBRARY, SSD, SlowDisk, available
 from agent.demo.slow_disk import build as build_disk
 from tests.components import debian_installations
+from tests.disks.limited import LimitedDisk
+from tests.disks.limited import build as build_limited
 
 SCALE = 0.1
 
@@ -43,6 +45,15 @@ def library() -> Iterator[Path]:
 def disk(folder: Path, library: Path) -> SlowDisk:
     """A slow disk with no folder on it, switched off."""
     return SlowDisk(library, folder / "control")
+
+
+@pytest.fixture
+def limited(folder: Path) -> LimitedDisk:
+    """A slow disk that can be full or broken, with no folder on it, switched off."""
+    can, why = available()
+    if not can:
+        pytest.skip(why)
+    return build_limited(folder)
 
 
 @dataclass(frozen=True, slots=True)

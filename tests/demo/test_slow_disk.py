@@ -14,6 +14,7 @@ import pytest
 
 from agent.demo import slow_disk
 from agent.demo.slow_disk import HDD, SSD, DeviceModel, SlowDisk, SlowDiskUnavailable, available, build
+from tests.disks.limited import LimitedDisk
 
 BLOCK = 8192
 MEGABYTE = 1024 * 1024
@@ -100,20 +101,20 @@ for block in sys.argv[2:]: os.pread(fd, 8192, int(block) * 8192)
 """
 
 
-def test_blocks_are_counted_and_placed_one_by_one(disk: SlowDisk, folder: Path) -> None:
+def test_blocks_are_counted_and_placed_one_by_one(limited: LimitedDisk, folder: Path) -> None:
     """A read of a block goes to the device where that block is; taken back it goes to the folder's again."""
-    file = place(disk, HDD, folder / "hdd")
-    place(disk, SSD, folder / "ssd")
-    disk.count_blocks(file)
-    disk.place_blocks(file, "ssd", [7, 4095])
-    assert start(disk, READ_BLOCKS, file, 7, 7, 4095, 3, 100).wait(60) == 0
-    reads = disk.block_reads(file)
+    file = place(limited, HDD, folder / "hdd")
+    place(limited, SSD, folder / "ssd")
+    limited.count_blocks(file)
+    limited.place_blocks(file, "ssd", [7, 4095])
+    assert start(limited, READ_BLOCKS, file, 7, 7, 4095, 3, 100).wait(60) == 0
+    reads = limited.block_reads(file)
     assert len(reads) == FILE_BYTES // BLOCK
     assert {block: count for block, count in enumerate(reads) if count} == {3: 1, 7: 2, 100: 1, 4095: 1}
-    assert {name: each.reads for name, each in disk.counters().items()} == {"hdd": 2, "ssd": 3}
-    disk.place_blocks(file, None, [7])
-    assert start(disk, READ_BLOCKS, file, 7).wait(60) == 0
-    assert {name: each.reads for name, each in disk.counters().items()} == {"hdd": 3, "ssd": 3}
+    assert {name: each.reads for name, each in limited.counters().items()} == {"hdd": 2, "ssd": 3}
+    limited.place_blocks(file, None, [7])
+    assert start(limited, READ_BLOCKS, file, 7).wait(60) == 0
+    assert {name: each.reads for name, each in limited.counters().items()} == {"hdd": 3, "ssd": 3}
 
 
 @pytest.mark.parametrize("call", ["pread", "preadv", "read"])
@@ -187,29 +188,29 @@ except OSError as error: print(errno.errorcode[error.errno])
 """
 
 
-def test_a_device_has_so_much_room_and_no_more(disk: SlowDisk, folder: Path) -> None:
+def test_a_device_has_so_much_room_and_no_more(limited: LimitedDisk, folder: Path) -> None:
     """What would make a file longer than there is room fails with ENOSPC; cutting and removing give room back."""
-    place(disk, SSD, folder / "ssd")
-    disk.limit("ssd", FILE_BYTES + MEGABYTE)
-    assert output_of(disk, FILL, folder / "ssd") == [str(MEGABYTE), "ENOSPC", "ENOSPC", "65536", str(MEGABYTE)]
-    assert disk.used_bytes("ssd") == FILE_BYTES + MEGABYTE
+    place(limited, SSD, folder / "ssd")
+    limited.limit("ssd", FILE_BYTES + MEGABYTE)
+    assert output_of(limited, FILL, folder / "ssd") == [str(MEGABYTE), "ENOSPC", "ENOSPC", "65536", str(MEGABYTE)]
+    assert limited.used_bytes("ssd") == FILE_BYTES + MEGABYTE
     (folder / "ssd" / "other").unlink()  # not by a program on the disk: counted when the model is switched on
-    disk.switch(True)
-    assert disk.used_bytes("ssd") == FILE_BYTES
-    disk.limit("ssd", None)
-    assert output_of(disk, FILL, folder / "ssd") == ["65536", str(MEGABYTE)]  # nothing refused
+    limited.switch(True)
+    assert limited.used_bytes("ssd") == FILE_BYTES
+    limited.limit("ssd", None)
+    assert output_of(limited, FILL, folder / "ssd") == ["65536", str(MEGABYTE)]  # nothing refused
 
 
-def test_a_device_breaks_in_the_middle_and_can_be_mended(disk: SlowDisk, folder: Path) -> None:
+def test_a_device_breaks_in_the_middle_and_can_be_mended(limited: LimitedDisk, folder: Path) -> None:
     """Reads and writes fail with EIO once so many bytes have passed, each for itself, until it is mended."""
-    file = place(disk, SSD, folder / "ssd")
-    disk.break_writes("ssd", after_bytes=MEGABYTE)
-    assert output_of(disk, FILL, folder / "ssd")[:2] == [str(MEGABYTE), "EIO"]
-    run(disk, READ_AT_RANDOM, file, 10)  # reads go on
-    disk.break_reads("ssd", after_bytes=5 * BLOCK)
-    assert start(disk, READ_AT_RANDOM, file, 0, 6).wait(60) == 1
-    disk.mend("ssd")
-    run(disk, READ_AT_RANDOM, file, 10)
+    file = place(limited, SSD, folder / "ssd")
+    limited.break_writes("ssd", after_bytes=MEGABYTE)
+    assert output_of(limited, FILL, folder / "ssd")[:2] == [str(MEGABYTE), "EIO"]
+    run(limited, READ_AT_RANDOM, file, 10)  # reads go on
+    limited.break_reads("ssd", after_bytes=5 * BLOCK)
+    assert start(limited, READ_AT_RANDOM, file, 0, 6).wait(60) == 1
+    limited.mend("ssd")
+    run(limited, READ_AT_RANDOM, file, 10)
 
 
 def test_nothing_costs_or_counts_while_switched_off_or_elsewhere(disk: SlowDisk, folder: Path) -> None:
@@ -283,11 +284,12 @@ def test_a_library_that_does_not_load_is_noticed(folder: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("disk")
-def test_the_source_compiles_without_warnings(folder: Path) -> None:
+@pytest.mark.parametrize("source", [SlowDisk.SOURCE, LimitedDisk.SOURCE], ids=["product", "experiment"])
+def test_the_source_compiles_without_warnings(folder: Path, source: Path) -> None:
     """With all the usual warnings as errors."""
     options = ["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     subprocess.run(
-        [str(slow_disk._compiler()), *options, "-o", str(folder / "strict.so"), str(slow_disk.SOURCE), "-ldl"],
+        [str(slow_disk._compiler()), *options, "-o", str(folder / "strict.so"), str(source), "-ldl"],
         check=True,
     )
 

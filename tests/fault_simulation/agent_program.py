@@ -159,17 +159,21 @@ class AgentProgram:
                 self._obey(process, daemon)
             elif daemon._timetable is not None:
                 process.run(daemon._timetable.follow_clock)
+                if not process.depth:
+                    process.run(daemon._follow)
             self._run_due(process, daemon)
         except HotplaceError as error:  # it ends, as any program that raises
             self.on_error(f"{self.name} ended: {error}")
             self.end(politely=True)
 
     def _obey(self, process: Process, daemon: Daemon) -> None:
-        if process.depth:  # a real one waits for its jobs, or at a reload for its move; here they wait below us
+        if process.depth:  # a real one waits for its jobs; here they wait below us
             if self._asked is not _Asked.RELOAD:
                 for watch in daemon._watches.values():
                     process.run(watch.stop)
-            return
+                return
+            if not all(watch.carries_out for watch in daemon._watches.values()):
+                return
         asked, self._asked = self._asked, None
         if asked is _Asked.RELOAD:
             process.run(daemon._reload)

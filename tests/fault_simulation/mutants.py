@@ -13,6 +13,7 @@ from agent.ledger.chain.audit import AuditChain
 from agent.model.states import MoveState
 from agent.moving.transition_rules import Transition
 from agent.planning.allowance import START
+from agent.service.snapshot import JobHealth
 from agent.service.watch import Watch
 from policies.evidence.counter_deltas import difference
 from policies.model.settings import PolicySettings
@@ -74,6 +75,10 @@ def hold_lease_once(self: Watch) -> None:
 
 def _placed(*_: object) -> Transition:
     return Transition(state=MoveState.PLACED, reason="it will be there")
+
+
+def _as_it_was(self: JobHealth, _: object) -> JobHealth:
+    return self
 
 
 def nothing(*_: object, **__: object) -> None:
@@ -141,6 +146,12 @@ MUTANTS = (
     Mutant("a lease is held for ever", oracles.ONE_AGENT, _script(0, (0.5, Kind.LEASE_LOST, COPYING, 3, 0.0)),
            (("agent.service.watch.Watch.hold_lease", hold_lease_once),)),
     Mutant("samples cost nothing", oracles.COST, SAFE, (("agent.service.watch.Watch.sample", _free_of_cost),)),
+    Mutant("no move is judged", oracles.JUDGED, SAFE, (("agent.moving.settling.Settling.judge", none_of(())),)),
+    Mutant("results are not counted", oracles.COUNTERS, SAFE,
+           (("agent.ledger.moves.Moves.results_since", none_of((0, []))),)),
+    Mutant("a job that works again still fails", oracles.ALERTS,
+           _script(0, (0.75, Kind.REFUSED, TIME, 0, 0.0), (0.76, Kind.LEASE_LOST, TIME, 0, 0.0)),
+           (("agent.service.snapshot.JobHealth.after_success", _as_it_was),)),
     Mutant("nothing is taken back", oracles.GROUP_RULE, _script(GROUP, (0.5, Kind.SPACE_FULL, BEGIN, 1, 0.0)),
            (("agent.moving.left_worse.GroupWatch.look", none_of(0)),)),
 )  # fmt: skip

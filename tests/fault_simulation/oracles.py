@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from contextlib import closing
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,9 @@ import numpy as np
 from agent.ledger.chain.links import find_anchors
 from agent.ledger.rows import MoveRow, groups_of
 from agent.model.proposals import UNDO, WAY_BACK
-from agent.model.states import ACTIONABLE, IN_PLACE, MoveState
+from agent.model.states import ACTIONABLE, AWAITING_OUTCOME, CARRIED_OUT, COUNTED, IN_PLACE, MoveState
+from agent.service.metrics import AgentCollector
+from connectors.kit.contract import HotplaceError
 from connectors.model.moves import UnitKind
 from connectors.simulated.language import Move
 from connectors.simulated.world_state import ONLINE_ROOM, RunningCopy, SimulatedPlacement, copy_seconds
@@ -48,9 +51,19 @@ AUDIT = "9 audit chain"
 ONE_AGENT = "10 one agent"
 COST = "11 own cost"
 GROUP_RULE = "group rule: no more wait than before"
+JUDGED = "weeks: every placed move is judged in the end"
+COUNTERS = "weeks: counters equal the ledger"
+ALERTS = "weeks: every alert ends once its cause has"
 ORACLES = (
     APPROVED, DRY_RUN, TRUE_STATES, HEAD_ROOM, WINDOWS, HEAT, COOL_DOWN, GROUPS, AUDIT, ONE_AGENT, COST, GROUP_RULE,
+    JUDGED, COUNTERS, ALERTS,
 )  # fmt: skip
+# What a counter of moves has counted, by the states in which such moves are now: none leaves these.
+HAVE_BEEN: dict[MoveState, frozenset[MoveState]] = {
+    MoveState.PLACED: CARRIED_OUT, MoveState.UNDONE: frozenset({MoveState.UNDONE}),
+    **{state: frozenset({state}) for state in (MoveState.FAILED, MoveState.SKIPPED, MoveState.CANCELLED)},
+}  # fmt: skip
+STATES = "SELECT state, count(*) AS number FROM moves GROUP BY state"
 QUERY = """
 SELECT steps.id AS step, steps.sql, steps.ordinal, moves.id AS move, moves.ordinal AS of_proposal, moves.state,
        moves.proposal_id AS proposal, proposals.body, proposals.digest, proposals.fingerprint
@@ -64,6 +77,18 @@ FROM moves JOIN proposals ON proposals.id = moves.proposal_id WHERE moves.id = ?
 DROPPED = {"skipped", "cancelled", "failed", "rejected", "expired"}
 FOR_ROOM = {MoveReason.PROMOTE.value, MoveReason.MAKE_ROOM.value}
 SLACK = 1e-6
+# Alerts on the agent itself that go by one figure, and the figure.
+ALERTED = {
+    "HotplaceNotSampling": "hotplace_up", "HotplaceLedgerNotTrusted": "hotplace_ledger_trusted",
+    "HotplaceLedgerAway": "hotplace_ledger_up", "HotplaceJobFails": "hotplace_job_failing_seconds",
+    "HotplaceLockTaken": "hotplace_lock_taken", "HotplaceLeftover": "hotplace_leftovers",
+    "HotplaceGroupLeftWorse": "hotplace_groups_left_worse",
+}  # fmt: skip
+LASTING = {"HotplaceLeftover", "HotplaceGroupLeftWorse"}  # until moves are through
+ALERTED_SOON = {alert: of for alert, of in ALERTED.items() if alert not in LASTING}
+WELL_AT_ZERO = {
+    "hotplace_job_failing_seconds", "hotplace_lock_taken", "hotplace_leftovers", "hotplace_groups_left_worse"
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +119,15 @@ class Oracles:
         self._in_window: list[Arrival] = []
         self._cause: dict[int, tuple[str, int] | str] = {}  # row of a unit -> agent and move, or others
         self._pinned: set[int] = set()  # rows of units that went where a person wants them
+        self._counted: dict[str, tuple[Counter[MoveState], Counter[MoveState]]] = {}  # of each life: counters, and
+        # results in the ledger, when it was first looked at
         self._out_of_reach: set[str] = set()  # what is still moved by moves of the database that answered for a while
         server = site.server
         server.on_statement, server.on_begin, server.on_done = self.statement, self.begin, self.done
         server.on_mover = self.mover
         site.watchers.append(self.look)
+        site.turn_watchers.append(self.begin_to_count)
+        site.calm_watchers.append(self.calm)
         for agent in site.agents.values():
             agent.on_end = self.life_ends
 
@@ -116,7 +145,8 @@ class Oracles:
         """A session that could write is opened."""
         daemon = self._agent(process).daemon
         if daemon is not None:
-            self._check(DRY_RUN, not daemon.config.dry_run, f"{process.name} opened a session that could write")
+            dry = daemon.config.dry_run and not daemon._moving  # a move under way ends as it began
+            self._check(DRY_RUN, not dry, f"{process.name} opened a session that could write")
 
     def statement(self, sent: Sent) -> None:
         """A statement has reached the server."""
@@ -344,12 +374,14 @@ class Oracles:
         """The chain and what the agent believes, while it runs."""
         for agent in self._site.agents.values():
             self._heat(agent)
+            self.counters(agent)
             if agent.lives and self._site.calm:
                 self._audit(agent)
         if self._site.calm:
             for agent in self._site.agents.values():
                 if agent.lives:
                     self._end(agent)
+                    self._alerts(agent, ALERTED)
             self._nothing_left()
 
     def _audit(self, agent: AgentProgram) -> None:
@@ -368,6 +400,57 @@ class Oracles:
                          and row.facts.get("who") and row.facts.get("origin")
                          and row.facts.get("digest") == decision.digest]  # fmt: skip
                 self._check(AUDIT, len(named) == 1, f"{len(named)} rows hold the approval of {decision.proposal}")
+
+    def begin_to_count(self, agent: AgentProgram) -> None:
+        """Look at the counters of a life for the first time, soon after it began."""
+        if agent.process is not None and agent.process.name not in self._counted:
+            self.counters(agent)
+
+    def calm(self) -> None:
+        """Nothing has failed for a while, and no agent has been started again because of that."""
+        alone = sum(agent.process is not None for agent in self._site.agents.values()) == 1
+        for agent in self._site.agents.values():
+            if alone:  # else one of them may not act because of the other
+                self._alerts(agent, ALERTED_SOON)
+
+    def counters(self, agent: AgentProgram) -> None:
+        """What a life has counted of moves is what has become of them in the ledger since it began to count."""
+        watch, process = agent.watch, agent.process
+        if watch is None or process is None or not process.alive or process.depth:
+            return
+        with suppress(HotplaceError):  # its disk fails just now
+            process.run(watch.count_results)
+            with closing(_open(agent)) as ledger:
+                states = Counter({MoveState(row["state"]): row["number"] for row in ledger.execute(STATES).fetchall()})
+            held = Counter({of: sum(states[state] for state in now) for of, now in HAVE_BEEN.items()})
+            said = Counter(watch.snapshot.moves)
+            said_before, held_before = self._counted.setdefault(process.name, (said, held))
+            counted = {state: said[state] - said_before[state] for state in COUNTED}
+            become = {state: held[state] - held_before[state] for state in COUNTED}
+            self._check(COUNTERS, counted == become or bool(self._site.forger.proposals),
+                        f"{process.name} has counted {counted}, the ledger holds {become}")  # fmt: skip
+
+    def _alerts(self, agent: AgentProgram, alerted: Mapping[str, str]) -> None:
+        """Nothing fails any more, so no alert on the agent itself has a cause."""
+        watch, process = agent.watch, agent.process
+        if watch is None or process is None or not process.alive:
+            return
+        shown = AgentCollector(lambda: [watch.snapshot], top_units=1, now=process.clock.now)
+        values = {(sample.name, *sample.labels.values()): sample.value for family in shown.collect()
+                  for sample in family.samples}  # fmt: skip
+        fires = [alert for alert, of in alerted.items() for name, value in values.items() if name[0] == of and not (
+            value == 0.0 if of in WELL_AT_ZERO else value == 1.0)]  # fmt: skip
+        forgiven = {"HotplaceLedgerNotTrusted"} if self._site.forger.proposals else set()
+        if self._out_of_reach or self._ways_back_wait(agent):
+            forgiven |= LASTING
+        self._check(ALERTS, set(fires) <= forgiven, f"{process.name} still has {sorted(set(fires) - forgiven)}: "
+                    f"{ {name: each.error for name, each in watch.snapshot.jobs.items() if each.failing_since} }, "
+                    f"{watch.snapshot.error}{watch.snapshot.untrusted}{watch.snapshot.ledger_error}")  # fmt: skip
+
+    def _ways_back_wait(self, agent: AgentProgram) -> bool:
+        with agent.disk.open_ledger(self._site.clock, actor="auditor") as ledger:
+            rows = ledger.moves.rows(database=self._site.database, states=ACTIONABLE)
+            return any(self._waits_for_room(row) for row in rows)
 
     def _heat(self, agent: AgentProgram) -> None:
         """Shares of heat are those of the work, which is steady: whatever was reset, lost or renumbered."""
@@ -432,6 +515,8 @@ class Oracles:
             self._site.report.moves[row.state] += 1
             if row.state in ACTIONABLE and row.fingerprint != self._site.server.fingerprint:
                 self._out_of_reach.add(row.move.key)  # no agent may touch it, though here one server plays both
+            self._check(JUDGED, row.state not in AWAITING_OUTCOME or row.proposal_id in forged,
+                        f"move {row.id} of {agent.name} is still {row.state}: {row.reason}")  # fmt: skip
             if row.proposal_id not in forged:
                 self._true_state(agent, row, sent=bool(steps[row.id]))
         by_proposal: dict[int, list[MoveRow]] = {}

@@ -25,6 +25,14 @@ def change_server(site: FaultySite, kind: Kind, first: float, second: float) -> 
     if kind is Kind.LEASE_LOST:
         server.lease = None
         return
+    if kind is Kind.REFUSED:
+        server.refused = True
+        site.clock.call_later(600.0 + 13 * 3600.0 * first**3, lambda: setattr(server, "refused", False))
+        return
+    if kind is Kind.SLOW_CATALOG:
+        server.catalog_seconds = 5.0 + 295.0 * second
+        site.clock.call_later(1800.0 + 7200.0 * first, lambda: setattr(server, "catalog_seconds", 0.0))
+        return
     if kind is Kind.REVOKED:
         server.revoked = True
         site.clock.call_later(60.0 + 3600.0 * first, lambda: setattr(server, "revoked", False))
@@ -36,8 +44,10 @@ def change_server(site: FaultySite, kind: Kind, first: float, second: float) -> 
     server.stop()
     server.up = False
     site.clock.call_later(5.0 + 600.0 * first * second, lambda: setattr(server, "up", True))
-    if kind in {Kind.OTHER_IDS, Kind.OTHER_DATABASE}:
+    if kind in {Kind.OTHER_IDS, Kind.OTHER_DATABASE, Kind.RESTORED}:
         _renumber(site)
+    if kind is Kind.RESTORED:
+        server.fingerprint = f"restored {site.clock.monotonic():.0f} {server.fingerprint}"
     if kind is Kind.OTHER_DATABASE:
         server.fingerprint += FOREIGN
         back = len(FOREIGN)

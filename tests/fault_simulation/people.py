@@ -16,7 +16,7 @@ from agent.ledger.rows import MoveRow, RequestKind, RuleState
 from agent.model.approvals import LockClass, StandingRule
 from agent.model.signatures import Signature, SignatureInvalid, Signers
 from agent.model.signed_documents import Signable
-from agent.model.states import ACTIONABLE, UNDOABLE, UNFINISHED, MoveState, ProposalState
+from agent.model.states import ACTIONABLE, AWAITING_OUTCOME, UNDOABLE, UNFINISHED, MoveState, ProposalState
 from agent.moving.left_worse import halfway
 from agent.planning.undo import propose_undo
 from agent.service.daemon import _Asked
@@ -296,7 +296,7 @@ class Person:
 
     def open_moves(self, agent: AgentProgram, *, halfway_too: bool = False) -> int:
         """How many moves have not come to an end; groups that ended halfway count as well, if they are to."""
-        open_states = ACTIONABLE | {MoveState.PLACED, MoveState.UNDO_PROPOSED}
+        open_states = ACTIONABLE | AWAITING_OUTCOME | {MoveState.UNDO_PROPOSED}
         try:
             with self.site.ledger(agent) as ledger:
                 groups = halfway(ledger, self.site.database) if halfway_too else []
@@ -322,6 +322,7 @@ PEOPLE_DO: dict[Kind, Callable[[Person, float, float], None]] = {
     Kind.PIN: Person.pin,
     Kind.ASK: Person.ask,
     Kind.RELOAD: Person.reload,
+    Kind.RELOAD_COPYING: Person.reload,
     Kind.RELOAD_MISTAKE: Person.reload_mistake,
     Kind.STOP: Person.stop,
     Kind.RIVAL: Person.rival,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from random import Random
@@ -73,6 +73,13 @@ class Kind(StrEnum):
     OPEN_RULE = "standing rule signed"
     CLOSE_RULE = "standing rule closed"
     FORGE = "forged approval"
+    # what comes with weeks of running
+    KILL_DONE = "kill with the statement done"
+    RESTORED = "restored under the same name"
+    REFUSED = "mover refused"
+    SLOW_CATALOG = "slow catalog"
+    RELOAD_COPYING = "reload during a copy"
+    YEAR_AHEAD = "clock a year ahead"
     # where several agents share a ledger on a server: tests.fault_simulation.fleet
     FROZEN = "agent frozen"
     NO_LEDGER = "cut off from the ledger"
@@ -140,6 +147,16 @@ KINDS: dict[Kind, tuple[float, tuple[Trigger, ...]]] = {
     Kind.CLOSE_RULE: (0.0, ON_THE_WAY),
     Kind.FORGE: (0.0, ON_THE_WAY),  # where there are forgers, by numbers of its own
 }  # fmt: skip
+# Of weeks of running: drawn by numbers of their own, so that every other thing that a seed draws stays what it was.
+WEEKS: dict[Kind, tuple[float, tuple[Trigger, ...]]] = {
+    Kind.KILL_DONE: (1.5, (Trigger.STATEMENT_DONE, Trigger.COPYING)),
+    Kind.RESTORED: (0.5, ON_THE_WAY),
+    Kind.REFUSED: (1.0, ON_THE_WAY),
+    Kind.SLOW_CATALOG: (1.0, (Trigger.TIME,)),
+    Kind.RELOAD_COPYING: (1.0, (Trigger.COPYING,)),
+    Kind.YEAR_AHEAD: (0.5, ON_THE_WAY),
+}
+WEEKS_SHARE = 0.6  # of the seeds
 MOST_PASSED = {
     Trigger.LEDGER_BEGIN: 60, Trigger.LEDGER_COMMIT: 60, Trigger.LEDGER_DONE: 60,
     Trigger.READ_BEGIN: 20, Trigger.READ_DONE: 20, Trigger.STATEMENT_BEGIN: 3, Trigger.STATEMENT_DONE: 3,
@@ -230,6 +247,9 @@ def draw(seed: int, *, forgers: bool = False) -> Script:
     if own.random() < AUTO_SHARE:
         site = replace(site, auto=_limits(own))
         events += _rule_events(own, site)
+    weeks = Random(f"weeks of {seed}")  # likewise
+    if weeks.random() < WEEKS_SHARE:
+        events += [_event(weeks, site, WEEKS) for _ in range(weeks.randint(1, 3))]
     if forgers:
         site = site if site.auto is not None else replace(site, auto=_limits(own))
         events += [_on_the_way(own, site, Kind.FORGE) for _ in range(own.randint(2, 8))]
@@ -282,10 +302,9 @@ def _on_the_way(random: Random, site: Site, kind: Kind) -> Event:
     return Event(at, kind, trigger, passes, (random.random(), random.random()))
 
 
-def _event(random: Random, site: Site) -> Event:
-    kinds = list(KINDS)
-    kind = random.choices(kinds, [KINDS[each][0] for each in kinds])[0]
-    trigger = random.choice(KINDS[kind][1])
+def _event(random: Random, site: Site, drawn: Mapping[Kind, tuple[float, tuple[Trigger, ...]]] = KINDS) -> Event:
+    kind = random.choices(list(drawn), [often for often, _ in drawn.values()])[0]
+    trigger = random.choice(drawn[kind][1])
     passes = int(MOST_PASSED.get(trigger, 0) * random.random() ** 2)
     at = random.uniform(0.1, site.hours) * HOUR
     return Event(at, kind, trigger, passes, (random.random(), random.random()))

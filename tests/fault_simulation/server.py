@@ -65,6 +65,8 @@ class Server:
         self.up = True
         self.fingerprint = world.fingerprint
         self.revoked = False
+        self.refused = False  # the login that moves
+        self.catalog_seconds = 0.0  # that it takes to read it
         self.goes_on = False  # it finishes what a client that is gone has sent
         self.lease: FaultyLease | None = None
         self.lease_seen: set[int] = set()  # processes that have seen it to be theirs since their last statement
@@ -159,6 +161,8 @@ class FaultyConnector(SimulatedConnector):
             return answer
 
         found: Catalog = self._asked(noted)
+        if self._server.catalog_seconds:  # others act while the answer is on its way
+            self.process.clock.sleep(self._server.catalog_seconds)
         return found
 
     def sample(self) -> Sample:
@@ -191,18 +195,22 @@ class FaultyConnector(SimulatedConnector):
     def open_mover(self) -> FaultySession:
         """A session that may write."""
         self._server.on_mover(self.process)
-        self._asked(lambda: None)
+        self._asked(self._let_in)
         return FaultySession(self._server, self.process)
 
     def acquire_lease(self, holder: str) -> FaultyLease:  # type: ignore[override]  # a lease of our own
         """Become the one agent that acts."""
-        self._asked(lambda: None)
+        self._asked(self._let_in)
         held = self._server.lease
         if held is not None and held.process is not self.process and held.process.alive:
             raise LeaseHeld(f"{held.holder} acts on this database", advice="Stop it.")
         self._server.lease = FaultyLease(self._server, self.process, holder)
         self._server.lease_seen.add(id(self.process))
         return self._server.lease
+
+    def _let_in(self) -> None:
+        if self._server.refused:
+            raise CannotConnect("the login of the mover was refused", advice="Let it in.")
 
 
 class ConnectorOfFleet(FaultyConnector):

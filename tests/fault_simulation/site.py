@@ -40,11 +40,13 @@ from tests.virtual_clock import VirtualClock
 ROBUSTNESS = "robustness"  # spoken of without an oracle: an agent ended with an error that is none of its own
 TURN_SECONDS = 30.0  # between two turns of a program
 RESTART = 60.0  # seconds until a program that ended has surely been started again
+YEAR = 365 * 24 * HOUR
+QUIET_SECONDS = 75 * MINUTE  # longer than any job that failed is left alone
 LAST_HOURS = 14.0  # in which everything that was begun has to come to an end, once nothing fails any more
 MAIN, SECOND = "main", "second"
 AT_SERVER = {
     Kind.RESTART, Kind.FAILOVER, Kind.OTHER_IDS, Kind.OTHER_DATABASE, Kind.COUNTER_RESET, Kind.LEASE_LOST,
-    Kind.REVOKED,
+    Kind.REVOKED, Kind.RESTORED, Kind.REFUSED, Kind.SLOW_CATALOG,
 }  # fmt: skip
 OF_DISK = {Kind.LEDGER_FULL, Kind.LEDGER_BUSY, Kind.LEDGER_ERROR}
 OF_STATEMENT = {Kind.DEADLOCK, Kind.LOCK_TIMEOUT, Kind.SPACE_FULL}
@@ -102,6 +104,8 @@ class FaultySite:
         self.jumps: list[tuple[float, float]] = []  # of the wall clock: when on the monotonic one, by how many seconds
         self.calm = False
         self.watchers: list[Callable[[], None]] = []  # called every hour
+        self.turn_watchers: list[Callable[[AgentProgram], None]] = []  # called after every turn of an agent
+        self.calm_watchers: list[Callable[[], None]] = []  # called once nothing has failed for QUIET_SECONDS
 
     @property
     def main(self) -> AgentProgram:
@@ -189,7 +193,8 @@ class FaultySite:
         kind, (first, second) = event.kind, event.pick
         self.server.goes_on = second < 0.5
         agent = self._agent_of(process)
-        if kind in {Kind.KILL, Kind.POWER_CUT}:
+        if kind in {Kind.KILL, Kind.POWER_CUT, Kind.KILL_DONE}:
+            self.server.goes_on |= kind is Kind.KILL_DONE
             agent.power_lost |= kind is Kind.POWER_CUT
             agent.kill()
         elif kind in OF_DISK:
@@ -201,8 +206,10 @@ class FaultySite:
         elif kind in OF_STATEMENT:
             return Fate(error_of(kind))
         elif kind is Kind.CLOCK_JUMP:
-            self.jumps.append((self.clock.monotonic(), (first - 0.5) * 6 * HOUR))
-            self.clock.jump(self.jumps[-1][1])
+            self._set_clock((first - 0.5) * 6 * HOUR)
+        elif kind is Kind.YEAR_AHEAD:
+            self._set_clock(YEAR)
+            self.clock.call_later(600.0 + 7200.0 * first, partial(self._set_clock, -YEAR))
         elif kind in AT_SERVER:
             change_server(self, kind, first, second)
         elif kind is Kind.FORGE:
@@ -213,6 +220,11 @@ class FaultySite:
             PEOPLE_DO[kind](self.people, first, second)
         return None
 
+    def _set_clock(self, seconds: float) -> None:
+        """Set the wall clock so far ahead, or back."""
+        self.jumps.append((self.clock.monotonic(), seconds))
+        self.clock.jump(seconds)
+
     def _agent_of(self, process: Process | None) -> AgentProgram:
         return next((agent for agent in self.agents.values() if agent.process is process is not None), self.main)
 
@@ -222,6 +234,8 @@ class FaultySite:
         self.clock.call_later(TURN_SECONDS, self._turns)
         for agent in self.agents.values():
             agent.turn()
+            for watcher in self.turn_watchers:
+                watcher(agent)
 
     def begin(self) -> None:
         """The first turn, and every event at its time."""
@@ -247,6 +261,9 @@ class FaultySite:
     def _end_well(self) -> None:
         """Nothing fails any more; people answer what is open, and each agent finishes what it has begun."""
         self.calm_down()
+        self.clock.sleep(QUIET_SECONDS)
+        for watcher in self.calm_watchers:
+            watcher()
         used = [name for name in (SECOND, MAIN) if self.agents[name].lives]
         for name in used:
             self._finish(name)
@@ -254,6 +271,7 @@ class FaultySite:
     def calm_down(self) -> None:
         """Nothing fails any more."""
         self.calm, self.armed, self.server.up, self.server.revoked = True, [], True, False
+        self.server.refused, self.server.catalog_seconds = False, 0.0
         self.windows, self.window_bytes, self.dry_run, self.mistaken = (), None, False, False
         for agent in self.agents.values():
             agent.disk.failing = None

@@ -98,6 +98,16 @@ def _lines(route: Route) -> Iterator[str]:
         for step in steps:
             yield f"{title}: -- {step.purpose}"
             yield from _of_step(title, step)
+    if route.by_hand is not None:
+        hand = route.by_hand
+        yield f"by hand: {hand.because}"
+        for title, lines in (
+            ("before", hand.before),
+            ("run", hand.statements),
+            ("after", hand.after),
+            ("undo", hand.undo),
+        ):
+            yield from (f"by hand, {title}: {line}" for line in lines)
     yield from (f"note: {note}" for note in route.notes)
     proposal = a_proposal(a_move(key=route.bundle.key, size_bytes=route.bundle.size_bytes, route=route))
     yield f"digest: {proposal.digest}"
@@ -295,9 +305,9 @@ def _of_db2() -> dict[str, Found]:
 def _of_other_db2() -> dict[str, Found]:
     i, _ = test_plan_only.on_i()
     keys = ("SHOP.ITEMS", "SHOP.ORDERS partition P1", "index SHOP.ORDERS_IX")
-    zos = test_plan_only.zos()
+    zos = test_plan_only.on_zos()
     asked = [(f"i, {key}", i, key, "ASP1 SSD") for key in keys]
-    asked += [(f"zos, {key}", zos, key, "SGSSD") for key in ("DB.TS partition P1", "DB.TS partition P2")]
+    asked += [(f"zos, {key}", zos, key, "SGSSD") for key in ("DB.TS partition P1", "DB.TS partition P2", "index ME.IX")]
     return {
         name: one
         for asked_name, connector, key, space in asked

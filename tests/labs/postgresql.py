@@ -49,6 +49,7 @@ SERVER_SETTINGS = {
     "track_io_timing": "on",
     "track_wal_io_timing": "on",
     "max_connections": "40",
+    "max_prepared_transactions": "4",
 }
 
 

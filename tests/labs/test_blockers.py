@@ -124,3 +124,26 @@ def test_without_patience_autovacuum_is_waited_for(
     route = route_to(connector, "public.thing", "fast")
     assert route.patient_prologue == ()
     assert "autovacuum" not in route.locks
+
+
+@pytest.mark.usefixtures("thing")
+def test_a_prepared_transaction_is_named_and_only_its_table_waits(
+    cluster: Cluster, dba: psycopg.Connection, dbname: str, connector: PostgresqlConnector
+) -> None:
+    """It has no session, and may hold its locks for days; before a restart and after one it is the same."""
+    dba.execute("CREATE TABLE free_one (id int PRIMARY KEY)")
+    keys = "public.thing", "public.thing_pkey"
+    with cluster.session(dbname) as other:
+        other.execute("BEGIN; UPDATE thing SET filler = 'y' WHERE id = 1; PREPARE TRANSACTION 'order 7'")
+    try:
+        dba.execute("SELECT pg_sleep(0.6)")
+        for key in keys:
+            (holder,) = connector.blockers(route_to(connector, key, "fast"))
+            assert "order 7" in holder.sentence
+            assert "prepared" in holder.sentence
+            assert not holder.gives_way
+        assert connector.blockers(route_to(connector, "public.free_one", "fast")) == ()
+        assert connector.blockers(route_to(connector, "public.free_one_pkey", "fast")) == ()
+    finally:
+        dba.execute("ROLLBACK PREPARED 'order 7'")
+    assert connector.blockers(route_to(connector, keys[0], "fast")) == ()

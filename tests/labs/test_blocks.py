@@ -11,6 +11,7 @@ import pytest
 from connectors.kit.contract import PrivilegeMissing
 from connectors.model.blocks import BLOCK_HEAT, BlockReader, SeesBlocks
 from connectors.postgresql.connector import PostgresqlConnector
+from policies.evidence.range_heat import compare_looks
 from tests.conftest import WITH_CONTRIB
 from tests.labs.postgresql import Cluster
 from tests.labs.test_sampling import filled
@@ -96,3 +97,40 @@ def test_without_the_extension_the_capability_names_it(connector: PostgresqlConn
     assert "CREATE EXTENSION pg_buffercache" in found.advice
     with connector.read_blocks() as reader, pytest.raises(PrivilegeMissing):
         reader.look(np.array([1]))
+
+
+def test_blocks_that_inserts_append_are_not_taken_for_reads(dba: psycopg.Connection, reader: BlockReader) -> None:
+    """A table is loaded between two looks: no block of it came from storage."""
+    unit = filled(dba, "t", rows=700)
+    first = reader.look(np.array([unit])).units[0]
+    dba.execute("INSERT INTO t SELECT g, repeat('x', 1000) FROM generate_series(1001, 1400) AS g")
+    second = reader.look(np.array([unit])).units[0]
+    assert second.blocks > first.blocks
+    assert second.resident.max() >= first.blocks
+    found = compare_looks(
+        first.resident, second.resident, blocks=second.blocks, block_bytes=8192, seconds=1.0, blocks_before=first.blocks
+    )
+    assert found.came.sum() <= 3  # of the last block, the maps' neighbours
+
+
+@pytest.mark.parametrize(
+    ("statement", "rewrites"),
+    [
+        ("CLUSTER t USING t_pkey", True),
+        ("VACUUM FULL t", True),
+        ("TRUNCATE t", True),
+        ("ALTER TABLE t ALTER id TYPE bigint", True),
+        ("VACUUM t", False),
+        ("ALTER TABLE t RENAME TO u", False),
+        ("ANALYZE t", False),
+    ],
+)
+def test_storage_that_was_written_anew_has_another_mark(
+    dba: psycopg.Connection, reader: BlockReader, statement: str, rewrites: bool
+) -> None:
+    """What is remembered by positions of blocks holds for the storage that it was seen in."""
+    unit = filled(dba, "t", rows=100)
+    before = reader.look(np.array([unit])).units[0].storage
+    dba.execute(statement.encode())
+    assert before
+    assert (reader.look(np.array([unit])).units[0].storage != before) == rewrites

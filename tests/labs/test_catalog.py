@@ -57,7 +57,7 @@ def test_partitions_are_units_and_their_parents_are_not(
     assert kind_of(catalog, "public.sales_2026_01") is UnitKind.TABLE_PARTITION
     assert kind_of(catalog, "public.sales_2026_01_id_idx") is UnitKind.INDEX_PARTITION
     assert kind_of(catalog, "public.plain_pkey") is UnitKind.INDEX
-    parent = dba.execute("SELECT 'sales_2026'::regclass::oid::bigint").fetchone()
+    parent = dba.execute("SELECT 'sales'::regclass::oid::bigint").fetchone()  # through all levels
     assert parent is not None
     assert parent_of(catalog, "public.sales_2026_01") == parent[0]
     assert parent_of(catalog, "public.plain") == NO_PARENT
@@ -198,3 +198,24 @@ def test_what_has_not_changed_is_not_held_twice(dba: psycopg.Connection, connect
     assert "public.one" in first.key
     dba.execute("CREATE TABLE three (id int)")
     assert len(connector.catalog().units) == len(first) + 1
+
+
+def test_partitions_of_partitions_are_of_the_whole_table(
+    dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """What a new partition may inherit is its own table's, through all levels; tables of tenants are two."""
+    for tenant in (1, 2):
+        dba.execute(
+            f"CREATE SCHEMA tenant_{tenant};"
+            f"CREATE TABLE tenant_{tenant}.events (at date, id int) PARTITION BY RANGE (at);"
+            f"CREATE TABLE tenant_{tenant}.events_1 PARTITION OF tenant_{tenant}.events"
+            " FOR VALUES FROM ('2026-01-01') TO ('2026-02-01') PARTITION BY HASH (id);"
+            f"CREATE TABLE tenant_{tenant}.events_1_0 PARTITION OF tenant_{tenant}.events_1"
+            " FOR VALUES WITH (MODULUS 1, REMAINDER 0)".encode()
+        )
+    units = connector.catalog().units
+    parents = {units.key[row]: int(units.parent[row]) for row in range(len(units))}
+    for tenant in (1, 2):
+        row = dba.execute(f"SELECT 'tenant_{tenant}.events'::regclass::oid::bigint".encode()).fetchone()
+        assert row is not None
+        assert parents[f"tenant_{tenant}.events_1_0"] == row[0]

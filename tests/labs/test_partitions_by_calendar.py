@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from agent.config.models import NoticeEvent
+from agent.ledger.ledger import Ledger
+from agent.model.clock import SystemClock
 from agent.model.states import MoveState, ProposalState
-from connectors.kit.templates import TemplateKind
+from agent.service.daemon import facts_of
+from agent.service.notifier import find_notices
+from agent.service.watch import Watch
+from connectors.kit.templates import StatementTemplate, TemplateKind
 from connectors.model.moves import NoRoute
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import run
@@ -203,8 +209,66 @@ def test_why_nothing_comes_under_a_template(
         act(watch, jobs)
         assert "default partition" in site.hotplace("rules", "show", "1", "--json").document["unserved"]
         assert "nothing comes under its template: " in site.hotplace("rules", "show", "1").out
+        (notice,) = notices(watch, ledger)
+        assert "nothing comes under standing rule 1: " in notice
         dba.execute("DROP TABLE others")
         act(watch, jobs)
+        assert not notices(watch, ledger)
         for number in ("1", "2"):  # all partitions have aged: nothing is wrong with that
             assert site.hotplace("rules", "show", number, "--json").document["unserved"] is None
         ledger.rules.close(1, who="carl", origin="test", reason="")
+
+
+def notices(watch: Watch, ledger: Ledger) -> list[str]:
+    """What people would be told of rules."""
+    facts = facts_of(watch.snapshot, 60.0, ledger, SystemClock().now())
+    return [each.sentence for each in find_notices(facts) if each.event is NoticeEvent.RULE]
+
+
+def test_hours_named_as_pg_partman_names_them_come_one_after_the_other(
+    connector: PostgresqlConnector, dba: psycopg.Connection
+) -> None:
+    """Each under its own name: by the day in their names alone, all hours of a day would get one."""
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    dba.execute("CREATE TABLE meas (at timestamptz NOT NULL) PARTITION BY RANGE (at)")
+    for at in (hour - timedelta(hours=1), hour):
+        dba.execute(
+            f"CREATE TABLE meas_p{at:%Y%m%d_%H%M%S} PARTITION OF meas"
+            f" FOR VALUES FROM ('{at:%F %T}+00') TO ('{at + timedelta(hours=1):%F %T}+00') TABLESPACE fast".encode()
+        )
+    template = connector.template(TemplateKind.NEXT_PARTITION, "public.meas", "fast", 3 * 3600)
+    assert isinstance(template, StatementTemplate), template
+    routes = connector.routes_due(template, datetime.now(UTC))
+    assert [route.bundle.key for route in routes] == [
+        f"public.meas_p{hour + timedelta(hours=ahead):%Y%m%d_%H%M%S}" for ahead in (1, 2, 3)
+    ]
+    for route in routes:
+        assert not template.find_refusal(route, datetime.now(UTC))
+        run(connector, route)
+
+
+def test_a_rule_that_has_brought_nothing_twice_tells_people(
+    tmp_path: Path, cluster: Cluster, dba: psycopg.Connection, table: str
+) -> None:
+    """What it proposed was approved and skipped, again and again: the reason is part of the notice."""
+    site = a_site(tmp_path, cluster, dba)
+    with site.agent() as (watch, ledger, jobs):
+        site.sign(watch, ledger, a_template(watch.connector, TemplateKind.NEXT_PARTITION, table, "fast", 2), 9)
+        for turn in range(3):
+            watch.sample()
+            watch.sample()
+            jobs.plan(watch)
+            assert bool(notices(watch, ledger)) == (turn == 2)
+            if turn < 2:  # somebody makes it a moment before, under another name, and takes it away again
+                dba.execute(
+                    f"""CREATE TABLE "Odd 100%".mine PARTITION OF {table} FOR VALUES FROM ('{day(1)} 00:00+00')
+                                TO ('{day(2)} 00:00+00')""".encode()
+                )
+                assert {row.state for row in watch.act()} == {MoveState.SKIPPED}
+                dba.execute('DROP TABLE "Odd 100%".mine')
+        (notice,) = notices(watch, ledger)
+        assert "the last 2 proposals under it brought nothing: " in notice
+        assert "brought nothing" in site.hotplace("rules", "show", "1", "--json").document["unserved"]
+        assert {row.state for row in act(watch, jobs)} == {MoveState.PLACED}
+        jobs.plan(watch)
+        assert not notices(watch, ledger)

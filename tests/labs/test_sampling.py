@@ -9,9 +9,9 @@ import numpy as np
 import psycopg
 import pytest
 
+from connectors.kit.population import KindLook
 from connectors.model.observation import Demand, Interval, Sample, Signal
 from connectors.postgresql.connector import PostgresqlConnector
-from connectors.postgresql.sampler import KindLook
 from connectors.postgresql.sessions import ReadSession, query
 from policies.evidence.counter_deltas import difference
 from tests.labs.postgresql import Cluster, flush

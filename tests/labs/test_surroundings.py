@@ -13,7 +13,7 @@ import pytest
 from psycopg import sql
 
 from agent.demo.server import private_server
-from connectors.kit.contract import CannotConnect, ConnectorError, LockNotObtained, ObjectGone, StatementFailed
+from connectors.kit.contract import CannotConnect, ConnectorError, LockNotObtained, ObjectGone
 from connectors.model.observation import Demand, Home, Interval, Signal
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.sessions import open_connection
@@ -149,19 +149,70 @@ def test_a_server_that_does_not_count_is_not_idle(
         connector.sample()
 
 
-def test_a_name_in_no_encoding_is_told(cluster: Cluster, dba: psycopg.Connection, cleanup: ExitStack) -> None:
-    """A database that takes any bytes as a name cannot be read, and the error says what to do about it."""
+def test_a_name_in_no_encoding_keeps_nothing_else_from_being_read(
+    cluster: Cluster, dba: psycopg.Connection, cleanup: ExitStack
+) -> None:
+    """A database that takes any bytes as a name: that table is left out and named, all others are watched."""
     name = sql.Identifier(raw := f"raw_{dba.info.dbname}")
     encoding = "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
     dba.execute(sql.SQL("CREATE DATABASE {} {}").format(name, sql.SQL(encoding)))
     cleanup.callback(dba.execute, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
     with cluster.session(raw) as session:
-        session.execute(b'CREATE TABLE "caf\xe9" (id int)')
+        session.execute(b'CREATE TABLE "caf\xe9" (id int PRIMARY KEY); CREATE TABLE caf\xc3\xa9 (id int)')
+        session.execute(b'CREATE ROLE "r\xf4le"; CREATE TABLE plain (id int); ALTER TABLE plain OWNER TO "r\xf4le"')
     connector = cluster.connector(raw)
     cleanup.callback(connector.close)
-    with pytest.raises(StatementFailed) as caught:
-        connector.catalog()
-    assert "rename" in caught.value.advice
+    keys = list(connector.catalog().units.key)
+    assert {"public.plain", 'public."café"'} <= set(keys)
+    assert not [key for key in keys if "caf" in key and "é" not in key and not key.endswith('_pkey"')]
+    found = [each for each in connector.doctor() if each.code == "names_unreadable"]
+    assert len(found) == 1
+    assert 'public."caf\\xe9"' in found[0].sentence
+    assert connector.sample().epoch
+    other = cluster.connector(dba.info.dbname)  # where roles of all databases are seen
+    cleanup.callback(other.close)
+    assert other.doctor()
+    assert other.sample().epoch
+    with cluster.session(raw) as session:
+        session.execute(b'DROP OWNED BY "r\xf4le"; DROP ROLE "r\xf4le"')
+
+
+BLOCK, TIB = 8192, 2**40
+
+
+@pytest.mark.parametrize(
+    ("table", "toast"), [(100 * 2**20, 22 * TIB), (9 * TIB, 7.5 * TIB), (31 * TIB, 31 * TIB), (22 * TIB, 0)]
+)
+def test_sizes_of_many_tebibytes_are_added_up(
+    dba: psycopg.Connection, connector: PostgresqlConnector, table: float, toast: float
+) -> None:
+    """The catalog counts pages in 32 bits without a sign, in a column with one; their sum takes more."""
+    dba.execute("CREATE TABLE vast (id int, filler text); INSERT INTO vast VALUES (1, 'x')")
+    for oid, size in (("oid", table), ("reltoastrelid", toast)):
+        pages = int(size / BLOCK)
+        signed = pages - 2**32 if pages >= 2**31 else pages
+        which = f"(SELECT {oid} FROM pg_class WHERE relname = 'vast')"
+        dba.execute(f"UPDATE pg_class SET relpages = {signed} WHERE oid = {which}".encode())
+    units = connector.catalog().units
+    row = list(units.key).index("public.vast")
+    assert int(units.size_bytes[row]) == pytest.approx(table + toast, abs=4 * BLOCK)
+    dba.execute("BEGIN; LOCK TABLE vast IN ACCESS EXCLUSIVE MODE")
+    now = int(connector.exact_sizes(units.physical_id[row : row + 1])[0])
+    assert now == pytest.approx(table + toast, abs=4 * BLOCK)
+    dba.execute("ROLLBACK")
+
+
+def test_the_size_of_toast_that_was_never_vacuumed_is_asked_for(
+    dba: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """The catalog knows pages of the table and none of its TOAST, which has nearly all the bytes."""
+    dba.execute("CREATE TABLE wide (id int, filler text); ALTER TABLE wide ALTER filler SET STORAGE EXTERNAL")
+    dba.execute("INSERT INTO wide SELECT g, repeat('x', 20000) FROM generate_series(1, 200) AS g; ANALYZE wide")
+    row = dba.execute("SELECT pg_table_size('wide')").fetchone()
+    assert row is not None
+    assert row[0] > 4_000_000
+    units = connector.catalog().units
+    assert int(units.size_bytes[list(units.key).index("public.wide")]) == pytest.approx(row[0], rel=0.02)
 
 
 @pytest.mark.parametrize("change", ["made", "dropped"])

@@ -121,8 +121,8 @@ def _about_proposal(target: Target) -> Iterator[Forged]:
 def _about_move(target: Target, row: MoveRow) -> Iterator[Forged]:
     subject, digest = f"move {row.id}", target.digest
     for to in (MoveState.APPROVED, MoveState.PRECHECK, MoveState.RUNNING, MoveState.UNKNOWN, MoveState.PLACED,
-               MoveState.KEPT, MoveState.UNDO_PROPOSED):  # fmt: skip
-        for was in (row.state, MoveState.APPROVED, MoveState.UNKNOWN, MoveState.PROPOSED):
+               MoveState.KEPT, MoveState.UNDO_PROPOSED, MoveState.HANDED_OVER):  # fmt: skip
+        for was in (row.state, MoveState.APPROVED, MoveState.UNKNOWN, MoveState.PROPOSED, MoveState.HANDED_OVER):
             yield Forged(f"move.{to}", subject, {"was": was, "reason": "", "digest": digest})
     for was, dropped in STATE_WHEN_DROPPED.items():
         facts = {"who": "x", "origin": "y", "reason": "", "digest": digest, "was": was, "to": dropped}

@@ -49,7 +49,8 @@ def test_every_change_of_state_obeys_the_table(ledger: Ledger, tamper: Tamper, b
     move_id = _ids(ledger, approved(ledger))[0]
     for after in S:
         tamper("UPDATE moves SET state = ? WHERE id = ?", before, move_id)
-        if after in TRANSITIONS[before] and (before, after) != (S.PROPOSED, S.APPROVED):
+        # Of a move that hotplace sends; those that a person carries out: test_by_hand.py.
+        if after in TRANSITIONS[before] - {S.HANDED_OVER} and (before, after) != (S.PROPOSED, S.APPROVED):
             assert ledger.moves.transition(move_id, after, "why").state is after
         else:
             with pytest.raises(IllegalTransition):

@@ -42,6 +42,7 @@ STANDING = "tests/unit/agent/model/test_standing_rules.py::test_beyond_a_limit_i
 NOT_ROOTS = "tests/unit/agent/keys/test_signers.py::test_a_file_that_is_not_roots_proves_nothing"
 GROWTH = "tests/unit/policies/demand/test_growth.py"
 ON_DISK = "tests/ledger/test_crash.py::test_what_is_decided_or_sent_is_on_the_disk_first"
+NEW_SPACE = "tests/cli/storage/test_new_space.py"
 NAMED = (
     Named(
         "the cool-down is ignored (promise 7)", "agent/planning/situation.py",
@@ -307,5 +308,25 @@ NAMED = (
         "a move goes on at any database (promise 1)", f"{EXECUTION}/attempt.py",
         "if connector.identify().fingerprint != row.fingerprint:", "if False:",
         ("tests/simulation/test_pausing.py::test_what_is_held_gets_nothing_from_another_database",),
+    ),
+    Named(
+        "a space is made on a place that is not fit any more", "connectors/postgresql/new_space.py",
+        "if against is not None:", "if False:",
+        (f"{NEW_SPACE}::test_what_has_changed_since_the_approval",),
+    ),
+    Named(
+        "any check of a place may be accepted", "connectors/model/new_space.py",
+        "check.state is CheckState.FAILS and check.name not in may)",
+        "check.state is CheckState.FAILS and check.name not in accepted)",
+        (f"{NEW_SPACE}::test_only_two_checks_may_be_accepted",),
+    ),
+    Named(
+        "a standing rule makes spaces", "agent/model/approvals.py",
+        "if makes_or_drops_space(move.route):", "if False:", (STANDING,),
+    ),
+    Named(
+        "a space is dropped by statements other than those that were approved with it", "agent/planning/new_space.py",
+        "steps=done.undo_steps, undo_steps=(),", "steps=done.steps, undo_steps=(),",
+        (f"{NEW_SPACE}::test_from_an_empty_folder_to_a_space_and_back",),
     ),
 )  # fmt: skip

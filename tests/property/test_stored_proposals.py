@@ -71,8 +71,11 @@ def built(of: type[Any]) -> st.SearchStrategy[Any]:
 @given(built(Proposal))
 def test_texts_are_those_of_the_library(proposal: Proposal) -> None:
     """Any proposal: the same JSON values as ever, so that digests stay; and read back it is the same."""
-    plain = proposal_json(proposal)
-    assert plain == ADAPTER.dump_python(proposal, mode="json")
+    plain, library = proposal_json(proposal), ADAPTER.dump_python(proposal, mode="json")
+    for move in library["moves"]:
+        if move["route"]["by_hand"] is None:  # younger than the digests of other moves
+            del move["route"]["by_hand"]
+    assert plain == library
     text = json.dumps(plain)
     again = proposal_from_text(text)
     assert again == ADAPTER.validate_json(text)

@@ -1,7 +1,8 @@
 """SAP Banking on z: the database on SSD, its log on disks behind a cache; and a night batch that waits for its log.
 
-Published for the database: +31 % postings (23.7 % less time), 48 % less time per database request. So database requests
-are 49 % of a posting, and 48 % of a request is I/O that SSD removes.
+Published for the database: 31 % more postings, 48 % less time per database request. How much of a posting is I/O was
+not printed, so neither can be predicted of the other: any pair fits some share of requests in a posting. What can be
+tested is what happened to the log, whatever that share is.
 """
 
 from __future__ import annotations
@@ -15,13 +16,11 @@ from policies.evidence.prices import HOUR, wait_per_hour
 from policies.model.plan import Plan, Situation, Verdict
 from policies.model.settings import PolicySettings
 from policies.placement.balancer import make_plan
-from tests.reproduction.amdahl import speedup
 from tests.unit.policies.situations import GIB, HDD, SSD, Site, Unit
 
 CACHED_WRITE = 0.0003  # seconds; a log write ends in the array's cache, on whatever drives it will lie
 DISKS = replace(HDD, write_seconds=CACHED_WRITE)
 FLASH = replace(SSD, write_seconds=0.0002)
-TIME_SAVED = 1 - 1 / 1.31
 SETTINGS = PolicySettings(copy_bytes_per_second=500e6)
 
 
@@ -54,26 +53,16 @@ def verdict(plan: Plan, picture: Situation, key: str) -> Verdict:
     return Verdict(int(plan.verdict[list(picture.units.key).index(key)]))
 
 
-def test_row_4_the_log_stays_and_the_gain_is_that_of_all_ssd() -> None:
-    """Published: +31 % with logs left on disks. Ours: the log stays, and 95 % of what SSD for all would save is had."""
+@pytest.mark.parametrize("removed", [0.1, 0.25, 0.6])
+def test_row_4_the_log_stays_and_nearly_all_of_the_gain_is_had(removed: float) -> None:
+    """Published: logs were left on disks. Ours: the log stays, and 95 % of what SSD for all would save is had."""
     units = accounts()
     on_ssd, on_disk = waits(units)
-    picture = situation(units, TIME_SAVED)
+    picture = situation(units, removed)
     plan = make_plan(picture, SETTINGS)
     assert "bank.log" not in {move.key for move in plan.moves}
     assert verdict(plan, picture, "bank.log") in (Verdict.WRITE_DOMINATED, Verdict.LOG_LIKE)
     assert plan.wait_saved_per_hour >= 0.95 * (on_disk - on_ssd) * HOUR
-    assert speedup(picture.database.active, plan.wait_saved_per_hour / HOUR) == pytest.approx(1.31, abs=0.02)
-
-
-def test_row_4_a_request_gets_48_percent_shorter() -> None:
-    """Published: 48 % less time per request. Ours, of the requests' 49 % of a posting: 47 to 49 %."""
-    units = accounts()
-    picture = situation(units, TIME_SAVED)
-    requests = picture.database.active * TIME_SAVED / 0.48
-    assert requests / picture.database.active == pytest.approx(0.49, abs=0.01)
-    saved = make_plan(picture, SETTINGS).wait_saved_per_hour / HOUR
-    assert saved / requests == pytest.approx(0.48, abs=0.01)
 
 
 def test_row_5_a_job_that_waits_for_its_log_gets_no_proposal() -> None:

@@ -42,8 +42,8 @@ def test_a_workload_is_what_its_seed_says(shape: str) -> None:
     assert (work.factors >= 0).all()
 
 
-def test_the_skew_is_that_of_the_published_warehouse() -> None:
-    """The best tenth of the bytes holds 55 to 75 % of what can be saved (published: 60 %), the mean of eight seeds."""
+def test_the_skew_is_about_that_of_the_warehouse() -> None:
+    """The best tenth of the bytes holds 55 to 75 % of what can be saved, the mean of eight seeds."""
     shares = []
     for seed in range(1, 9):
         units = workload("stationary", seed, hours=1).catalogue

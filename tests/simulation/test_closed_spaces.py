@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from agent.config.models import NoticeEvent
 from agent.ledger.ledger import Ledger
 from agent.model.states import MoveState
+from agent.sampling.sampler import CATALOG_EVERY_SECONDS
+from agent.service.daemon import facts_of
+from agent.service.notifier import find_notices
 from agent.service.watch import Watch
+from connectors.kit.contract import Connector
+from connectors.model.observation import Catalog
 from policies.placement.dispatch import Drain
 from tests.simulation.site import Site
 
@@ -49,3 +58,42 @@ def test_what_was_approved_before_the_space_closed_is_skipped(tmp_path: Path) ->
         assert {row.state for row in skipped} == {MoveState.SKIPPED}
         assert all("hotplace reopen" in row.reason for row in skipped)
     assert not [key for key, space in site.homes().items() if space == "ssd" and key == skipped[0].move.key]
+
+
+def lose(monkeypatch: pytest.MonkeyPatch, connector: Connector, why: list[str]) -> None:
+    """The storage of the fast space has gone for as long as there is a reason in the list."""
+    read = connector.catalog
+
+    def catalog() -> Catalog:
+        found = read()
+        spaces = (replace(space, lost=why[0] if why and space.name == "ssd" else "") for space in found.spaces)
+        return replace(found, spaces=tuple(spaces))
+
+    monkeypatch.setattr(connector, "catalog", catalog)
+
+
+def test_a_space_whose_storage_has_gone_is_no_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is proposed to go there, what was approved is not sent, and people are notified."""
+    site, why = Site(tmp_path), list[str]()
+    with site.agent() as (watch, ledger):
+        for connector in (watch.connector, watch.executor._connector):
+            lose(monkeypatch, connector, why)
+        site.approved(watch, ledger)
+        why.append("the server does not find its folder /ssd: is its file system mounted?")
+        skipped = [row for row in watch.act() if row.move.to_space == "ssd"]
+        assert {row.state for row in skipped} == {MoveState.SKIPPED}
+        assert all("does not find its folder" in row.reason for row in skipped)
+        site.clock.sleep(CATALOG_EVERY_SECONDS)
+        site.observe(watch, 1)
+        planning = watch.plan()
+        assert planning is not None
+        assert not [move for move in planning.plan.moves if move.to_space == "ssd"]
+        facts = facts_of(watch.snapshot, 60.0, ledger, site.clock.now())
+        (notice,) = [each for each in find_notices(facts) if each.event is NoticeEvent.FILLING]
+        assert "nothing can be put into ssd" in notice.sentence
+        why.clear()
+        site.clock.sleep(CATALOG_EVERY_SECONDS)
+        site.observe(watch, 1)
+        again = watch.plan()
+        assert again is not None
+        assert [move for move in again.plan.moves if move.to_space == "ssd"]

@@ -17,10 +17,11 @@ from agent.model.proposals import CannotUndo, Proposal, ProposedMove, with_ways_
 from agent.model.states import MoveState, ProposalState
 from agent.moving.left_worse import left_worse_of
 from agent.planning.undo import way_back
+from agent.sampling.sampler import CATALOG_EVERY_SECONDS
 from agent.service.metrics import AgentCollector
 from agent.service.watch import Watch
 from connectors.kit.contract import SpaceFull
-from connectors.model.moves import Bundle, Route, Step, UnitKind
+from connectors.model.moves import Bundle, ByHand, Route, Step, UnitKind
 from connectors.simulated.mover import SimulatedSession
 from policies.model.moves import MoveReason
 from tests.simulation.site import MINUTE, Site
@@ -141,6 +142,35 @@ def test_a_group_that_fits_is_carried_out(site: Site, numbered: bool) -> None:
         assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
     homes = site.homes()
     assert (homes[COLD[0]], homes[COLD[1]], homes[HOT]) == ("hdd", "hdd", "ssd")
+
+
+def test_what_comes_after_a_move_by_hand_waits_for_it(site: Site) -> None:
+    """The first is a person's, so nothing of the group is sent until the catalog shows it where it goes."""
+    crowded(site)
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        hand = ByHand(statements=("BRING IT DOWN;",), because="it is only an example")
+        first, *others = (
+            move_of(watch, 1, COLD[0], "hdd", 1), move_of(watch, 2, COLD[1], "hdd", 1), move_of(watch, 3, HOT, "ssd", 1)
+        )  # fmt: skip
+        plain = replace(first.route, steps=(), undo_steps=(), tidy_steps=(), prologue=(), by_hand=hand)
+        number = approved(site, watch, ledger, (replace(first, route=plain), *others))
+        assert [row.state for row in rows(ledger, number)] == [MoveState.HANDED_OVER, *[MoveState.APPROVED] * 2]
+        watch.act()
+        watch.sample()
+        watch.verify()
+        watch.act()
+        assert [row.state for row in rows(ledger, number)] == [MoveState.HANDED_OVER, *[MoveState.APPROVED] * 2]
+        bring(site, (COLD[0],), "hdd")  # as the person did
+        site.clock.sleep(CATALOG_EVERY_SECONDS)
+        watch.sample()
+        watch.verify()
+        watch.act()
+        found = rows(ledger, number)
+        assert [row.state for row in found] == [MoveState.SETTLING, *[MoveState.PLACED] * 2], [
+            row.reason for row in found
+        ]
+        assert ledger.moves.steps(found[0].id) == []
 
 
 @pytest.mark.parametrize("numbered", [True, False])

@@ -11,8 +11,10 @@ import pytest
 
 from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistorySettings, RequestKind
+from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import MoveState
 from agent.service.jobs import Jobs
+from agent.service.watch import Watch
 from connectors.kit.contract import LockNotObtained
 from connectors.model.moves import Route, Step
 from connectors.model.observation import Blocker
@@ -41,20 +43,50 @@ def test_without_approved_moves_there_is_nothing_to_do(site: Site) -> None:
         assert not watch.executor.has_work()
 
 
-def test_what_waits_for_a_session_holds_up_what_follows(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order of a plan matters: the second move does not overtake the first."""
-    bring(site, COLD, "ssd")
+def in_the_way_of(monkeypatch: pytest.MonkeyPatch, watch: Watch, key: str) -> list[Blocker]:
+    """A session holds that table for as long as it is in the list."""
     in_the_way = [Blocker(sentence="session 7")]
 
     def blockers(route: Route, *, tidying: bool = False) -> tuple[Blocker, ...]:
-        return tuple(in_the_way) if route.bundle.key == COLD[0] and not tidying else ()
+        return tuple(in_the_way) if route.bundle.key == key and not tidying else ()
 
+    monkeypatch.setattr(watch.executor._connector, "blockers", blockers, raising=False)
+    return in_the_way
+
+
+def test_what_waits_for_a_session_is_passed_by_what_needs_nothing_of_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another table of the same plan, whose room the first one neither frees nor takes, does not wait for hours."""
+    bring(site, COLD, "ssd")
     with site.agent() as (watch, ledger):
         watch.sample()
-        monkeypatch.setattr(watch.executor._connector, "blockers", blockers, raising=False)
+        in_the_way = in_the_way_of(monkeypatch, watch, COLD[0])
         moves = tuple(move_of(watch, at, key, "hdd", at) for at, key in enumerate(COLD, start=1))
         number = approved(site, watch, ledger, moves)
         watch.act()
+        first, second = rows(ledger, number)
+        assert (first.state, second.state) == (MoveState.APPROVED, MoveState.PLACED)
+        stored = ledger.state.load_document(watch.database.name, WAITING_MOVES)
+        assert stored is not None
+        assert stored[1] == {str(first.id): "waits for session 7"}
+        assert not watch.executor.has_work()
+        in_the_way.clear()
+        site.clock.sleep(MINUTE)
+        watch.act()
+        assert {row.state for row in rows(ledger, number)} == {MoveState.PLACED}
+
+
+def test_what_waits_for_a_session_holds_up_what_needs_its_room(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of a plan matters: what goes where the first one leaves room does not overtake it."""
+    bring(site, COLD[:1], "ssd")
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        in_the_way = in_the_way_of(monkeypatch, watch, COLD[0])
+        moves = (move_of(watch, 1, COLD[0], "hdd", 1), move_of(watch, 2, COLD[1], "ssd", 2))
+        number = approved(site, watch, ledger, moves)
+        watch.act()
+        assert not watch.executor.has_work()
         assert {row.state for row in rows(ledger, number)} == {MoveState.APPROVED}
         assert not watch.snapshot.moves.total()
         in_the_way.clear()

@@ -78,6 +78,30 @@ def test_tls_serves_and_takes_a_renewed_certificate(tmp_path: Path) -> None:
             get(server, trust=tmp_path / "old.pem")
 
 
+def test_a_certificate_renewed_before_its_key_breaks_nothing(tmp_path: Path) -> None:
+    """The old pair serves until the new one is whole, also while a file is missing; then the new one does."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+
+    def renew() -> bytes:
+        made, part = make_certificate(tmp_path).read_bytes(), b"-----BEGIN CERTIFICATE"
+        new_key, _, rest = made.partition(part)
+        certificate.write_bytes(part + rest)
+        return new_key
+
+    key.write_bytes(renew())
+    (tmp_path / "old.pem").write_bytes(certificate.read_bytes())
+    with serving(tls=Certificate(certificate, key, None)) as server:
+        assert get(server, trust=tmp_path / "old.pem")[0] == 200
+        new_key = renew()
+        os.utime(certificate, ns=(0, 0))  # another time, as above
+        assert get(server, trust=tmp_path / "old.pem")[0] == 200
+        key.unlink()
+        assert get(server, trust=tmp_path / "old.pem")[0] == 200
+        key.write_bytes(new_key)
+        os.utime(key, ns=(1, 1))
+        assert get(server, trust=certificate)[0] == 200
+
+
 def test_clients_without_tls_or_certificate_are_turned_away(tmp_path: Path) -> None:
     """Plain HTTP, silence, and https without a client certificate get nothing, and the server lives on."""
     certificate = make_certificate(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.postgresql.sampler import IDLE_SECONDS, Population, sessions_in_use
+from connectors.kit.population import IDLE_SECONDS, Population, sessions_in_use
 
 
 def idle_for(ages: list[float]) -> list[float]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.postgresql.sampler import LEAST_SEEN, KindLook, SessionKinds
+from connectors.kit.population import LEAST_SEEN, KindLook, SessionKinds
 
 READERS = KindLook(
     kind="10/app", working=4, reading=3, inside=4, inside_seconds=0.08, between=(0, 0, 0), between_seconds=(0, 0, 0)

@@ -14,12 +14,13 @@ from agent.cli.lab import list_statements
 from agent.cli.plan_answer import print_by_hand
 from agent.model.proposals import ProposedMove, with_ways_back
 from agent.studies.prove.script import Script
+from agent.terminal.hand_script import hand_script
 from agent.terminal.output import Output
 from agent.terminal.wording import move_sql, print_moves, print_statements
 from connectors.db2 import partitions, space_move
 from connectors.db2 import table_move as db2_split
 from connectors.db2.names import Key, Part, identifier
-from connectors.db2.plan_only import look as plan_only
+from connectors.db2.plan_only import ibm_i, zos
 from connectors.db2.space_move import Instance
 from connectors.db2.storage import ServerStorage
 from connectors.kit.proving import Scratch
@@ -35,7 +36,7 @@ from tests.db2 import facts as db2
 from tests.db2.moving.test_containers import DMS
 from tests.oracle import made as oracle
 from tests.sqlserver import made as sqlserver
-from tests.unit.samples import a_move, a_route
+from tests.unit.samples import a_move, a_proposal, a_route
 
 LIVE = "DROP TABLE ORDERS;"
 # Line ends of programs, of Python and of Unicode; a terminal's escape; what turns a line around; a tab.
@@ -119,29 +120,34 @@ def test_what_a_person_does_by_hand(
         refuse_lines_of_names("\n".join(printed[2:]))
 
 
-def plan_only_scripts(name: str) -> Iterator[tuple[str, ...]]:
-    """Each statement that is written for Db2 for i and z/OS."""
-    member = plan_only.Member(library=name, file=name, member=name)
-    yield (plan_only.prefer_table(name, name, "SSD"),)
-    yield (plan_only.prefer_member(member, "SSD"), plan_only.prefer_member(member, "ANY", index=True))
-    yield (plan_only.prefer_file(name, name, "SSD"), plan_only.prefer_file(name, name, "ANY", index=True))
-    yield (plan_only.follow_preference(33), plan_only.follow_preference(33, device=name))
-    yield plan_only.trace_and_balance(33, 60, device=name)
-    yield plan_only.move_table_space(name, name, 2, name, by_growth=False)
-    yield plan_only.move_table_space(name, name, 0, name, by_growth=True)
-    yield plan_only.move_index(name, name, 2, name)
+def scripts_of_i_and_zos(name: str) -> Iterator[ByHand]:
+    """What is written for Db2 for i and z/OS of an object with that name wherever one may be."""
+    member = ibm_i.Member(library=name, file=name, member=name)
+    there = (
+        ibm_i.prefer_table(name, name, "SSD"), ibm_i.prefer_member(member, "SSD"),
+        ibm_i.prefer_file(name, name, "SSD", index=True),
+    )  # fmt: skip
+    for asp in (ibm_i.Asp(1), ibm_i.Asp(33), ibm_i.Asp(33, name)):
+        yield from (ibm_i.move_by_hand(each, each, asp) for each in there if each)
+    for database, space in (("DB", name), (name, "TS"), ("DB", "TS")):
+        of = zos.TableSpacePart(database=database, name=space, partition=2, kind="R")
+        index = zos.IndexPart(database=database, space=space, creator=name, name=name, partition=0)
+        found = zos.move_table_space(of, name, name), zos.move_index(index, name, name)
+        yield from (each for each in found if each is not None)
 
 
 @pytest.mark.parametrize("line_end", BREAKS, ids=ascii)
-def test_plan_only_scripts(line_end: str) -> None:
-    """Neither title nor statement: a name cannot leave a live statement for i or z/OS, where nobody looks again."""
+def test_scripts_of_i_and_zos(line_end: str) -> None:
+    """Neither title nor statement: a name leaves no live statement in the file that a person runs."""
     name = hostile(line_end)
-    for statements in plan_only_scripts(name):
-        script = plan_only.script(f"{name} from {name} to {name}; back: likewise", statements)
-        refuse_lines_of_names(script)
-        assert script.startswith(f"{plan_only.MARK}\n-- ")
-    plain = [plan_only.script("x", statements) for statements in plan_only_scripts("PLAIN")]
-    assert all("escapes" not in script for script in plain)
+    for found in scripts_of_i_and_zos(name):
+        route = replace(a_route(), to_space=name, prologue=(), steps=(), undo_steps=(), by_hand=found)
+        bundle = replace(route.bundle, space=name)
+        move = replace(a_move(), key=name, from_space=name, to_space=name, route=replace(route, bundle=bundle))
+        refuse_lines_of_names(hand_script(a_proposal(move), [move], 1))
+        refuse_lines_of_names(move_sql(move))
+    for found in scripts_of_i_and_zos("PLAIN"):
+        assert "escapes" not in "\n".join(map(written, (*found.before, *found.statements, *found.after)))
 
 
 def moves_of(name: str) -> Iterator[ProposedMove]:

@@ -58,6 +58,8 @@ class EventKind:
         wrong = next((name for name, kind in known.items() if name in facts and not _fits(facts[name], kind)), None)
         if wrong is not None:
             return f"{wrong} is {json.dumps(facts[wrong])[:60]}"
+        if self.others and _holds_nul(facts):  # no server takes it, wherever it stands
+            return "a character of it is none"
         if self.one_of and not any(name in facts for name in self.one_of):
             return f"it says neither {' nor '.join(self.one_of)}"
         return ""
@@ -136,6 +138,12 @@ def _plain(kind: EventKind) -> dict[str, Any]:
 
 def _fits(value: object, kind: Type) -> bool:
     return value in kind if isinstance(kind, tuple) else _CHECKS[kind](value)
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_nul, (*value, *value.values())))
+    return any(map(_holds_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\x00" in value
 
 
 def _is_text(value: object) -> bool:

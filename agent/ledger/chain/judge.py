@@ -25,6 +25,7 @@ from agent.model.states import (
     EXPIRABLE,
     IN_PLACE,
     TRANSITIONS,
+    UNFINISHED,
     MoveState,
     ProposalState,
 )
@@ -91,6 +92,7 @@ class Story:
     approval: Event | None = None  # the row that approved it; there is one at most
     signatures: list[SignedRow] = field(default_factory=list)
     moves: dict[int, MoveState] = field(default_factory=dict)  # ordinal -> state, where it is known
+    handed_over: set[int] = field(default_factory=set)  # ordinals of moves that a person was to carry out
     fault: str = ""  # the first row that is impossible or unreadable; "": there is none
 
     def open_moves(self) -> tuple[int, ...]:
@@ -226,6 +228,8 @@ class Replay:
         if story.digest and event.facts["digest"] != story.digest:
             raise Impossible("it names another digest than was stored")
         story.moves[ordinal] = to
+        if to is MoveState.HANDED_OVER:
+            story.handed_over.add(ordinal)
 
 
 def _check_windows(conditions: Conditions) -> None:
@@ -272,6 +276,17 @@ def move_fault(story: Story, row: MoveRow) -> str:
     state = story.moves.get(row.move.ordinal)
     if state != row.state:
         return f"move {row.id} is marked {row.state}, but by the audit chain it is {state}"
+    if row.move.ordinal in story.handed_over and not row.move.by_hand:
+        return f"move {row.id} was handed over to a person, and is none that a person carries out"
+    return hand_fault(row, row.state)
+
+
+def hand_fault(row: MoveRow, state: MoveState) -> str:
+    """Why a move cannot be in a state because of who carries it out; "" where it can."""
+    if row.move.by_hand and state in UNFINISHED:
+        return f"move {row.id} is carried out by a person: no statement of it is ever sent"
+    if state is MoveState.HANDED_OVER and not row.move.by_hand:
+        return f"move {row.id} is none that a person carries out"
     return ""
 
 

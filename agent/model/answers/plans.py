@@ -85,6 +85,21 @@ class CostOfMove:
 
 
 @answer
+class WorkByHand:
+    """What a person has to do: hotplace sends none of it."""
+
+    statements: tuple[str, ...]
+    because: str
+    run_with: str | None
+    """How a file of it is run."""
+    before: tuple[str, ...]
+    """What comes first in a file, once for all moves."""
+    after: tuple[str, ...]
+    """What comes last in a file, once for all moves."""
+    undo: tuple[str, ...]
+
+
+@answer
 class RouteShown:
     """How a unit moves: locks, statements and the way back."""
 
@@ -112,6 +127,8 @@ class RouteShown:
     statements: tuple[StatementShown, ...]
     undo: tuple[StatementShown, ...]
     if_interrupted: IfInterrupted
+    by_hand: WorkByHand | None
+    """What a person carries out in place of the statements."""
 
 
 @answer
@@ -306,6 +323,8 @@ class Planned(PlanFound):
     spaces: tuple[SpaceChange, ...]
     left_behind: tuple[UnitLeftBehind, ...]
     pins: tuple[PinnedUnits, ...]
+    script: str | None
+    """The file of what a person carries out, where one was asked for."""
     tiers: tuple[TierShown, ...] | None
     ranking: tuple[UnitShown, ...] | None
     not_chosen: tuple[UnitShown, ...] | None
@@ -315,14 +334,6 @@ class Planned(PlanFound):
     forecast_with_splits: ForecastShown | None
     """After the plan and the splits that save; null: none does."""
     prospect: PlanProspect | None
-
-
-@answer
-class WorkByHand:
-    """What a person has to do."""
-
-    statements: tuple[str, ...]
-    because: str
 
 
 @answer
@@ -379,6 +390,48 @@ class SplitByHand(TableSplit):
 @answer
 class SplitPlanned(TableSplit, PlanShown):
     """How a table is split."""
+
+    proposal: ProposalStored | None
+    by_hand: None = None
+
+
+@answer
+class CheckOfPlace:
+    """One thing that must hold of the place of a new space."""
+
+    check: str
+    """empty, owner, device or restart."""
+    state: str
+    """holds, fails or not checked."""
+    sentence: str
+    accepted: bool
+    """It fails, and a person goes on all the same."""
+
+
+@answer
+class SpaceWanted:
+    """A space that is to be made, and what was seen of its place."""
+
+    database: str
+    dry_run: bool
+    space: str
+    location: str
+    tier: str
+    checks: tuple[CheckOfPlace, ...]
+
+
+@answer
+class SpaceByHand(SpaceWanted):
+    """How a person makes a space."""
+
+    proposal: None = None
+    by_hand: WorkByHand | None
+    moves: tuple[PlannedMove, ...] = ()
+
+
+@answer
+class SpacePlanned(SpaceWanted, PlanShown):
+    """How a space is made."""
 
     proposal: ProposalStored | None
     by_hand: None = None

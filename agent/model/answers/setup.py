@@ -155,11 +155,15 @@ class SpaceAssessed:
     """What sessions wait for reads of a space."""
 
     space: str
-    random_reads_per_second: float
+    reads_per_second: float
+    """Read calls of all kinds as the file counts them; of exports, reads of one block that sessions waited for."""
     read_seconds: float
+    """A read of one block."""
     wait_per_hour_seconds: float
     wait_saved_per_hour_seconds: float
     """What fast storage would save."""
+    wait_by_kind_per_hour_seconds: Mapping[str, float]
+    """The wait by kind, see waits_by_kind; empty where it is not timed by kind."""
     bytes: int | None
 
 
@@ -173,7 +177,32 @@ class UnitAssessed:
     wait_low_per_hour_seconds: float
     wait_high_per_hour_seconds: float
     wait_saved_per_hour_seconds: float
+    wait_by_kind_per_hour_seconds: Mapping[str, float]
     bytes: int | None
+
+
+@answer
+class KindAssessed:
+    """Waits for reads of one kind, as the engine timed them."""
+
+    kind: str
+    events: tuple[str, ...]
+    """As the engine calls them."""
+    waits: float
+    """How many there were in the period."""
+    wait_per_hour_seconds: float
+    of_objects: bool
+    """False: of temporary files, which hold no objects; not in the read wait."""
+
+
+@answer
+class Withheld:
+    """Figures that contradict each other: the part that rests on them is left out."""
+
+    part: str
+    section: str | None
+    """Of the file."""
+    why: str
 
 
 @answer
@@ -219,11 +248,13 @@ class Assessment:
     seconds: float
     """Length of the period."""
     read_wait_per_hour_seconds: float
-    """By reads and read times."""
+    """As the engine timed it; by reads and read times where it timed none."""
     measured_read_wait_per_hour_seconds: float
-    """As the engine timed them."""
+    """As the engine timed it; null: it timed none."""
     read_wait_of_session_time_ratio: float
     """No storage saves more of the sessions' time."""
+    waits_by_kind: tuple[KindAssessed, ...]
+    """Empty: the engine does not time them by kind."""
     tiers: tuple[TierShown, ...]
     spaces: tuple[SpaceAssessed, ...]
     units: tuple[UnitAssessed, ...]
@@ -235,6 +266,34 @@ class Assessment:
     offer: OfferAssessed | None
     notes: tuple[str, ...]
     """How sure this is."""
+    withheld: tuple[Withheld, ...]
+    """What the file contradicts; empty: nothing."""
+
+
+@answer
+class KindCompared:
+    """Reads of one kind before and after; null where a period has none."""
+
+    kind: str
+    before_seconds: float
+    """Of one, on average."""
+    after_seconds: float
+    before_per_transaction: float
+    """How many."""
+    after_per_transaction: float
+
+
+@answer
+class PeriodsCompared:
+    """Two periods of one database for equal work, or why they cannot be compared."""
+
+    refused: str | None
+    """Null: they are of equal work."""
+    before_wait_per_transaction_seconds: float
+    after_wait_per_transaction_seconds: float
+    wait_saved_per_hour_seconds: float
+    """For as much work as before."""
+    kinds: tuple[KindCompared, ...]
 
 
 @answer
@@ -242,6 +301,8 @@ class Assessments:
     """Every database that the files are about."""
 
     assessments: tuple[Assessment, ...]
+    compared: PeriodsCompared | None
+    """Null: the files are not two reports."""
 
 
 @answer

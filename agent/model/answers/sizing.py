@@ -116,6 +116,18 @@ class CurveFiles:
 
 
 @answer
+class PlannedTierShown:
+    """A tier that is not there yet."""
+
+    tier: str
+    random_read_seconds: float
+    speed_source: str
+    """Where its speed comes from, in words."""
+    capacity_bytes: int | None
+    """Null: not said, so only the curve tells."""
+
+
+@answer
 class DatabaseSized(CurveShown):
     """The sizing curve of one database with what its storage costs."""
 
@@ -140,6 +152,9 @@ class DatabaseSized(CurveShown):
     savings_definition: str
     present_size_known: bool
     present: SizeOffered
+    """Of a tier that is not there yet: the size that it is to have, 0 bytes where that was not said."""
+    planned_tier: PlannedTierShown | None
+    """The fastest tier, where it is not there yet; else null."""
     knee_definition: str
     knee_distance_ratio: float
     """From the straight line between the ends, as a share of the curve's height."""

@@ -22,6 +22,30 @@ class RoomOfSpace:
 
 
 @answer
+class JobShown:
+    """How a job of a daemon went lately."""
+
+    job: str
+    """sample, judge, plan, act, look or keep_lease; fold, anchor and notify are of all databases."""
+    last_success: datetime | None
+    last_failure: datetime | None
+    error: str | None
+    """Of the last failure, however long ago."""
+    failing_since: datetime | None
+    """The first failure since the last success; null: the last try succeeded."""
+    keeps_failing: bool
+    """Every try has failed for a quarter of an hour or longer."""
+
+
+@answer
+class ServerChangeShown:
+    """What a daemon found to have changed about a server: its identity, version, role, or what may be done there."""
+
+    at: datetime
+    sentence: str
+
+
+@answer
 class DaemonStatus:
     """What a daemon last said of itself."""
 
@@ -36,6 +60,9 @@ class DaemonStatus:
     """Why its last sample failed."""
     untrusted: str | None
     """Why it sends nothing: the ledger failed verification."""
+    jobs: tuple[JobShown, ...] | None
+    server_changes: tuple[ServerChangeShown, ...] | None
+    """Of the last seven days, the newest last."""
     last_sample: datetime | None
     last_cycle: str | None
     """What its last cycle did."""
@@ -224,6 +251,8 @@ class DatabaseStatus(MovesUnderWay):
     groups_left_worse: tuple[str, ...]
     """A sentence for each group of moves that ended halfway and left the database worse than before."""
     trace: TraceShown
+    next_step: str | None
+    """What to do where fewer than two tiers have a space; else null."""
     containers: tuple[ContainersOfSpace, ...] | None
     """With --containers, else null."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from connectors.db2.plan_only.ibm_i import Asp, traced_balance
 from connectors.db2.plan_only.look import (
     NOWHERE,
     UNCOUNTED,
@@ -15,8 +16,6 @@ from connectors.db2.plan_only.look import (
     counted,
     look_at_i,
     look_at_zos,
-    script,
-    trace_and_balance,
     waited_for,
 )
 from connectors.db2.plan_only.session import PlanSession
@@ -24,7 +23,7 @@ from connectors.db2.sessions import TITLES, Platform
 from connectors.db2.settings import Db2Settings
 from connectors.kit.contract import Clock, Mover, StatementFailed
 from connectors.kit.findings import Capability, Finding
-from connectors.model.moves import Bundle, NoRoute, Route
+from connectors.model.moves import BY_HAND, Bundle, Locked, NoRoute, Route
 from connectors.model.observation import (
     I64,
     NO_PARENT,
@@ -42,8 +41,22 @@ from connectors.model.observation import (
 )
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ})
-ADVICE = "A plan for it is a script: `hotplace plan` prints it, a person runs it."
-TRACE_MINUTES = 1440
+ADVICE = (
+    "Moves are by hand: `hotplace plan --propose --script FILE` writes them to one file; what is approved before it is "
+    "run is measured."
+)
+LOCKS = {
+    Platform.I: "the file for a moment; on releases without the newest PTFs for as long as it is moved",
+    Platform.ZOS: "all use for a moment, from -STOP to -START; then writes while REORG copies, and all use at its end",
+}
+NOTES = {
+    Platform.I: (),
+    Platform.ZOS: (
+        "the catalog shows the new storage group from the ALTER on; whether REORG has moved it is not seen",
+    ),
+}
+LOCK_SECONDS = 5.0  # IBM says "seconds" of IBM i with newer PTFs; of z/OS, what -STOP waits is not known
+LOCKED = {Platform.I: Locked.BRIEFLY, Platform.ZOS: Locked.WRITES}
 
 
 class NoLease:
@@ -58,7 +71,7 @@ class NoLease:
 
 
 class PlanOnlyConnector:
-    """Reads; its routes are reasons with a script in them."""
+    """Reads; its routes are by hand."""
 
     def __init__(self, settings: Db2Settings, clock: Clock, session: PlanSession | None = None) -> None:
         """Nothing is opened yet: the first call connects."""
@@ -102,7 +115,8 @@ class PlanOnlyConnector:
         look = self._fresh()
         rows = {space.name: at for at, space in enumerate(look.spaces)}
         units = look.units
-        self._unplaced = frozenset(self._counted().totals.keys() - {unit.number for unit in units})
+        counted_units = self._counted().totals.keys()
+        self._unplaced = frozenset(counted_units - {unit.number for unit in units})
         ids = np.array([unit.number for unit in units], dtype=np.int64)
         table = UnitTable(
             physical_id=ids,
@@ -110,8 +124,9 @@ class PlanOnlyConnector:
             kind=np.array([unit.kind for unit in units], dtype=np.int8),
             size_bytes=np.array([unit.size_bytes for unit in units], dtype=np.int64),
             space=np.array([rows[unit.space] for unit in units], dtype=np.int32),
-            bundle=ids,
+            bundle=_bundles(units),
             parent=np.full(len(units), NO_PARENT, dtype=np.int64),
+            uncounted=np.array([unit.number not in counted_units for unit in units], dtype=np.bool_),
         )
         return Catalog(taken_at=self._clock.now(), spaces=look.spaces, units=table)
 
@@ -160,19 +175,24 @@ class PlanOnlyConnector:
         return np.array([sizes.get(int(number), -1) for number in physical_ids], dtype=np.int64)
 
     def routes(self, bundle: Bundle, to_space: str) -> tuple[Route, ...] | NoRoute:
-        """Never one: the script is in the reason, marked as what it is."""
-        look = self._look or self._fresh()
-        unit = self._units.get(bundle.key)
+        """What a person runs, or why there is nothing."""
+        unit = self._units_seen().get(bundle.key)
         if unit is None:
             return NoRoute(code="gone", sentence=f"{bundle.key} no longer exists")
         if to_space == NOWHERE:
             return NoRoute(code="no_space", sentence=f"{to_space} says that a storage group is not known; it is none")
-        statements = unit.script(to_space)
-        if not statements:
-            why = unit.why_no_script or "has no name here by which a statement may call it"
+        by_hand = unit.script(to_space) if unit.space != NOWHERE else None
+        if by_hand is None:
+            unmanaged = "has no storage group that is known here: its user may manage its data sets"
+            why = unmanaged if unit.space == NOWHERE else unit.why_no_script
             return NoRoute(code="no_name", sentence=f"{bundle.key} {why}")
-        title = f"{bundle.key} from {bundle.space} to {to_space}; back: {look.undo}"
-        return NoRoute(code="plan_only", sentence=script(title, statements))
+        locked = LOCKED[self._platform]
+        route = Route(
+            name=BY_HAND, bundle=bundle, to_space=to_space, prologue=(), steps=(), undo_steps=(),
+            online=locked is Locked.BRIEFLY, locks=LOCKS[self._platform], log_bytes=0, transient_bytes=0, locked=locked,
+            lock_seconds=LOCK_SECONDS, notes=NOTES[self._platform], by_hand=by_hand,
+        )  # fmt: skip
+        return (route,)
 
     def inspect(self, route: Route) -> Inspection:
         """Where the unit is now."""
@@ -182,9 +202,14 @@ class PlanOnlyConnector:
             return Inspection(
                 home=Home.GONE, sentence=f"{route.bundle.key} no longer exists", size_bytes=0, on_disk=None
             )
+        units = [each for key in route.bundle.unit_keys if (each := self._units.get(key)) is not None] or [unit]
+        spaces = {each.space for each in units}
         home = {route.to_space: Home.TARGET, route.bundle.space: Home.SOURCE}.get(unit.space, Home.ELSEWHERE)
         return Inspection(
-            home=home, sentence=f"{unit.key} is in {unit.space}", size_bytes=unit.size_bytes, on_disk=None
+            home=home if len(spaces) == 1 else Home.ELSEWHERE,
+            sentence=f"{unit.key} is in {', '.join(sorted(spaces))}",
+            size_bytes=sum(each.size_bytes for each in units),
+            on_disk=None,
         )
 
     def doctor(self) -> tuple[Finding, ...]:
@@ -236,6 +261,11 @@ class PlanOnlyConnector:
         """End the session."""
         self._session.close()
 
+    def _units_seen(self) -> Mapping[str, Seen]:
+        if self._look is None:
+            self._fresh()
+        return self._units
+
     def _fresh(self) -> Look:
         if self._platform is Platform.I:
             self._look = look_at_i(self._session)
@@ -255,7 +285,14 @@ class PlanOnlyConnector:
             return "Pin what you know to be hot: LSTATS and IFCID 199 would tell, and reset what the site itself reads."
         asps = sorted({int(space.name[3:].split()[0]) for space in look.spaces})
         return "The system's own balancer can tell: " + "; ".join(
-            statement
-            for asp in asps
-            for statement in trace_and_balance(asp, TRACE_MINUTES, device=look.devices.get(asp, ""))
+            statement for asp in asps for statement in traced_balance(Asp(asp, look.devices.get(asp, "")))
         )
+
+
+def _bundles(units: Sequence[Seen]) -> I64:
+    """Number of what each unit moves with: of itself, or of the first of those that one script moves."""
+    first: dict[str, int] = {}
+    return np.array(
+        [first.setdefault(unit.together, unit.number) if unit.together else unit.number for unit in units],
+        dtype=np.int64,
+    )

@@ -10,10 +10,7 @@ Bytes of Db2 for i (``bytes_by_object``, ``pools``) come from the disk units, as
 data is. ``UNIT_TYPE`` 1 is an SSD. SYSDISKSTAT has a row for each path to a unit, even to an empty unit. Spanning
 indexes come again with every partition, which DISTINCT in the query takes out.
 
-Scripts (``prefer_table`` to ``script``) are for a person and are never sent. On i, ``UNIT SSD`` is a wish that the
-system follows when it allocates, and ``STRASPBAL TYPE(*MP)`` moves what lies elsewhere. CL takes system names of at
-most ten characters. On z/OS, a table space is given another storage group, and its data sets move when REORG makes them
-again. DSNUTILU calls REORG, so no JCL is needed; TEMPLATE names the data sets.
+What a person runs to move a unit (``Seen.script``) is written by ``ibm_i`` and ``zos``; nothing of it is ever sent.
 
 ``look_at_i`` and ``look_at_zos`` put all of this together. Several rows for an object are normal: an index of i has one
 for each member and table; a clone of z/OS shares the table space and storage group of its base table, and moves with
@@ -26,14 +23,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal
 
 import numpy as np
 
-from connectors.db2.names import Key, Part, identifier, literal, physical_id
+from connectors.db2.names import Key, Part, physical_id
+from connectors.db2.plan_only import ibm_i, zos
+from connectors.db2.plan_only.ibm_i import Asp, Media, Member
 from connectors.db2.plan_only.session import PlanSession, Row
-from connectors.model.formatting import comment, written
-from connectors.model.moves import UnitKind
+from connectors.model.moves import ByHand, UnitKind
 from connectors.model.observation import F64, I64, Space
 
 LOGICAL, PHYSICAL, SEQUENTIAL, RANDOM = range(4)
@@ -224,134 +221,16 @@ def mixed_media_pools(found: Iterable[DiskPool]) -> frozenset[int]:
     return frozenset(asp for asp, kinds in media.items() if len(kinds) > 1)
 
 
-Media = Literal["SSD", "ANY"]
-MARK = comment("PLAN ONLY: hotplace does not send this")
-BALANCE_MINUTES = 120
-LAST_NUMBERED = 32  # ASP: those beyond are independent and go by the name of their device
-LONGEST_SYSTEM_NAME = 10
-UTILITY = "HOTPLACE"  # id of the utility, by which -TERM UTILITY ends it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """One member of a file of IBM i, by its system names; CL knows no others."""
-
-    library: str
-    file: str
-    member: str
-
-
-def prefer_table(schema: str, table: str, media: Media) -> str:
-    """All of a table; since 7.1. Takes the table for a moment."""
-    return f"ALTER TABLE {identifier(schema)}.{identifier(table)} ALTER UNIT {media};"
-
-
-def prefer_member(of: Member, media: Media, *, index: bool = False) -> str:
-    """One partition or one index, by a CL command: concurrent, where the newest PTFs are on."""
-    command = "CHGLFM" if index else "CHGPFM"
-    name = f"{_plain(of.library)}/{_plain(of.file)}"
-    return f"{command} FILE({name}) MBR({_plain(of.member)}) UNIT(*{media})"
-
-
-def prefer_file(library: str, file: str, media: Media, *, index: bool = False) -> str:
-    """A whole physical or logical file."""
-    return f"{'CHGLF' if index else 'CHGPF'} FILE({_plain(library)}/{_plain(file)}) UNIT(*{media})"
-
-
-def follow_preference(asp: int, minutes: int = BALANCE_MINUTES, device: str = "") -> str:
-    """Let the system move what lies elsewhere than its preference says.
-
-    Args:
-        asp: number of the ASP.
-        minutes: at most.
-        device: description of an independent ASP, which has no other name in CL; "": not known.
-    """
-    if asp > LAST_NUMBERED and not device:
-        return comment(f"then STRASPBAL TYPE(*MP) ASPDEV(...): the device of independent ASP {asp} is not known here")
-    return f"STRASPBAL TYPE(*MP) {_asp(asp, device)} SUBTYPE(*CALC) TIMLMT({minutes}) PRIORITY(*LOW)"
-
-
-def _asp(asp: int, device: str) -> str:
-    return f"ASPDEV({_plain(device)})" if device else f"ASP({asp})"
-
-
-def trace_and_balance(
-    asp: int, trace_minutes: int, minutes: int = BALANCE_MINUTES, device: str = ""
-) -> tuple[str, ...]:
-    """The ASP balancer's own way: watch for a time, then hot up and cold down. One at a time."""
-    return (
-        f"TRCASPBAL SET(*ON) {_asp(asp, device)} TIMLMT({trace_minutes})",
-        f"STRASPBAL TYPE(*HSM) {_asp(asp, device)} TIMLMT({minutes}) PRIORITY(*LOW)",
-    )
-
-
-def system_name(name: str) -> str:
-    """The system name that an object with this SQL name has; "" where only the catalog can tell.
-
-    >>> system_name("ORDERS_IX"), system_name("ORDERS_BY_CUSTOMER")
-    ('ORDERS_IX', '')
-    """
-    ordinary = name.isascii() and name.replace("_", "").isalnum() and not name[:1].isdigit() and name == name.upper()
-    return name if ordinary and len(name) <= LONGEST_SYSTEM_NAME else ""
-
-
-def move_table_space(database: str, space: str, partition: int, group: str, *, by_growth: bool) -> tuple[str, ...]:
-    """A table space of z/OS to another storage group, and the REORG that moves it.
-
-    Args:
-        database: of the table space.
-        space: its name.
-        partition: of one that is partitioned by range: it is altered alone; 0: it is not partitioned.
-        group: to go to.
-        by_growth: partitions that come as it grows have one definition; to alter one alone is -665.
-    """
-    name = f"{identifier(database)}.{identifier(space)}"
-    alone = partition and not by_growth
-    which, part = (f" ALTER PARTITION {partition}", f" PART {partition}") if alone else ("", "")
-    data_sets = "COPYDDN(HPCOPY) UNLDDN(HPUNLD) SORTDEVT SYSALLDA"
-    reorg = f"REORG TABLESPACE {_plain(database)}.{_plain(space)}{part} SHRLEVEL REFERENCE {data_sets}"
-    templates = (_template("HPCOPY", "C", "NEW,CATLG,CATLG"), _template("HPUNLD", "U", "NEW,DELETE,CATLG"))
-    return (f"ALTER TABLESPACE {name}{which} USING STOGROUP {identifier(group)};", _utility(*templates, reorg))
-
-
-def move_index(creator: str, index: str, partition: int, group: str) -> tuple[str, ...]:
-    """Likewise an index, or one partition of a partitioned one (0: none)."""
-    name = f"{identifier(creator)}.{identifier(index)}"
-    which, part = (f" ALTER PARTITION {partition}", f" PART {partition}") if partition else ("", "")
-    reorg = f"REORG INDEX {name}{part} SHRLEVEL REFERENCE WORKDDN(HPWORK)"
-    return (
-        f"ALTER INDEX {name}{which} USING STOGROUP {identifier(group)};",
-        _utility(_template("HPWORK", "W", "NEW,DELETE,CATLG"), reorg),
-    )
-
-
-def _template(name: str, letter: str, disposition: str) -> str:
-    """A data set that the utility allocates: user, database, space, partition and time are in its name."""
-    return f"TEMPLATE {name} DSN(&US..&DB..&SN..{letter}&PA..T&TI.) UNIT(SYSALLDA) DISP({disposition})"
-
-
-def _utility(*statements: str) -> str:
-    """A call of DSNUTILU; its third argument is what a job would have in SYSIN."""
-    return f"CALL SYSPROC.DSNUTILU({literal(UTILITY)}, 'NO', {literal(' '.join(statements))}, ?);"
-
-
-def script(title: str, statements: Iterable[str]) -> str:
-    """A script under a mark that says that none of it was sent."""
-    return "\n".join((MARK, comment(title), *map(written, statements)))
-
-
-def _plain(name: str) -> str:
-    """A name in CL or for a utility: quoted where it is not ordinary; a quote in CL is refused by the system anyway."""
-    ordinary = name.isascii() and name.replace("_", "").isalnum() and not name[:1].isdigit() and name == name.upper()
-    return name if ordinary else identifier(name)
-
-
 KILOBYTE = 1024
 CONSTRAINTS = frozenset({"PRIMARY KEY", "UNIQUE", "FOREIGN KEY", "PHYSICAL"})  # INDEX_TYPE without a logical file
-BY_GROWTH = "G"  # SYSIBM.SYSTABLESPACE.TYPE
-STORAGE_GROUP = "I"  # SYSIBM.SYSTABLEPART.STORTYPE
+STORAGE_GROUP = "I"  # STORTYPE of SYSIBM.SYSTABLEPART and SYSINDEXPART; E: the user manages its data sets
 NOWHERE = "(no storage group)"
-Script = Callable[[str], tuple[str, ...]]  # name of the target -> statements, none where there are none
+NO_NAME_OF_ZOS = "has a name that commands take only in quotation marks: -STOP DATABASE cannot be written for it"
+NO_SCRIPT_OF_I = (
+    "stays in its ASP, and CL takes no other name than its system name: the target is another ASP or has no other "
+    "medium, or the name is not known here (QSYS2.SYSPARTITIONINDEXES, SYSPARTITIONSTAT) or is none that CL can write"
+)
+Script = Callable[[str], ByHand | None]  # name of the target -> what a person runs; None where there is nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,6 +244,7 @@ class Seen:
     space: str
     script: Script
     why_no_script: str = ""  # where there is none
+    together: str = ""  # those with the same words here move by one script; "": it moves alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +253,6 @@ class Look:
 
     spaces: tuple[Space, ...]
     units: tuple[Seen, ...]
-    undo: str  # how a person takes it back
     devices: Mapping[int, str] = field(default_factory=dict)  # of independent ASPs, by number
 
 
@@ -409,21 +288,21 @@ def look_at_i(session: PlanSession) -> Look:
         chain(
             (
                 _table_of_i(
-                    name, at, space_of(at, known), system_names.get(name), _balance(at.asp, both, devices),
+                    name, at, space_of(at, known), system_names.get(name), _asp(at.asp, both, devices),
                     partitioned=of_table[name[:2]] > 1,
                 )
                 for name, at in tables.items()
             ),
             (
                 _index_of_i(
-                    index, space_of(index.at, known), _balance(index.at.asp, both, devices),
+                    index, space_of(index.at, known), _asp(index.at.asp, both, devices),
                     partitioned=of_index[name[:2]] > 1,
                 )
                 for name, index in indexes.items()
             ),
         )
     )  # fmt: skip
-    return Look(_spaces_of_i(found, units), units, "the same with UNIT(*ANY), ALTER UNIT ANY", devices)
+    return Look(_spaces_of_i(found, units), units, devices)
 
 
 def _spaces_of_i(found: Sequence[DiskPool], units: Sequence[Seen]) -> tuple[Space, ...]:
@@ -445,9 +324,27 @@ def _spaces_of_i(found: Sequence[DiskPool], units: Sequence[Seen]) -> tuple[Spac
     )
 
 
-def _balance(asp: int, both: frozenset[int], devices: Mapping[int, str]) -> tuple[str, ...]:
-    """What makes the system follow a preference; nothing where an ASP has one medium only."""
-    return (follow_preference(asp, device=devices.get(asp, "")),) if asp in both else ()
+def _asp(number: int, both: frozenset[int], devices: Mapping[int, str]) -> Asp | None:
+    """The ASP whose balancer follows a preference; None where an ASP has one medium only."""
+    return Asp(number, devices.get(number, "")) if number in both else None
+
+
+def _script(write: Callable[[Media], str], space: str, asp: Asp | None) -> Script:
+    """What prefers a medium, there and back, and what makes the system follow.
+
+    Args:
+        write: the statement that prefers a medium; "" where there is none.
+        space: where the object is.
+        asp: of it.
+    """
+
+    def by_hand(target: str) -> ByHand | None:
+        there, back = (write("SSD" if name.endswith("SSD") else "ANY") for name in (target, space))
+        # Another ASP is another library: a preference brings nothing there.
+        same = target.rpartition(" ")[0] == space.rpartition(" ")[0]
+        return ibm_i.move_by_hand(there, back, asp) if there and back and same and asp is not None else None
+
+    return by_hand
 
 
 def _table_of_i(
@@ -455,22 +352,19 @@ def _table_of_i(
     at: ObjectResidency,
     space: str,
     names: Row | None,
-    balance: tuple[str, ...],
+    asp: Asp | None,
     *,
     partitioned: bool,
 ) -> Seen:
     schema, table, partition = name
 
-    def write(target: str) -> tuple[str, ...]:
-        media: Media = "SSD" if target.endswith("SSD") else "ANY"
+    def write(media: Media) -> str:
         if not partitioned:
-            first = prefer_table(schema, table, media)
-        elif names is None:
-            return ()
-        else:
-            library, file, member = (str(part) for part in names)
-            first = prefer_member(Member(library=library, file=file, member=member), media)
-        return (first, *balance)
+            return ibm_i.prefer_table(schema, table, media)
+        if names is None:
+            return ""
+        library, file, member = (str(part) for part in names)
+        return ibm_i.prefer_member(Member(library=library, file=file, member=member), media)
 
     return Seen(
         key=Key(Part.TABLE, schema, table, partition if partitioned else None),
@@ -478,7 +372,8 @@ def _table_of_i(
         kind=UnitKind.TABLE_PARTITION if partitioned else UnitKind.TABLE,
         size_bytes=at.size,
         space=space,
-        script=write,
+        script=_script(write, space, asp),
+        why_no_script=NO_SCRIPT_OF_I,
     )
 
 
@@ -510,25 +405,23 @@ def _indexes_of_i(session: PlanSession) -> dict[tuple[str, ...], _Index]:
             at=total([at for _, at in of]),
             kinds=frozenset(row[5] for row, _ in of),
             tables=frozenset(row[4] for row, _ in of),
-            library=names.get((schema, name), (system_name(schema), ""))[0],
-            file=names.get((schema, name), ("", system_name(name)))[1],
+            library=names.get((schema, name), (ibm_i.system_name(schema), ""))[0],
+            file=names.get((schema, name), ("", ibm_i.system_name(name)))[1],
         )
         for (schema, name, member), of in rows.items()
     }
 
 
-def _index_of_i(index: _Index, space: str, balance: tuple[str, ...], *, partitioned: bool) -> Seen:
+def _index_of_i(index: _Index, space: str, asp: Asp | None, *, partitioned: bool) -> Seen:
     bound = sorted(index.kinds & CONSTRAINTS)
-    member = system_name(index.member)
 
-    def write(target: str) -> tuple[str, ...]:
-        if bound or not (index.library and index.file and (member or not partitioned)):
-            return ()
-        media: Media = "SSD" if target.endswith("SSD") else "ANY"
+    def write(media: Media) -> str:
+        if bound:
+            return ""
         if not partitioned:
-            return (prefer_file(index.library, index.file, media, index=True), *balance)
-        of = Member(library=index.library, file=index.file, member=member)
-        return (prefer_member(of, media, index=True), *balance)
+            return ibm_i.prefer_file(index.library, index.file, media, index=True)
+        of = Member(library=index.library, file=index.file, member=index.member)
+        return ibm_i.prefer_member(of, media, index=True)
 
     return Seen(
         key=Key(Part.INDEX, index.schema, index.name, index.member if partitioned else None),
@@ -536,10 +429,10 @@ def _index_of_i(index: _Index, space: str, balance: tuple[str, ...], *, partitio
         kind=UnitKind.INDEX_PARTITION if partitioned else UnitKind.INDEX,
         size_bytes=index.at.size,
         space=space,
-        script=write,
+        script=_script(write, space, asp),
         why_no_script=f"is the access path of a constraint and goes with the file of {', '.join(sorted(index.tables))}"
         if bound
-        else "has a system name that is not known here, and CL takes no other (QSYS2.SYSPARTITIONINDEXES tells it)",
+        else NO_SCRIPT_OF_I,
     )
 
 
@@ -549,55 +442,73 @@ def look_at_zos(session: PlanSession, more_groups: Sequence[str]) -> Look:
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    groups = {
-        (str(row[0]), str(row[1]), int(row[2] or 0)): str(row[4] or "")
-        for row in session.rows("z_groups")
-        if row[3] in (None, STORAGE_GROUP)
-    }
+    groups = _groups(session.rows("z_groups"))
+    index_groups = _groups(session.rows("z_index_groups"))
     kinds = {(str(row[0]), str(row[1])): str(row[3]) for row in session.rows("z_kinds") if row[3] is not None}
     units = [_table_space_of_zos(row, groups, kinds) for row in session.rows("z_table_spaces")]
-    units += [_index_of_zos(row) for row in session.rows("z_indexes")]
+    units += [_index_of_zos(row, index_groups) for row in session.rows("z_indexes")]
     units = list(one_of_each(units))
-    used: dict[str, int] = dict.fromkeys(more_groups, 0)
+    empty = (str(row[0]) for row in session.rows("z_storage_groups"))
+    used: dict[str, int] = dict.fromkeys((*more_groups, *empty), 0)
     for unit in units:
         used[unit.space] = used.get(unit.space, 0) + unit.size_bytes
     spaces = tuple(
         Space(name=name, path="", used_bytes=size, free_bytes=None, capacity_bytes=None) for name, size in used.items()
     )
-    return Look(spaces, tuple(units), "ALTER back to the old storage group, and REORG again")
+    return Look(spaces, tuple(units))
 
 
-def _table_space_of_zos(
-    row: Row, groups: Mapping[tuple[str, str, int], str], kinds: Mapping[tuple[str, str], str]
-) -> Seen:
+_Groups = Mapping[tuple[str, str, int], str]
+
+
+def _groups(rows: Iterable[Row]) -> _Groups:
+    """Storage groups by two names and the partition; "" where the user manages the data sets, or it is not known."""
+    return {
+        (str(row[0]), str(row[1]), int(row[2] or 0)): str(row[4] or "")
+        for row in rows
+        if row[3] in (None, STORAGE_GROUP)
+    }
+
+
+def _table_space_of_zos(row: Row, groups: _Groups, kinds: Mapping[tuple[str, str], str]) -> Seen:
     database, name, partition, _, kilobytes = row[:5]
-    number, kind = int(partition or 0), kinds.get((str(database), str(name)))
+    number, kind = int(partition or 0), kinds.get((str(database), str(name)), "")
+    of = zos.TableSpacePart(database=str(database), name=str(name), partition=number, kind=kind)
+    space = groups.get((of.database, of.name, number)) or NOWHERE
 
-    def write(target: str) -> tuple[str, ...]:
-        if number and kind is None:
-            return ()
-        return move_table_space(str(database), str(name), number, target, by_growth=kind == BY_GROWTH)
+    def script(target: str) -> ByHand | None:
+        return None if number and not kind else zos.move_table_space(of, space, target)
 
     return Seen(
-        key=Key(Part.TABLE, str(database), str(name), f"P{number}" if number else None),
-        number=unit_number(Part.TABLE, str(database), str(name), f"P{number}" if number else ""),
+        key=Key(Part.TABLE, of.database, of.name, f"P{number}" if number else None),
+        number=unit_number(Part.TABLE, of.database, of.name, f"P{number}" if number else ""),
         kind=UnitKind.TABLE_PARTITION if number else UnitKind.TABLE,
         size_bytes=max(0, int(kilobytes or 0)) * KILOBYTE,
-        space=groups.get((str(database), str(name), number)) or NOWHERE,
-        script=write,
+        space=space,
+        script=script,
         why_no_script="is partitioned, by range or by growth: which is not known here (SYSIBM.SYSTABLESPACE.TYPE), and "
-        "the wrong statement ends with -665",
+        "the wrong statement ends with -665"
+        if number and not kind
+        else NO_NAME_OF_ZOS,
+        together=f"{of.database}.{of.name}" if number and not of.alone else "",
     )
 
 
-def _index_of_zos(row: Row) -> Seen:
-    database, name, partition, _, kilobytes, _, creator = row[:7]
+def _index_of_zos(row: Row, groups: _Groups) -> Seen:
+    database, name, partition, _, kilobytes, _, creator, index_space = row[:8]
     number = int(partition or 0)
+    space = groups.get((str(creator), str(name), number)) or NOWHERE
+    of = zos.IndexPart(
+        database=str(database), space=str(index_space or ""), creator=str(creator), name=str(name), partition=number
+    )
     return Seen(
         key=Key(Part.INDEX, str(creator or database), str(name), f"P{number}" if number else None),
         number=unit_number(Part.INDEX, str(creator or database), str(name), f"P{number}" if number else ""),
         kind=UnitKind.INDEX_PARTITION if number else UnitKind.INDEX,
         size_bytes=max(0, int(kilobytes or 0)) * KILOBYTE,
-        space=NOWHERE,
-        script=lambda target: move_index(str(creator), str(name), number, target) if creator else (),
+        space=space,
+        script=lambda target: zos.move_index(of, space, target) if creator and index_space else None,
+        why_no_script="lacks its creator or its index space here (SYSIBM.SYSINDEXSPACESTATS)"
+        if not (creator and index_space)
+        else NO_NAME_OF_ZOS,
     )

@@ -8,7 +8,7 @@ SELECT 'option' AS KIND, O.PARAMETER AS NAME, O.VALUE AS VALUE
 UNION ALL
 SELECT 'parameter', P.NAME, P.VALUE
   FROM SYS.V_$PARAMETER P
- WHERE P.NAME IN ('statistics_level', 'timed_statistics', 'compatible', 'db_block_size', 'heat_map')
+ WHERE P.NAME IN ('statistics_level', 'timed_statistics', 'compatible', 'db_block_size', 'heat_map', 'cpu_count')
 UNION ALL
 SELECT 'statistics', S.STATISTICS_NAME, S.SYSTEM_STATUS
   FROM SYS.V_$STATISTICS_LEVEL S

@@ -3,7 +3,7 @@
 -- Privilege: SELECT on SYS.GV_$CON_SYSSTAT, SYS.GV_$CON_SYSTEM_EVENT. Cost: a few milliseconds for each instance.
 SELECT S.NAME AS NAME, SUM(S.VALUE) AS VALUE
   FROM SYS.GV_$CON_SYSSTAT S
- WHERE S.NAME IN ('physical reads', 'user commits', 'user rollbacks', 'DB time')
+ WHERE S.NAME IN ('physical reads', 'user commits', 'user rollbacks', 'DB time', 'CPU used by this session')
    AND S.CON_ID = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
  GROUP BY S.NAME
 UNION ALL

@@ -51,7 +51,9 @@ UNION ALL
 SELECT 0, '', p.owner::text, '', 'prepared', p.prepared,
        extract(epoch FROM clock_timestamp() - p.prepared)::float8, false, false, p.gid, h.modes, ''
   FROM pg_catalog.pg_prepared_xacts AS p
-  -- A prepared transaction has no backend, so pg_locks shows its locks under a virtual one that is made of its number.
-  JOIN holders AS h ON h.virtualtransaction = '-1/' || p.transaction::text
+  -- A prepared transaction has no backend. Its locks stay under the virtual transaction in which it was prepared, which
+  -- the lock on its own number shows; after a restart they are under one that is made of that number.
+  JOIN pg_catalog.pg_locks AS x ON x.locktype = 'transactionid' AND x.transactionid = p.transaction AND x.pid IS NULL
+  JOIN holders AS h ON h.virtualtransaction = x.virtualtransaction AND h.pid IS NULL
  WHERE p.prepared < clock_timestamp() - make_interval(secs => %(older)s::float8)
  ORDER BY since

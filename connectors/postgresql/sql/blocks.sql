@@ -15,11 +15,11 @@ SELECT c.oid,
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()
  WHERE c.oid = ANY (%(units)s::oid[])
 )
-SELECT w.oid::bigint AS id, w.blocks, w.reads,
+SELECT w.oid::bigint AS id, w.blocks, w.reads, w.filenode::bigint AS storage,
        string_agg(int8send(b.relblocknumber), ''::bytea ORDER BY b.relblocknumber) AS resident
   FROM wanted AS w
   LEFT JOIN extension_schema.pg_buffercache AS b
     ON b.relfilenode = w.filenode AND b.reltablespace = w.tablespace AND b.reldatabase = w.database
    AND b.relforknumber = 0::int2
    AND hashint8(b.relblocknumber) & (%(one_in)s::integer - 1) = 0 -- by a hash, so that no regular load falls through
- GROUP BY w.oid, w.blocks, w.reads
+ GROUP BY w.oid, w.blocks, w.reads, w.filenode

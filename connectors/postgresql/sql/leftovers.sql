@@ -11,7 +11,7 @@ SELECT n.nspname,
        -- pg_relation_size takes a lock on the relation, and would wait behind the session that has it exclusively.
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.relation = c.oid AND l.mode = 'AccessExclusiveLock')
-            THEN c.relpages * current_setting('block_size')::bigint
+            THEN (c.relpages::bigint & 4294967295) * current_setting('block_size')::bigint
             ELSE pg_relation_size(c.oid) END AS bytes
   FROM pg_catalog.pg_index AS i
   JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid

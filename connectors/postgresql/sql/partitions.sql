@@ -19,7 +19,7 @@ SELECT n.nspname AS schema,
        home.spcname AS space,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.relation = c.oid)
-            THEN greatest(c.relpages, 0) * current_setting('block_size')::bigint
+            THEN (c.relpages::bigint & 4294967295) * current_setting('block_size')::bigint
             ELSE pg_table_size(c.oid) END AS bytes
   FROM pg_catalog.pg_class AS t
   JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace

@@ -20,13 +20,13 @@ SELECT c.oid::bigint AS oid,
        own_home.spcname AS table_space,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.relation = own.oid)
-            THEN greatest(own.relpages, 0) * current_setting('block_size')::bigint
+            THEN (own.relpages::bigint & 4294967295) * current_setting('block_size')::bigint
             ELSE coalesce(pg_relation_size(own.oid), 0) END AS table_bytes,
        coalesce((SELECT count(*) FROM pg_catalog.pg_index AS x WHERE x.indrelid = c.oid), 0)::int AS indexes,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
                             AND l.relation IN (c.oid, c.reltoastrelid))
-            THEN (c.relpages + coalesce(toast.relpages, 0)) * current_setting('block_size')::bigint
+            THEN ((c.relpages::bigint & 4294967295) + coalesce(toast.relpages::bigint & 4294967295, 0)) * current_setting('block_size')::bigint
             WHEN c.relkind = 'i' THEN pg_relation_size(c.oid)
             ELSE pg_table_size(c.oid) END AS bytes,
        pg_relation_filepath(c.oid) AS file,

@@ -5,7 +5,7 @@ SELECT c.oid::bigint,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
                             AND l.relation IN (c.oid, c.reltoastrelid))
-            THEN (c.relpages + coalesce(t.relpages, 0)) * current_setting('block_size')::bigint
+            THEN ((c.relpages::bigint & 4294967295) + coalesce(t.relpages::bigint & 4294967295, 0)) * current_setting('block_size')::bigint
             WHEN c.relkind = 'i' THEN pg_relation_size(c.oid)
             ELSE pg_table_size(c.oid) END
   FROM pg_catalog.pg_class AS c

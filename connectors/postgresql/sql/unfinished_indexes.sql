@@ -10,7 +10,7 @@ SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) AS index,
                              WHERE d.datname = current_database())) AS space,
        CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_locks AS l
                           WHERE l.relation = c.oid AND l.mode = 'AccessExclusiveLock')
-            THEN c.relpages * current_setting('block_size')::bigint
+            THEN (c.relpages::bigint & 4294967295) * current_setting('block_size')::bigint
             ELSE pg_relation_size(c.oid) END AS bytes,
        i.indisready AS written
   FROM pg_catalog.pg_index AS i

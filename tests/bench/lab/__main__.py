@@ -13,6 +13,8 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "disks": (1, 0.3),
     "headline": (7, 1),
     "rules": (11, 3),
+    "demo": (7, 1.5),
+    "forecast": (55, 20),
     "kindness": (4, 1),
     "faults": (3, 1.5),
     "groups": (1.5, 0.7),
@@ -26,7 +28,7 @@ MINUTES = {  # of a full and of a quick run on two quiet cores, in the order of 
     "verdicts": (5, 3),
 }
 EXPERIMENTS = tuple(MINUTES)
-IN_PARTS = frozenset({"rules", "inside"})
+IN_PARTS = frozenset({"rules", "forecast", "inside"})
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -48,7 +50,10 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small data, short runs")
     parser.add_argument("--major", type=int, help="PostgreSQL of this version, where the experiment can choose")
     parser.add_argument(
-        "--part", type=_part, metavar="N/OF", help="rules, inside: only this part of its placements or loads, 2/3"
+        "--part",
+        type=_part,
+        metavar="N/OF",
+        help="rules, forecast, inside: only this part of its placements or loads, 2/3",
     )
     given = parser.parse_args()
     chosen = {"major": given.major} if given.major else {}

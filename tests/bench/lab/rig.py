@@ -13,11 +13,12 @@ from psycopg import sql
 
 from agent.demo.load import HDD_SPACE, SERVER_SETTINGS, SSD_SPACE
 from agent.demo.server import PrivateServer, embedded_installations, private_server, temporary_folder
-from agent.demo.slow_disk import HDD, SSD, DeviceModel, SlowDisk, available
-from agent.demo.slow_disk import build as build_disk
+from agent.demo.slow_disk import HDD, SSD, DeviceModel, available
 from tests.bench.lab.pace import Pace
 from tests.bench.lab.schema import Table, fill
 from tests.components import debian_installations
+from tests.disks.limited import LimitedDisk
+from tests.disks.limited import build as build_disk
 
 MAJOR = 18  # embedded; Debian's 15 wherever an experiment takes --major
 _RELATIONS = """
@@ -52,7 +53,7 @@ class Rig:
 
     folder: Path
     server: PrivateServer
-    disk: SlowDisk
+    disk: LimitedDisk
     pace: Pace
     ssd_bytes: int | None = None  # room on the SSD; None: as much as the machine has
 

@@ -27,7 +27,7 @@ from tests.unit.policies.situations import HDD, SSD
 from tests.workloads.catalogue import Catalogue
 from tests.workloads.drives import Bank, Sessions, run
 from tests.workloads.situation import at_rest
-from tests.workloads.warehouse import share_of_saving, warehouse
+from tests.workloads.warehouse import SKEW, share_of_saving, warehouse
 
 ALL_SSD = 1.17  # times the throughput, with all data on SSD
 IO_REMOVED = 1 - 1 / ALL_SSD  # of the sessions' time
@@ -59,9 +59,11 @@ def planned(units: Catalogue, capacity_share: float, database: DatabaseDemand, s
     return plan
 
 
-def share_reached(seed: int, capacity_share: float, settings: PolicySettings = SHIPPED) -> tuple[float, float]:
+def share_reached(
+    seed: int, capacity_share: float, settings: PolicySettings = SHIPPED, skew: float = SKEW
+) -> tuple[float, float]:
     """Share of the all-SSD time saving that a plan reaches at unchanged latencies, and the throughput it promises."""
-    units = warehouse(seed)
+    units = warehouse(seed, skew=skew)
     on_ssd, on_hdd = wait_per_hour(units.rates, [SSD, HDD], PolicySettings()).sum(axis=1)
     database = database_of(units)
     saved = planned(units, capacity_share, database, settings).wait_saved_per_hour
@@ -77,14 +79,15 @@ class Played:
     a_quarter: float  # the same of the plan
 
 
-def played(seed: int, reads_per_second: float) -> Played:
+def played(seed: int, reads_per_second: float, skew: float = SKEW) -> Played:
     """Sessions at work on the machine; the plan knows the catalogue's rates, and the waits that the disks gave.
 
     Args:
         seed: of the catalogue, and of what the simulation draws.
         reads_per_second: random ones, with everything on disks.
+        skew: of the catalogue.
     """
-    units = warehouse(seed)
+    units = warehouse(seed, skew=skew)
     units = units.scaled(reads_per_second / units.rates[Signal.SYNC_READ].sum())
     sessions = sessions_for(reads_per_second)
     on_ssd, on_disks = np.zeros(len(units), np.int64), np.ones(len(units), np.int64)

@@ -15,6 +15,8 @@ import pytest
 
 from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
+from agent.model.clock import SystemClock
+from agent.service.process import start_of
 from tests.cli.site import SECONDS, Site, finish, simulated
 from tests.virtual_clock import VirtualClock
 
@@ -142,6 +144,19 @@ def test_a_daemon_that_is_late_is_still_one(slow_site: Site, proposal: int) -> N
         finally:
             process.kill()
     assert "no daemon runs" in slow_site.good("resume", "--all").out
+
+
+def test_another_process_with_the_pid_of_a_daemon_is_none(slow_site: Site, proposal: int) -> None:
+    """Pids are used again: nothing is promised in the name of a daemon that began at another time."""
+    with subprocess.Popen(["sleep", "600"]) as process, Ledger.open(slow_site.ledger_path, SystemClock()) as ledger:
+        try:
+            status = {"pid": process.pid, "host": socket.gethostname(), "process": start_of(process.pid)}
+            ledger.state.save_document("shop", STATUS, status)
+            assert "no daemon runs" not in slow_site.good("pause", str(move(slow_site)["id"])).out
+            ledger.state.save_document("shop", STATUS, {**status, "process": start_of(1)})
+            assert "no daemon runs" in slow_site.good("resume", "--all").out
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize(

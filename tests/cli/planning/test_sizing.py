@@ -199,12 +199,3 @@ def test_it_changes_nothing(watched: Site, monkeypatch: pytest.MonkeyPatch) -> N
 def test_wrong_use(site: Site, wrong: tuple[str, ...]) -> None:
     """Unknown tiers, amounts that are none, and options of all databases, or of one, in the wrong place."""
     assert site.run("sizing", *wrong).code == 2
-
-
-def test_one_tier_is_nothing_to_size(site: Site) -> None:
-    """With a single tier there is nothing to compare."""
-    site.database["tiers"] = [{"name": "hdd", "spaces": ["hdd"]}]
-    site.write()
-    done = site.run("sizing")
-    assert done.code == 3
-    assert "one tier only" in done.err

@@ -43,7 +43,7 @@ OWN = {  # what reads badly outside the sample
     "databases.connection": "the account that watches; see below, by engine",
     "databases.tiers.kind": "`nvme`, `ssd` or `hdd`; its usual speed holds until read times are measured",
     "databases.tiers.spaces": "names, or `{name: ..., capacity: ...}`; a folder or disk group stands for every space "
-    "whose first file is in it",
+    "whose first file is in it; none: the tier is not there yet",
     "databases.pins": "pins that are part of the configuration; others are set with `hotplace pin`",
     "log.format": "lines for people, or one JSON document for each",
     "log.level": "the least severe message that is written",

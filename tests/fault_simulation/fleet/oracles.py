@@ -46,6 +46,9 @@ class OraclesOfDatabase(Oracles):
         self._lost = lost  # intents that the ledger lacks since it failed over, by statement
         self.arrived: Counter[int] = Counter()  # statements by the step that is their intent
 
+    def counters(self, agent: AgentProgram) -> None:
+        """Not of one agent alone: what another one has brought about before this one took over is that one's."""
+
     def statement(self, sent: Sent) -> None:
         """A statement has reached the server."""
         super().statement(sent)

@@ -54,6 +54,16 @@ def exists(name: str, kind: str) -> Refusal:
     return Refusal(-601, "42710", name, kind)
 
 
+def reserved_name(name: str) -> Refusal:
+    """SQL0707N: the name begins as those of the server do."""
+    return Refusal(-707, "42939", name, "SYS")
+
+
+def still_used(name: str, by: str) -> Refusal:
+    """SQL0478N: something depends on what is to be dropped."""
+    return Refusal(-478, "42893", name, by, "TABLESPACE")
+
+
 def overlap(part: str) -> Refusal:
     """SQL0636N: the range of a data partition is none, or overlaps another one."""
     return Refusal(-636, "56016", part, "10")

@@ -26,7 +26,18 @@ from tests.labs.db2.text import DATABASE
 from tests.labs.db2.views.projection import SCHEMA, Projection
 from tests.labs.db2.wire.requester import Requester
 from tests.labs.db2.wire.shim import Shared, Shim
-from tests.labs.db2.world import MEGABYTE, Index, Part, Standby, StorageGroup, Table, TableSpace, Utility, World
+from tests.labs.db2.world import (
+    MEGABYTE,
+    Index,
+    LoadConnection,
+    Part,
+    Standby,
+    StorageGroup,
+    Table,
+    TableSpace,
+    Utility,
+    World,
+)
 
 FAST, SLOW = "FAST", "SLOW"  # storage groups
 TS_FAST, TS_SLOW = "TS_FAST", "TS_SLOW"
@@ -282,6 +293,14 @@ class Lab:
             self._world.standbys += [one for one in found if one not in self._world.standbys]
             for field, value in changes.items():
                 setattr(found[0], field, value)
+            self._world.touch()
+
+    def works(self, *connections: LoadConnection, activities: int, request_ms: int) -> None:
+        """These are the connections of the load now, and the database has done so much more in all."""
+        with self._world.lock:
+            self._world.load = list(connections)
+            self._world.database[0]["ACT_COMPLETED_TOTAL"] += activities
+            self._world.database[0]["TOTAL_APP_RQST_TIME"] += request_ms
             self._world.touch()
 
     def use_log(self, used: int, by: int = 0) -> None:

@@ -16,7 +16,7 @@ from tests.labs.db2.move import move_table
 from tests.labs.db2.partitions import add_partition, is_addition
 from tests.labs.db2.sessions import Session
 from tests.labs.db2.text import matched, name_of, string_of, words
-from tests.labs.db2.world import EXTENT, PAGE_SIZE, Rebalance, TableSpace, World
+from tests.labs.db2.world import EXTENT, PAGE_SIZE, Rebalance, StorageGroup, TableSpace, World
 
 Force = Callable[[int], None]
 LARGEST_TIMEOUT = 32767
@@ -30,6 +30,7 @@ BEGINNINGS = (
     "ALTER TABLE ",
     "ALTER STOGROUP",
     "CREATE STOGROUP",
+    "DROP STOGROUP",
     "SET CURRENT",
     "CALL",
 )
@@ -62,6 +63,8 @@ class Statements:
             "ALTER TABLESPACE <> REBALANCE SUSPEND": self._suspend,
             "ALTER TABLESPACE <> REBALANCE RESUME": self._resume,
             "ALTER TABLESPACE <> REDUCE MAX": self._reduce,
+            "CREATE STOGROUP <> ON <>": self._create_group,
+            "DROP STOGROUP <> RESTRICT": self._drop_group,
             "SET CURRENT LOCK TIMEOUT <>": self._lock_timeout,
             "SET CURRENT LOCK TIMEOUT = <>": self._lock_timeout,
             "SET CURRENT PATH = SYSTEM PATH": self._system_path,
@@ -122,6 +125,36 @@ class Statements:
         if space.state != "NORMAL":
             raise refusals.no_access(space.name)
         return space
+
+    def _create_group(self, session: Session, group_token: str, path_token: str) -> None:
+        name, path = name_of(group_token), string_of(path_token)
+        if not session.user.administrator:
+            raise refusals.no_authority(session.user.authid, "CREATE STOGROUP")
+        with self._world.lock:
+            if name in self._world.groups:
+                raise refusals.exists(name, "STOGROUP")
+            if name.startswith("SYS"):
+                raise refusals.reserved_name(name)
+            if path.endswith("/missing"):
+                raise refusals.bad_path(path)
+            number = max(group.id for group in self._world.groups.values()) + 1
+            made = StorageGroup(
+                number, name, path, read_ms=0.2, capacity=512 * 2**20, overhead=6.725, read_rate=100.0
+            )  # fmt: skip
+            self._world.groups[name] = made
+            self._world.touch()
+
+    def _drop_group(self, session: Session, group_token: str) -> None:
+        name = name_of(group_token)
+        if not session.user.administrator:
+            raise refusals.no_authority(session.user.authid, "DROP STOGROUP")
+        with self._world.lock:
+            group = self._world.group(name)
+            users = [space.name for space in self._world.spaces.values() if space.group == name]
+            if users or group.default:
+                raise refusals.still_used(name, users[0] if users else name)
+            del self._world.groups[name]
+            self._world.touch()
 
     def _take_time(self, session: Session) -> None:
         began = time.monotonic()

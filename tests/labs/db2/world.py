@@ -267,6 +267,18 @@ class Standby:
 
 
 @dataclass
+class LoadConnection:
+    """A connection of the load that is not over the wire: what it has done so far, on one member."""
+
+    handle: int
+    started: datetime
+    user: str
+    application: str
+    figures: dict[str, int] = field(default_factory=dict)  # by column of MON_GET_CONNECTION
+    member: int = 0
+
+
+@dataclass
 class Utility:
     """One row of MON_GET_UTILITY."""
 
@@ -341,6 +353,7 @@ class World:
         self.moves: dict[tuple[str, str], Move] = {}
         self.protocol_exists = False
         self.utilities: dict[int, Utility] = {}
+        self.load: list[LoadConnection] = []
         self.locked: set[tuple[str, str]] = set()
         self.schemas: dict[str, str] = {}  # those whose tables are made by statements: owner by name
         self.held: dict[int, dict[tuple[str, str], str]] = {}  # locks of tables: mode, by connection and table

@@ -55,6 +55,7 @@ class EmulatedDatabase(Workload):
         self.parameters = {
             "statistics_level": quirks.statistics_level,
             "timed_statistics": "TRUE",
+            "cpu_count": "4",
             "db_block_size": str(BLOCK),
             "db_file_multiblock_read_count": str(SCAN_BLOCKS),
             "ddl_lock_timeout": "0",

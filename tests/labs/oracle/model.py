@@ -273,3 +273,17 @@ STATISTICS: tuple[tuple[int, str, bool, bool], ...] = (
     (20, "space allocated", True, False),
     (22, "segment scans", True, False),
 )
+
+
+@dataclass(slots=True, kw_only=True)
+class LoadSession:
+    """A session of the load that is not over the wire, as it is at this moment."""
+
+    user: str = "SHOP"
+    program: str = "till@desk"
+    module: str | None = None
+    active: bool = False
+    event: str = "SQL*Net message from client"
+    transaction: bool = False
+    seconds: float = 0.0  # since it is in a call, or since it is not
+    instance: int = 1

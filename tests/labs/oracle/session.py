@@ -13,6 +13,7 @@ from tests.labs.oracle.grammar import NOT_ENDED, Words, read_degree, read_move, 
 from tests.labs.oracle.making import comment, create, grant
 from tests.labs.oracle.moving import allocate_extent, lockable, mark_unusable, move_file, move_table, rebuild_index
 from tests.labs.oracle.plsql import run_block
+from tests.labs.oracle.spaces import create_tablespace, drop_tablespace
 from tests.labs.oracle.views.performance import container_id
 from tests.labs.oracle.views.rewrite import refuse
 from tests.labs.tns.backend import Answer, Bind, Client, OracleError
@@ -348,6 +349,10 @@ class EmulatedSession:
             self._alter_index(words)
         elif words.take("ALTER", "DATABASE", "MOVE", "DATAFILE"):
             move_file(self, read_move_file(words))
+        elif words.take("CREATE", "TABLESPACE"):
+            create_tablespace(self, words)
+        elif words.take("DROP", "TABLESPACE"):
+            drop_tablespace(self, words)
         elif words.take("CREATE"):
             create(self, words)
         elif words.take("COMMENT", "ON"):

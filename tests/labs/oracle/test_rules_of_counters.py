@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.labs.oracle.harness import AGENT, OWNER, OracleHarness, running_harness
-from tests.labs.oracle.model import Segment
+from tests.labs.oracle.model import LoadSession, Segment
 
 MB = 2**20
 
@@ -109,3 +109,18 @@ def test_background_reads_are_in_no_column_of_sessions(lab: OracleHarness) -> No
     lab.database.read_behind("SLOW", 90, microseconds=6000)
     assert waits(lab, "db file sequential read") == (100, 600_000, 10, 60_000)
     assert of_the_slow_file(lab, "singleblkrds") == [(100,)]
+
+
+def test_a_session_tells_what_it_does_and_since_when(lab: OracleHarness) -> None:
+    """Rule 16: in a call by whole seconds, in a wait by microseconds."""
+    lab.database.load_sessions = [
+        LoadSession(active=True, event="db file sequential read", seconds=1.7, transaction=True),
+        LoadSession(seconds=0.25, program="oracle@host (P003)"),
+    ]
+    columns = "status, event, last_call_et, wait_time_micro, CASE WHEN taddr IS NULL THEN 0 ELSE 1 END, program"
+    assert answer(lab, f"SELECT {columns} FROM v$session WHERE username = 'SHOP' ORDER BY sid") == [
+        ("ACTIVE", "db file sequential read", 1, 1_700_000, 1, "till@desk"),
+        ("INACTIVE", "SQL*Net message from client", 0, 250_000, 0, "oracle@host (P003)"),
+    ]
+    lab.database.statistics[0]["CPU used by this session"] += 250
+    assert answer(lab, "SELECT value FROM v$sysstat WHERE name = 'CPU used by this session'") == [(250,)]

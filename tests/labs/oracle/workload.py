@@ -12,7 +12,7 @@ import numpy as np
 from connectors.model.observation import I64
 from tests.labs.oracle.cache.buffers import block_keys
 from tests.labs.oracle.cached_work import CachedWork
-from tests.labs.oracle.model import BEHIND, STARTED, Quirks, Segment, Tablespace
+from tests.labs.oracle.model import BEHIND, STARTED, LoadSession, Quirks, Segment, Tablespace
 from tests.labs.oracle.redo import Destination, Redo
 from tests.labs.oracle.statements import Statement
 from tests.labs.oracle.views.licensed import Snapshot
@@ -36,6 +36,7 @@ class Workload(CachedWork):
         self.tablespaces: dict[str, Tablespace] = {}
         self.dead: list[tuple[int, Segment]] = []  # tablespace number and segment of entries that linger
         self.statistics = [Counter[str]() for _ in range(quirks.instances)]  # V$SYSSTAT
+        self.load_sessions: list[LoadSession] = []  # whose SIDs begin at 5,000
         self.snapshots: list[Snapshot] = []
         self._last: list[dict[tuple[int, int], Counter[str]]] = [{} for _ in range(quirks.instances)]
         self.sorted = [Counter[str]() for _ in range(quirks.instances)]  # V$TEMPSTAT

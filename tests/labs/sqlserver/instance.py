@@ -85,6 +85,20 @@ class Request:
     percent: float = 0.0
 
 
+@dataclass(slots=True, kw_only=True)
+class Client:
+    """A session of the load that is not over the wire, as it is at this moment."""
+
+    login: str = "shop"
+    program: str = "till"
+    database: str = "shop"
+    running: bool = False
+    wait_type: str | None = None  # of its request
+    began: float = 0.0  # seconds ago, its last request
+    ended: float | None = 0.0  # seconds ago, the one before; None: never
+    open_transactions: int = 0
+
+
 @dataclass(slots=True)
 class Connected:
     """A session as other sessions see it."""
@@ -162,6 +176,9 @@ class Database:
         return file
 
 
+CLIENTS = 1000  # number of the first of them
+
+
 class Instance:
     """One emulated server. ``lock`` guards everything in it; ``major`` and ``edition`` are what tests vary."""
 
@@ -206,6 +223,9 @@ class Instance:
         self.lock_timeout_beats_low_priority = True  # which of the two limits a wait at low priority is not documented
         self.stop_at = ""  # a statement that has this text waits until a test says otherwise
         self.stopped = threading.Event()  # one is waiting
+        self.clients: list[Client] = []  # whose numbers begin at ``CLIENTS``
+        self.batch_ms: Counter[str] = Counter()  # Batch Resp Statistics: by instance, summed over classes of duration
+        self.processor_ms, self.schedulers = 0, 8
         self.snapshots: dict[int, int] = {}  # session -> seconds that it has been reading a snapshot
         self.transactions: dict[int, float] = {}  # session that is not over the wire -> seconds since it began one
         self._ids = count(5)
@@ -345,6 +365,8 @@ class Instance:
         with self.lock:
             self.started = self.started.replace(minute=(self.started.minute + 1) % 60)
             self.performance.clear()
+            self.batch_ms.clear()
+            self.processor_ms = 0
             self.pool = Pool(lambda: self.pool_pages)
             self.waits.clear()
             self.tempdb = FileCounters()

@@ -28,6 +28,7 @@ from tests.labs.sqlserver.language.row_statements import Grant, InsertRows, Upda
 from tests.labs.sqlserver.language.statements import (
     AddFile,
     AlterIndex,
+    ChangeFilegroups,
     CreateFunction,
     CreateIndex,
     CreateScheme,
@@ -70,6 +71,7 @@ _RUN: dict[type[Any], Callable[[Work, Any], Rows | None]] = {
     CreateFunction: spaces.create_function,
     Drop: spaces.drop,
     AddFile: spaces.add_file,
+    ChangeFilegroups: spaces.change_filegroups,
     RemoveFile: spaces.remove_file,
     ModifyFile: spaces.modify_file,
     EmptyFile: spaces.empty_file,

@@ -44,5 +44,5 @@ def _statements(partitions: int, folder: Path) -> tuple[int, int]:
 
 
 def test_statements_are_bounded(tmp_path: Path) -> None:
-    """Two partitions and four hundred take the same six statements to sample and three to list."""
-    assert _statements(2, tmp_path) == _statements(400, tmp_path) == (6, 3)
+    """Two partitions and four hundred take the same eight statements to sample and three to list."""
+    assert _statements(2, tmp_path) == _statements(400, tmp_path) == (8, 3)

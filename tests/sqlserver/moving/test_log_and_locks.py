@@ -16,6 +16,7 @@ import pytest
 from connectors.kit.contract import ConnectorError, SeesBlockers
 from connectors.model.moves import Route
 from connectors.sqlserver.connector import SqlserverConnector
+from connectors.sqlserver.guards import ORPHANED
 from tests.contract.asking import run
 from tests.labs.sqlserver.instance import Account
 from tests.labs.sqlserver.lab import SOMEBODY, Lab, running_lab, wait_until
@@ -161,6 +162,14 @@ def test_a_long_transaction_is_named_before_the_move(lab: Lab, orders: Table, co
     with lab.held(orders, "IX", since_seconds=3600.0):
         (blocker,) = connector.blockers(route)
     assert str(SOMEBODY) in blocker.sentence
+    with lab.held(orders, "IX", since_seconds=3600.0):
+        holder = orders.lock_holders.pop(SOMEBODY)
+        lab.instance.transactions[ORPHANED] = lab.instance.transactions.pop(SOMEBODY)
+        orders.lock_holders[ORPHANED] = holder
+        (blocker,) = connector.blockers(route)
+        del lab.instance.transactions[ORPHANED]
+        orders.lock_holders[SOMEBODY] = orders.lock_holders.pop(ORPHANED)
+    assert "in doubt" in blocker.sentence
 
 
 def test_nothing_is_counted_while_readers_are_kept_out(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:

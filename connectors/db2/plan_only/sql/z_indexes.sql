@@ -1,4 +1,5 @@
--- Sizes of indexes by real-time statistics; see z_table_spaces. Without its creator no statement can name an index.
+-- Sizes of indexes by real-time statistics; see z_table_spaces. Without its creator no statement can name an
+-- index, without its index space no command.
 -- Never of the catalog, the directory and the work files (DSNDB06, DSNDB01, DSNDB07).
 -- Reads: SYSIBM.SYSINDEXSPACESTATS. Since: 9. Privilege: SELECT. Cost: one row a partition. Resets nothing.
 SELECT X.DBNAME,
@@ -8,6 +9,7 @@ SELECT X.DBNAME,
        X.SPACE,
        X.UPDATESTATSTIME,
        X.CREATOR, -- since 10.1, VARCHAR(128)
+       X.INDEXSPACE, -- since 10.1, VARCHAR(24)
        X.DRIVETYPE, -- since 10.1, VARCHAR(3)
        X.GETPAGES -- since 10.1, BIGINT
   FROM SYSIBM.SYSINDEXSPACESTATS AS X

@@ -40,6 +40,7 @@ FILLED: dict[str, Callable[[World], rows.Rows]] = {
     "MON_GET_TABLESPACE": rows.mon_tablespace,
     "MON_GET_CONTAINER": rows.mon_container,
     "MON_GET_BUFFERPOOL": rows.mon_bufferpool,
+    "MON_GET_CONNECTION": rows.mon_connection,
     "MON_GET_DATABASE": rows.mon_database,
     "MON_GET_REBALANCE_STATUS": rows.rebalances,
     "MON_GET_UTILITY": rows.utilities,

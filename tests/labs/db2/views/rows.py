@@ -252,6 +252,22 @@ def mon_database(world: World) -> Rows:
         }  # fmt: skip
 
 
+CONNECTION_FIGURES = (
+    "CLIENT_IDLE_WAIT_TIME", "TOTAL_APP_RQST_TIME", "ACT_COMPLETED_TOTAL", "POOL_READ_TIME", "DIRECT_READ_TIME",
+    "PREFETCH_WAIT_TIME",
+)  # fmt: skip
+
+
+def mon_connection(world: World) -> Rows:
+    """MON_GET_CONNECTION: a row for each member that works for a connection; those over the wire do nothing here."""
+    for each in world.load:
+        yield f"{each.handle}.{each.member}", {
+            "APPLICATION_HANDLE": each.handle, "CONNECTION_START_TIME": each.started, "MEMBER": each.member,
+            "COORD_MEMBER": 0, "SYSTEM_AUTH_ID": each.user, "SESSION_AUTH_ID": each.user,
+            "APPLICATION_NAME": each.application, **{name: each.figures.get(name, 0) for name in CONNECTION_FIGURES},
+        }  # fmt: skip
+
+
 def rebalances(world: World) -> Rows:
     """MON_GET_REBALANCE_STATUS: a row a member, only while one is under way or suspended."""
     for space in world.spaces.values():

@@ -22,7 +22,7 @@ _MODES = {"EXCLUSIVE": 6, "SHARE": 4}  # of table locks; others count as row exc
 _SYSSTAT: tuple[str, ...] = (
     *("physical reads", "physical reads cache", "physical reads direct", "physical read IO requests"),
     *("physical read total IO requests", "session logical reads", "physical writes", "redo size"),
-    *("user commits", "user rollbacks", "DB time"),
+    *("user commits", "user rollbacks", "DB time", "CPU used by this session"),
 )
 _EVENTS: tuple[str, ...] = (
     *("db file sequential read", "db file scattered read", "db file parallel read", "direct path read"),
@@ -270,7 +270,19 @@ def sessions(db: EmulatedDatabase, instance: int) -> Rows:
             "PROGRAM": session.client.program, "MACHINE": session.client.machine, "OSUSER": session.client.os_user,
             "EVENT": session.event, "SECONDS_IN_WAIT": session.seconds_blocked(), "BLOCKING_SESSION": blocker,
             "FINAL_BLOCKING_SESSION": blocker, "LOGON_TIME": STARTED,
+            "STATE": "WAITING", "LAST_CALL_ET": 0, "WAIT_TIME_MICRO": session.seconds_blocked() * 1_000_000,
         }  # fmt: skip
+    for number, each in enumerate(db.load_sessions, 5000):
+        if each.instance == instance:
+            yield {
+                "SID": number, "SERIAL#": 1, "USERNAME": each.user, "TYPE": "USER", "SADDR": f"{number:08X}",
+                "CON_ID": container_id(db), "TADDR": f"{number:08X}" if each.transaction else None,
+                "STATUS": "ACTIVE" if each.active else "INACTIVE", "MODULE": each.module, "ACTION": None,
+                "CLIENT_IDENTIFIER": None, "PROGRAM": each.program, "MACHINE": "desk", "OSUSER": "till",
+                "EVENT": each.event, "SECONDS_IN_WAIT": int(each.seconds), "BLOCKING_SESSION": None,
+                "FINAL_BLOCKING_SESSION": None, "LOGON_TIME": STARTED, "STATE": "WAITING",
+                "LAST_CALL_ET": int(each.seconds), "WAIT_TIME_MICRO": round(each.seconds * 1e6),
+            }  # fmt: skip
 
 
 def long_operations(db: EmulatedDatabase, instance: int) -> Rows:

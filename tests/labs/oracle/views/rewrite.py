@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from sqlglot import exp
 from sqlglot.transforms import eliminate_join_marks
@@ -337,6 +338,8 @@ def _function(node: exp.Anonymous, asking: Asking) -> exp.Expr:
         return node  # of a package
     if name == "ORA_HASH":
         return _hash(node.expressions[0])
+    if name == "SYS_EXTRACT_UTC":
+        return cast(exp.Expr, node.expressions[0])  # the lab's clock is in UTC, see DBTIMEZONE
     if name == "TO_CLOB":
         return exp.cast(node.expressions[0], "VARCHAR")
     if name == "SYS_CONTEXT":

@@ -6,6 +6,7 @@ from tests.labs.sqlserver.changes.work import POLL_SECONDS, SCHEMA_MODIFICATION,
 from tests.labs.sqlserver.instance import Database, all_indexes
 from tests.labs.sqlserver.language.statements import (
     AddFile,
+    ChangeFilegroups,
     CreateFunction,
     CreateScheme,
     Drop,
@@ -15,7 +16,7 @@ from tests.labs.sqlserver.language.statements import (
 )
 from tests.labs.sqlserver.objects import PartitionFunction, PartitionScheme, Table
 from tests.labs.sqlserver.rights import may_alter, may_alter_spaces
-from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Volume
+from tests.labs.sqlserver.storage import AllocationUnit, DataFile, Filegroup, Volume
 from tests.labs.tds.backend import Rows, ServerError
 from tests.labs.tds.values import Column, Kind
 
@@ -113,6 +114,26 @@ def _drop_function(work: Work, asked: Drop) -> None:
             7706, f"Partition function '{asked.table[1]}' is being used by one or more partition schemes."
         )
     del work.database.functions[name]
+
+
+def change_filegroups(work: Work, asked: ChangeFilegroups) -> None:
+    """ALTER DATABASE ADD FILEGROUP or REMOVE FILEGROUP."""
+    _check_alter_database(work)
+    if work.in_transaction:
+        raise ServerError(226, "ALTER DATABASE statement not allowed within multi-statement transaction.")
+    storage = work.database.storage
+    found = storage.filegroup_named(asked.name)
+    if asked.added:
+        if found is not None:
+            raise ServerError(5035, f"Filegroup '{asked.name}' already exists in this database.")
+        number = work.database.next_id("space")
+        storage.filegroups[number] = Filegroup(number, asked.name)
+        return
+    if found is None:
+        raise ServerError(1921, f"Invalid filegroup '{asked.name}' specified.")
+    if storage.files_of(found.space_id):
+        raise ServerError(5042, f"The filegroup '{found.name}' cannot be removed because it is not empty.")
+    del storage.filegroups[found.space_id]
 
 
 def add_file(work: Work, asked: AddFile) -> None:

@@ -111,6 +111,14 @@ class AddFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeFilegroups:
+    """ALTER DATABASE ... ADD or REMOVE FILEGROUP."""
+
+    name: str
+    added: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveFile:
     """ALTER DATABASE ... REMOVE FILE."""
 
@@ -144,6 +152,7 @@ Statement = (
     | CreateFunction
     | Drop
     | AddFile
+    | ChangeFilegroups
     | RemoveFile
     | ModifyFile
     | EmptyFile
@@ -257,6 +266,9 @@ def _drop(what: str) -> Reader:
 
 def _alter_database(parser: Parser, _: int) -> Statement:
     parser.name()
+    for word in ("ADD", "REMOVE"):
+        if parser.take(word, "FILEGROUP"):
+            return ChangeFilegroups(parser.name(), added=word == "ADD")
     if parser.take("REMOVE", "FILE"):
         return RemoveFile(parser.name())
     if parser.take("MODIFY", "FILE"):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.labs.sqlserver.changes.log import volume_of_log
 from tests.labs.sqlserver.documented import documented
-from tests.labs.sqlserver.instance import IAM, Connected, Database, all_indexes, level_of
+from tests.labs.sqlserver.instance import CLIENTS, IAM, Client, Connected, Database, all_indexes, level_of
 from tests.labs.sqlserver.objects import CLUSTERED, HEAP, Index, Partition
 from tests.labs.sqlserver.pool import Buffer
 from tests.labs.sqlserver.rights import sees_definitions, sees_server_state
@@ -20,9 +20,11 @@ from tests.labs.sqlserver.views.relations_statements import STATEMENTS, texts_of
 CUMULATIVE, GAUGE = 272696576, 65792
 PADDED = 128  # object, counter and instance are nchar(128)
 PERFORMANCE = ("Page lookups/sec", "Page reads/sec", "Readahead pages/sec", "Extension page reads/sec")
+BATCH_CLASSES = ("Batches >=000001ms & <000002ms", "Batches >=000002ms & <000005ms")  # two of some twenty
 FREE_BYTES = 96  # of a page
 LOG_FILE = 2
 MASTER = 1
+NEVER = datetime(1900, 1, 1)
 TEMPDB, TEMPDB_PAGES = 2, 1024
 ABORTS_PAUSED_SINCE = 16
 REUSE_WAITS = (  # by number, as the view documents them
@@ -194,6 +196,10 @@ def performance_counters(viewer: Viewer) -> Iterator[Row]:
     rows += [("Databases", "Transactions/sec", "_Total", sum(d.transactions for d in instance.databases.values()))]
     for kind, name, of, value in rows:
         yield _counter(kind, name, of, value, CUMULATIVE)
+    # A row for each class of duration; here all is in one class, and the others are 0.
+    for of, value in instance.batch_ms.items():
+        for at, name in enumerate(BATCH_CLASSES):
+            yield _counter("Batch Resp Statistics", name, of, value if at == 0 else 0, CUMULATIVE)
 
 
 def _counter(kind: str, name: str, of: str, value: int, counter_type: int) -> Row:
@@ -253,7 +259,15 @@ def _page_type(index: Index, unit: AllocationUnit, position: int) -> str:
 
 def sys_info(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_os_sys_info."""
-    yield {"cpu_count": 8, "physical_memory_kb": 16777216, "sqlserver_start_time": viewer.instance.started}
+    instance = viewer.instance
+    yield {
+        "cpu_count": 8,
+        "scheduler_count": instance.schedulers,
+        "process_kernel_time_ms": instance.processor_ms // 4,
+        "process_user_time_ms": instance.processor_ms - instance.processor_ms // 4,
+        "physical_memory_kb": 16777216,
+        "sqlserver_start_time": instance.started,
+    }
 
 
 def host_info(viewer: Viewer) -> Iterator[Row]:
@@ -293,6 +307,25 @@ def requests(viewer: Viewer) -> Iterator[Row]:
         nothing = {"blocking_session_id": 0, "wait_type": None, "percent_complete": 10.0}
         yield {**row, **nothing, "database_id": viewer.database.database_id}
     yield from _of_master(viewer)
+    for number, client in _clients(viewer):
+        if client.running:
+            yield {
+                "session_id": number,
+                "request_id": 0,
+                "status": "suspended" if client.wait_type else "running",
+                "command": "SELECT",
+                "sql_handle": None,
+                "database_id": viewer.instance.databases[client.database].database_id,
+                "blocking_session_id": 0,
+                "wait_type": client.wait_type,
+                "percent_complete": 0.0,
+            }
+
+
+def _clients(viewer: Viewer) -> Iterator[tuple[int, Client]]:
+    """Sessions of the load; none for whoever may see only their own."""
+    if sees_server_state(viewer.account, viewer.instance.major):
+        yield from enumerate(viewer.instance.clients, CLIENTS)
 
 
 def _of_master(viewer: Viewer) -> Iterator[Row]:
@@ -300,6 +333,9 @@ def _of_master(viewer: Viewer) -> Iterator[Row]:
     for at, command in enumerate(viewer.instance.requests_elsewhere):
         row = {"session_id": 30 + at, "request_id": 0, "status": "running", "command": command, "sql_handle": None}
         yield {**row, "blocking_session_id": 0, "wait_type": None, "percent_complete": 10.0, "database_id": MASTER}
+
+
+_REQUESTED_LONG_AGO = {"last_request_start_time": NEVER, "last_request_end_time": NEVER}
 
 
 def sessions(viewer: Viewer) -> Iterator[Row]:
@@ -313,6 +349,7 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "status": "running" if session.request else "sleeping",
             "is_user_process": True,
             "database_id": viewer.instance.databases[session.database.lower()].database_id,
+            **_REQUESTED_LONG_AGO,
             "open_transaction_count": 0,
         }
     others = viewer.instance.snapshots.keys() | viewer.instance.transactions.keys()
@@ -325,7 +362,21 @@ def sessions(viewer: Viewer) -> Iterator[Row]:
             "status": "sleeping",
             "is_user_process": True,
             "database_id": viewer.database.database_id,
+            **_REQUESTED_LONG_AGO,
             "open_transaction_count": int(spid in viewer.instance.transactions),
+        }
+    for number, client in _clients(viewer):
+        yield {
+            "session_id": number,
+            "login_name": client.login,
+            "program_name": client.program,
+            "host_name": "desk",
+            "status": "running" if client.running else "sleeping",
+            "is_user_process": True,
+            "database_id": viewer.instance.databases[client.database].database_id,
+            "last_request_start_time": _ago(client.began),
+            "last_request_end_time": NEVER if client.ended is None else _ago(client.ended),
+            "open_transaction_count": client.open_transactions,
         }
 
 
@@ -373,7 +424,8 @@ def locks(viewer: Viewer) -> Iterator[Row]:
         for spid, mode in table.lock_holders.items():
             resource = {"resource_type": "OBJECT", "resource_description": "", "request_mode": mode}
             entity = {"resource_associated_entity_id": table.object_id, "request_session_id": spid}
-            yield {**common, **resource, **entity}
+            owner = {"request_owner_type": "TRANSACTION", "request_owner_id": spid}
+            yield {**common, **resource, **entity, **owner}
 
 
 def replica_states(viewer: Viewer) -> Iterator[Row]:

@@ -36,7 +36,8 @@ class PoolReader(BlockReader):
     def __init__(self, clock: VirtualClock, cost: float = 0.01, rate: float = 100.0) -> None:
         self.pool, self.clock, self.cost, self.rate = Pool(BLOCKS, 100, seed=1), clock, cost, rate
         self.looks: list[float] = []
-        self.refuses = self.times_out = self.closed = False
+        self.refuses = self.times_out = self.closed = self.counts_at_once = False
+        self.storage, self.counted = [1], 1.0  # marks of the next looks, the last one for good; share of the reads
         self._weight = np.where(np.arange(BLOCKS) >= BLOCKS * 9 // 10, 30.0, 1.0)
         self._loaded = 0.0
 
@@ -55,8 +56,10 @@ class PoolReader(BlockReader):
         self.looks.append(now)
         self.clock.sleep(self.cost)
         resident = ResidentBlocks(
-            physical_id=UNIT.physical_id, blocks=BLOCKS, reads=self.pool.reads.sum(), resident=self.pool.look()
-        )
+            physical_id=UNIT.physical_id, blocks=BLOCKS, reads=self.pool.reads.sum() * self.counted,
+            resident=self.pool.look(), storage=self.storage.pop(0) if len(self.storage) > 1 else self.storage[0],
+            counts_at_once=self.counts_at_once,
+        )  # fmt: skip
         return BlockLook(monotonic_seconds=now, server_seconds=self.cost, block_bytes=8192, one_in=1, units=(resident,))
 
     def close(self) -> None:
@@ -210,3 +213,33 @@ def test_an_engine_without_such_a_view_is_never_asked(tmp_path: Path) -> None:
         assert not looker.take_turn()
         assert not looker.take_turn()
         assert len(asked) == 1
+
+
+def seen_of(made: World, turns: int) -> float:
+    """Blocks that a looker has seen to come in after so many turns of a new one, by what it has stored."""
+    made.looker = made.another(1.0)
+    for _ in range(turns):
+        made.clock.sleep(REST_SECONDS)
+        made.looker.take_turn()
+    made.looker.close(save=True)
+    found = load_block_heat(made.ledger, "shop")
+    return found[UNIT.key].seen if UNIT.key in found else 0.0
+
+
+def test_heat_by_position_ends_with_the_storage_that_it_was_seen_in(tmp_path: Path) -> None:
+    """A table that was written anew begins again, and a pair of looks with a rewrite between them says nothing."""
+    with world(tmp_path, share=1.0) as made:
+        before = seen_of(made, 6)
+        assert before > 0
+        made.reader.storage = [1, 2]
+        assert seen_of(made, 1) == before
+        assert 0 < seen_of(made, 1) < before
+
+
+def test_looks_at_blocks_that_were_formatted_and_not_read_say_nothing(tmp_path: Path) -> None:
+    """Where the engine counts reads as they happen: more blocks came than it has read."""
+    with world(tmp_path, share=1.0, rate=400.0) as made:
+        made.reader.counts_at_once, made.reader.counted = True, 0.0
+        assert seen_of(made, 4) == 0
+        made.reader.counted = 1.0
+        assert seen_of(made, 4) > 0

@@ -10,6 +10,7 @@ import pytest
 
 from agent.model.approvals import Conditions, LockClass, StandingRule, find_refusal
 from connectors.model.moves import Locked
+from connectors.model.new_space import DROP_SPACE, NEW_SPACE
 from tests.over import over
 from tests.unit.samples import a_move, a_proposal
 
@@ -57,6 +58,8 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"fingerprint": "cluster 2"}, {}, "with the fingerprint cluster 2"),
     ({}, {"purpose": "undo 1"}, "it is for the mode hsm"),
     ({}, {"moves": (replace(MOVE, undoes=1),)}, "it is for the mode hsm"),
+    ({}, {"moves": (replace(MOVE, route=replace(MOVE.route, name=NEW_SPACE)),)}, "which a person decides each time"),
+    ({}, {"moves": (replace(MOVE, route=replace(MOVE.route, name=DROP_SPACE)),)}, "which a person decides each time"),
 ]
 
 

@@ -43,18 +43,18 @@ def taken(outbox: Outbox, *notices: Notice, at: datetime = START) -> Outbox:
 def test_told_once() -> None:
     """The same matter seen at every look is one notice."""
     outbox = taken(taken(Outbox(), notice("a")), notice("a"))
-    assert [each.key for each in due(outbox, "chat", START)] == ["a"]
-    outbox = taken(note_sent(outbox, CHAT, due(outbox, "chat", START), START), notice("a"))
-    assert due(outbox, "chat", START + timedelta(hours=2)) == ()
+    assert [each.key for each in due(outbox, CHAT, START)] == ["a"]
+    outbox = taken(note_sent(outbox, CHAT, due(outbox, CHAT, START), START), notice("a"))
+    assert due(outbox, CHAT, START + timedelta(hours=2)) == ()
 
 
 def test_what_lasts_is_told_again_when_it_comes_again() -> None:
     """A space that fills, is relieved and fills again: told twice; an event that is no longer in sight: once."""
     outbox = taken(Outbox(), notice("full", lasts=True), notice("event"))
-    outbox = note_sent(outbox, CHAT, due(outbox, "chat", START), START)
+    outbox = note_sent(outbox, CHAT, due(outbox, CHAT, START), START)
     later = START + timedelta(hours=1)
     outbox = taken(taken(outbox, at=later), notice("full", lasts=True), notice("event"), at=later)
-    assert [each.key for each in due(outbox, "chat", later)] == ["full"]
+    assert [each.key for each in due(outbox, CHAT, later)] == ["full"]
 
 
 def test_another_database_ends_nothing() -> None:
@@ -67,16 +67,25 @@ def test_another_database_ends_nothing() -> None:
 def test_together_and_at_a_distance() -> None:
     """What comes within the distance of two messages is one message."""
     outbox = taken(Outbox(), notice("a"), notice("b"))
-    assert len(due(outbox, "chat", START)) == 2
-    outbox = taken(note_sent(outbox, CHAT, due(outbox, "chat", START), START), notice("c"), notice("d"))
-    assert due(outbox, "chat", START + timedelta(seconds=59)) == ()
-    assert len(due(outbox, "chat", START + timedelta(seconds=60))) == 2
+    assert len(due(outbox, CHAT, START)) == 2
+    outbox = taken(note_sent(outbox, CHAT, due(outbox, CHAT, START), START), notice("c"), notice("d"))
+    assert due(outbox, CHAT, START + timedelta(seconds=59)) == ()
+    assert len(due(outbox, CHAT, START + timedelta(seconds=60))) == 2
 
 
 def test_each_channel_has_its_events() -> None:
     """A channel is told what it asked for."""
     outbox = taken(Outbox(), notice("a"), notice("b", event=NoticeEvent.HURT))
-    assert [each.key for each in due(outbox, "pager", START)] == ["b"]
+    assert [each.key for each in due(outbox, ONLY_HURT, START)] == ["b"]
+
+
+def test_a_clock_that_was_ahead_silences_no_channel() -> None:
+    """What was sent, or refused, while it ran a year ahead puts off no message by a year; a usual pause is kept."""
+    ahead = START + timedelta(days=365)
+    for noted in (note_sent(taken(Outbox(), at=ahead), CHAT, (), ahead), note_failure(taken(Outbox()), "chat", ahead)):
+        outbox = taken(noted, notice("a"))
+        assert len(due(outbox, CHAT, START)) == 1
+        assert due(outbox, CHAT, ahead) == ()
 
 
 def test_pauses_grow() -> None:
@@ -87,8 +96,8 @@ def test_pauses_grow() -> None:
         not_before = outbox.lanes["chat"].not_before
         assert not_before is not None
         pauses.append(not_before - now)
-        assert due(outbox, "chat", not_before - timedelta(seconds=1)) == ()
-        assert len(due(outbox, "chat", not_before)) == 1
+        assert due(outbox, CHAT, not_before - timedelta(seconds=1)) == ()
+        assert len(due(outbox, CHAT, not_before)) == 1
     assert pauses[:2] == [FIRST_PAUSE, 2 * FIRST_PAUSE]
     assert pauses[-1] == LONGEST_PAUSE
 
@@ -96,10 +105,10 @@ def test_pauses_grow() -> None:
 def test_a_flood_is_bounded_and_counted() -> None:
     """Of more than a channel may hold the newest stay, and the message says how many are gone; old ones are no news."""
     outbox = taken(Outbox(), *(notice(str(number)) for number in range(MOST_WAITING + 5)))
-    assert len(due(outbox, "chat", START)) == MOST_WAITING
+    assert len(due(outbox, CHAT, START)) == MOST_WAITING
     assert outbox.lanes["chat"].dropped == 5
     outbox = taken(outbox, at=START + FRESH + timedelta(seconds=1))
-    assert due(outbox, "chat", START + 2 * FRESH) == ()
+    assert due(outbox, CHAT, START + 2 * FRESH) == ()
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.sampled_from(["ok", "fails"])), max_size=12))
@@ -112,7 +121,7 @@ def test_a_restart_changes_nothing(steps: list[tuple[str, bool, str]]) -> None:
         outbox = taken(outbox, notice(key, at=now), at=now)
         if again:
             outbox = read_outbox(json.loads(json.dumps(outbox_document(outbox))))
-        if ready := due(outbox, "chat", now):
+        if ready := due(outbox, CHAT, now):
             sent += [each.key for each in ready] if end == "ok" else []
             outbox = note_sent(outbox, CHAT, ready, now) if end == "ok" else note_failure(outbox, "chat", now)
     assert len(sent) == len(set(sent))

@@ -55,7 +55,14 @@ def test_jobs_that_do_not_end_are_named() -> None:
         done.append(watch.database.name)
 
     silent, other = (
-        cast(Watch, SimpleNamespace(database=SimpleNamespace(name=name), stands_by=False))
+        cast(
+            Watch,
+            SimpleNamespace(
+                database=SimpleNamespace(name=name),
+                stands_by=False,
+                snapshot=Snapshot(database=name, engine="simulated"),
+            ),
+        )
         for name in ("silent", "other")
     )
     thread = threading.Thread(target=jobs.run_guarded, args=(job, silent))

@@ -167,6 +167,7 @@ def test_where_nothing_waited_before_no_move_has_helped(after: float) -> None:
     ("before", "after", "missing"),
     [
         (DatabaseDemand(), demand(10.0), "no interval was recorded before the first move"),
+        (DatabaseDemand(), DatabaseDemand(), "the engine counts neither read times nor transactions"),
         (demand(40.0), DatabaseDemand(), "no interval was recorded after settling"),
         (DatabaseDemand(reads=3.0, transactions=5.0), demand(10.0), "the engine gave no read times before"),
         (DatabaseDemand(reads=3.0), demand(1.0), "the engine gave no read times and no transactions before"),

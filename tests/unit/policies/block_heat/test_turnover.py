@@ -82,3 +82,33 @@ def test_blocks_whose_numbers_change_are_told_apart_by_what_they_are() -> None:
     assert np.flatnonzero(found.came).tolist() == [7]
     assert found.waits()[7] >= 0.25
     assert found.waits().sum() == found.waits()[7]
+
+
+def test_blocks_that_inserts_append_are_no_reads() -> None:
+    """Reads even over the table while its end grows: the newest ranges are as warm as the others."""
+    pool, reads = Pool(BLOCKS, BUFFERS, seed=3), np.zeros(0)
+    pool.load(6_000, np.ones(BLOCKS))
+    for _ in range(20):
+        before = pool.look()
+        pool.load(300, np.ones(BLOCKS))
+        appended = np.arange(BLOCKS, BLOCKS + 200)
+        found = compare_looks(
+            before, np.concatenate((pool.look(), appended)), blocks=BLOCKS + 200, blocks_before=BLOCKS,
+            block_bytes=BLOCK, seconds=1.0,
+        )  # fmt: skip
+        reads = found.reads() if not len(reads) else reads + found.reads()
+    newest = slice(BLOCKS * 9 // 10 // found.width, None)
+    share, of_blocks = reads[newest].sum() / reads.sum(), found.blocks[newest].sum() / found.blocks.sum()
+    assert share <= of_blocks
+    assert share == pytest.approx(BLOCKS // 10 / BLOCKS, abs=0.03)
+
+
+def test_pages_that_took_no_time_to_read_were_not_read() -> None:
+    """Where the engine times each page's read: one that was made in the pool has none."""
+    found = compare_looks(
+        np.array([1]), np.array([1, 2, 3]), blocks=64, block_bytes=BLOCK, seconds=1.0,
+        read_seconds=np.array([0.001, 0.0, 0.002]),
+    )  # fmt: skip
+    assert np.flatnonzero(found.came).tolist() == [3]
+    assert found.read_seconds is not None
+    assert found.read_seconds.sum() == pytest.approx(0.002)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from connectors.model.observation import Interval, SpaceFigures
-from policies.evidence.counter_deltas import CLOCK_STOOD_STILL, CLOCKS_DISAGREE, OTHER_EPOCH, TOO_LATE, Gap, difference
+from connectors.model.observation import SIGNALS, DatabaseDemand, Demand, Interval, Signal, SpaceFigures
+from policies.evidence.counter_deltas import (
+    CLOCK_STOOD_STILL,
+    CLOCKS_DISAGREE,
+    OTHER_EPOCH,
+    TOO_LATE,
+    Gap,
+    contradiction,
+    difference,
+)
 from tests.unit.policies.situations import sample
 
 
@@ -45,6 +54,33 @@ def test_a_fallen_counter_is_a_restart() -> None:
 def test_an_inherited_counter_is_no_demand() -> None:
     """A physical unit that the catalog did not know yet may have inherited its counters from the one it replaces."""
     assert between({1: 500}, {1: 501, 9: 480, 5: 3}, known=[1, 5]) == {1: 1.0, 5: 3.0, 9: None}
+
+
+def test_a_unit_that_was_not_settled_before_is_no_evidence_though_it_had_counters() -> None:
+    """A rebuilt index reads while it is built and gets the counters of the old one in the end."""
+    interval = difference(
+        sample(0, {1: 500, 7: 20, 9: 3}), sample(60, {1: 501, 7: 900_000, 9: 5}), longest_seconds=300,
+        known=np.array([1]), units=np.array([1, 7]),
+    )  # fmt: skip
+    assert isinstance(interval, Interval)
+    assert interval.physical_id.tolist() == [1, 7, 9]
+    assert interval.restarted.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("units", "whole", "refused"),
+    [(5000.0, 100.0, True), (5000.0, 5000.0, False), (5000.0, 1700.0, False), (900.0, 1.0, False),
+     (5000.0, float("nan"), False), (5000.0, 0.0, True)],
+)  # fmt: skip
+def test_units_that_read_far_more_than_their_database_contradict_it(units: float, whole: float, refused: bool) -> None:
+    """Reads of an interval of ten seconds; a database that counts none says nothing."""
+    rates = np.zeros((SIGNALS, 2))
+    rates[[Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.DIRECT_READ], [0, 1, 1]] = units / 30
+    demand = Demand(
+        ended_at=datetime(2026, 1, 1, tzinfo=UTC), seconds=10.0, physical_id=np.array([1, 2]), rates=rates,
+        observed=np.array([True, True]), estimated=frozenset(), database=DatabaseDemand(reads=whole / 10),
+    )  # fmt: skip
+    assert (contradiction(demand) is not None) == refused
 
 
 def test_one_fallen_counter_restarts_the_whole_unit() -> None:

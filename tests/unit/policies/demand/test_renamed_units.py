@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
+from agent.sampling.learned import Learned, with_renamed_units, with_slots
 from connectors.model.moves import UnitKind
 from connectors.model.observation import I64, NO_PARENT, Bools, Signal, UnitTable
+from policies.evidence import horizons, seasons
 from policies.evidence.heat import (
     LENT,
     empty_heat,
@@ -120,3 +123,62 @@ def test_known_units_come_back() -> None:
     assert again.slot.tolist() == [0, 1, 2]
     with pytest.raises(KeyError):
         known_from_arrays({})
+
+
+def of_tables(*names: str, tables: tuple[int, ...], kind: UnitKind = UnitKind.TABLE_PARTITION) -> UnitTable:
+    """Partitions of those tables, which are no units themselves."""
+    return replace(units(*names, kind=kind), parent=column(*tables))
+
+
+def test_a_new_partition_inherits_from_its_own_table_alone() -> None:
+    """Tables of two tenants have names that differ in digits, and so have their partitions."""
+    names = "tenant_1.events_p1", "tenant_2.events_p1", "tenant_2.events_p2"
+    own = of_tables(*names, tables=(1, 2, 2))
+    assert pairs(successors(own, column(0, 1, 2), flags(0, 0, 1))) == [(1, 2)]
+    foreign = of_tables(*names, tables=(1, 2, 2))
+    assert pairs(successors(foreign, column(0, 1, 2), flags(0, 1, 1))) == []
+
+
+def test_the_index_of_a_new_partition_inherits_from_its_own_table_alone() -> None:
+    """Its parent is the partition, whose parent is the table."""
+    kinds = [UnitKind.TABLE_PARTITION] * 3 + [UnitKind.INDEX_PARTITION] * 3
+    names = "t1.e_p1", "t2.e_p1", "t2.e_p2", "t1.e_p1_ix", "t2.e_p1_ix", "t2.e_p2_ix"
+    made = replace(units(*names), kind=np.array(kinds, dtype=np.int8), parent=column(1, 2, 2, 100, 101, 102))
+    slots = column(0, 1, 2, 3, 4, 5)
+    assert pairs(successors(made, slots, flags(0, 0, 1, 0, 0, 1))) == [(1, 2), (4, 5)]
+    assert pairs(successors(made, slots, flags(0, 1, 1, 0, 1, 1))) == []
+
+
+def test_where_an_engine_names_no_table_the_key_does() -> None:
+    """What comes before the partition's own name is the table."""
+    names = "[tenant1].[days] partition 1", "[tenant2].[days] partition 1", "[tenant2].[days] partition 2"
+    made = units(*names, kind=UnitKind.TABLE_PARTITION)
+    assert pairs(successors(made, column(0, 1, 2), flags(0, 1, 1))) == []
+    assert pairs(successors(made, column(0, 1, 2), flags(0, 0, 1))) == [(1, 2)]
+
+
+def test_a_renamed_unit_keeps_its_season_and_its_horizons() -> None:
+    """All that is known by slot goes with the name: heat, growth, habits, forecasts and what it has earned."""
+    learned = Learned(units=BEFORE)
+    monday = datetime(2026, 3, 2, 10, 30, tzinfo=UTC)
+    index, seen = np.array([50.0, 200.0]), np.ones(8, dtype=np.bool_)
+    learned = with_slots(learned, column(0, 1, 2, 7))
+    season, horizon = learned.seasons, learned.horizons
+    for week in range(3):
+        at = monday + timedelta(weeks=week)
+        season = seasons.learnt(season, at, 3600.0, column(0, 1), index, seen)
+        horizon = horizons.watch_interval(horizon, season, at, 3600.0, column(0, 1), index, seen)
+    before = replace(learned, seasons=season, horizons=horizon)
+    cells, means = season.demand[:, :2].copy(), horizon.means.copy()
+    after = with_renamed_units(before, units("a", "b2", "c"), column(0, 7, 2))
+    assert after.seasons.slot.tolist() == after.horizons.slot.tolist() == [0, 7]
+    assert (after.seasons.demand[:, :2] == cells).all()
+    assert (after.horizons.means == means).all()
+    other = with_renamed_units(replace(after, units=known_units(units("a", "b2", "c"), column(0, 7, 2))),
+                               units("a2", "b2", "c"), column(3, 7, 2))  # fmt: skip
+    assert other.seasons.slot.tolist() == other.horizons.slot.tolist() == [3, 7]
+    moved = with_renamed_units(replace(other, units=known_units(units("a2", "b2", "c"), column(3, 7, 2))),
+                               units("a2", "b3", "c"), column(3, 1, 2))  # fmt: skip
+    assert moved.seasons.slot.tolist() == [1, 3]
+    assert (moved.seasons.demand[:, :2] == cells[:, ::-1]).all()
+    assert (moved.horizons.means == means[:, ::-1]).all()

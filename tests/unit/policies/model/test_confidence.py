@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from connectors.model.formatting import format_seconds
+from policies.evidence.bundles import bundle_of
 from policies.model.confidence import MODEL_ERROR, Placed, Shift, certain_share, plan_interval, ratio_interval, spread
 from policies.model.plan import Situation, Verdict
-from policies.model.settings import PolicySettings
+from policies.model.settings import Pin, PolicySettings
 from policies.placement.balancer import make_plan
+from policies.placement.verdicts import explain_verdict, least_that_pays, lower_bound_of_saving, payback
 from tests.unit.policies.situations import HDD, MIB, SSD, Site, Unit
 
 Z = 1.6448536269514722  # nine in ten
@@ -127,3 +130,23 @@ def test_nothing_moved_saves_no_share() -> None:
     for each in (still, idle):
         found = ratio_interval(each, (0.5, 0.5), 0.9)
         assert (found.low, found.high) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("pin", [Pin.NONE, Pin.PREFER])
+@pytest.mark.parametrize("floor", [1.0, 100.0, 180.0])
+def test_what_does_not_pay_is_told_with_the_figures_that_the_guard_compared(pin: Pin, floor: float) -> None:
+    """The sentence of an uncertain gain: what is sure, by the preference of a person too, and what it takes to pay."""
+    situation, settings = watched([1.0, 2.0, 1.5], floor=floor)
+    situation = replace(situation, pin=np.full(3, pin, dtype=np.int8))
+    settings = replace(settings, payback_limit_seconds=60.0)
+    plan = make_plan(situation, settings)
+    for row, verdict in enumerate(plan.verdict.tolist()):
+        bundle = bundle_of(situation, np.array([row]), settings)
+        sure, least = lower_bound_of_saving(bundle), least_that_pays(bundle, settings)
+        late = payback(bundle) > settings.payback_limit_seconds
+        if verdict == Verdict.UNCERTAIN:
+            assert sure < least
+            assert f"less than the {format_seconds(least)} that pay" in explain_verdict(situation, plan, row, settings)
+        elif verdict == Verdict.PROMOTE:
+            assert sure >= least
+        assert (verdict == Verdict.PAYBACK_TOO_LONG) == late

@@ -16,7 +16,8 @@ from connectors.model.observation import DatabaseDemand
 from policies.model.plan import Situation
 from policies.model.settings import PolicySettings, TierLimits, TierSpeed
 from policies.placement.forecast import Forecast, forecast, mixture_of
-from tests.unit.policies.situations import HDD, Site, Unit
+from policies.placement.sizing import sizing
+from tests.unit.policies.situations import BARE, HDD, Site, Unit
 from tests.workloads.kinds_of_sessions import Did, Kind, Server, run
 
 SETTINGS = PolicySettings()
@@ -150,3 +151,19 @@ def test_sessions_of_one_kind_are_not_told_apart(one_kind: dict[str, float]) -> 
     database = DatabaseDemand(transactions=9.0, active=3.0, population=8.0, readers=4.0, readers_active=2.0)
     assert mixture_of(database) is not None
     assert mixture_of(replace(database, **one_kind)) is None
+
+
+def test_the_sizing_curve_knows_that_only_readers_queue() -> None:
+    """Six sessions read and think 100 ms, eight others never read: the curve is that of the six alone.
+
+    Were the eight to queue at the disk too, it would be believed to be less busy than it is.
+    """
+    kinds = (Kind(count=6, think_seconds=0.1, compute_seconds=0.0005, reads=10), OTHERS[0])
+    both = situation(kinds)
+    mixture = mixture_of(both.database)
+    assert mixture is not None
+    read = [replace(both, database=database) for database in (both.database, mixture.readers)]
+    as_one = replace(both, database=replace(both.database, readers=math.nan))
+    curve, alone = (sizing(each, BARE) for each in read)
+    assert [each.saved_per_hour for each in curve.points] == [each.saved_per_hour for each in alone.points]
+    assert curve != sizing(as_one, BARE)

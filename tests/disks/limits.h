@@ -1,8 +1,8 @@
-/* What makes a modelled device refuse: no room left (ENOSPC) and a broken medium (EIO). Part of slow_disk.c.
+/* What makes a modelled device refuse: no room left (ENOSPC) and a broken medium (EIO). Part of limited_disk.c.
  *
  * Room is counted in bytes of file length: a call that would make a file longer takes what it adds before it runs, and
  * gives it back when it fails; cutting and removing a file give back. The count may drift where a program is killed in
- * between; slow_disk.py recounts whenever the model is switched on. Errors begin once so many bytes have been read,
+ * between; LimitedDisk recounts whenever the model is switched on. Errors begin once so many bytes have been read,
  * or written, and last until the limit is taken away: a disk breaks in the middle of a copy, not before it.
  */
 

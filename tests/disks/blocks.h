@@ -1,4 +1,4 @@
-/* Reads counted by block, and single blocks of a file on another device than its folder's. Part of slow_disk.c.
+/* Reads counted by block, and single blocks of a file on another device than its folder's. Part of limited_disk.c.
  *
  * Databases place whole objects, arrays place extents: with this an experiment compares the two. A file is known by its
  * inode. A read of several blocks belongs to the first of them; what is written goes to the folder's device.

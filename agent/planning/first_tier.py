@@ -1,0 +1,41 @@
+"""What to do where fewer than two tiers have a space, so that nothing can be moved from one to the other.
+
+One sentence for every command.
+"""
+
+from __future__ import annotations
+
+from agent.config.models import DatabaseConfig
+from agent.config.tiers import TierConfig
+
+USUAL = "ssd"  # the kind that is taken where nothing is said of a tier
+
+
+def what_is_missing(database: DatabaseConfig) -> str:
+    """Why nothing can be moved between tiers, one sentence without a full stop; "": two tiers or more have a space."""
+    (first, *others) = database.tiers_in_use
+    if others:
+        return ""
+    if not first.spaces:
+        return "no tier has a space, so nothing is managed"
+    return f"{first.name} is the only tier that has a space, so nothing can be moved to a faster or a slower one"
+
+
+def next_step(database: DatabaseConfig) -> str:
+    """What to do about it, for a person; "" where nothing is missing."""
+    (first, *others) = database.tiers_in_use
+    if others:
+        return ""
+    if not first.spaces:
+        return f"name the space where the tables lie below the spaces of {first.name}; hotplace doctor lists all spaces"
+    tier = database.planned_tiers[0].name if database.planned_tiers else USUAL
+    return f"what faster storage would save: {_sizing(database.planned_tiers)}; {how_to_use(tier)}"
+
+
+def _sizing(planned: tuple[TierConfig, ...]) -> str:
+    return "hotplace sizing" if planned else f"hotplace sizing --tier {USUAL} --size 500GiB"
+
+
+def how_to_use(tier: str) -> str:
+    """How new storage comes to be used, once it is mounted."""
+    return f"once it is mounted: hotplace space create NAME --location FOLDER, and name it below the spaces of {tier}"

@@ -1,0 +1,112 @@
+"""A new storage group: its statement, refusals, and its life on the emulated server, back included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.db2.new_space import routes_new_space
+from connectors.model.moves import ByHand, NoRoute, Route
+from connectors.model.new_space import WantedSpace
+from tests.cli.site import Site
+from tests.db2.facts import SETTINGS, STORAGE
+from tests.db2.test_command_line import site
+from tests.labs.db2.client import Db2, running_db2
+from tests.labs.db2.server import FAST, SLOW
+
+WHOLE = SETTINGS.model_copy(update={"move_by": "both"})
+WANTED = WantedSpace(name='Fa"st', location="/ssd/it's")
+
+
+def test_its_statement() -> None:
+    """Quoted by the rules of identifiers and of strings; RESTRICT on the way back; nothing could be looked at."""
+    found = routes_new_space(WANTED, STORAGE, WHOLE)
+    route = found.answer
+    assert isinstance(route, Route)
+    (step,), (back,) = route.steps, route.undo_steps
+    assert step.sql.startswith("CREATE STOGROUP \"Fa\"\"st\" ON '/ssd/it''s' /* hotplace move ")
+    assert back.sql.startswith('DROP STOGROUP "Fa""st" RESTRICT /* hotplace move ')
+    assert [check.state for check in found.checks] == ["not checked"] * 4
+    assert any("SYSADM or SYSCTRL" in note for note in route.notes)
+
+
+def test_where_tiers_name_table_spaces_a_person_makes_it() -> None:
+    """DROP TABLESPACE drops what is in one: there is no way back that hotplace would take."""
+    answer = routes_new_space(WANTED, STORAGE, SETTINGS.model_copy(update={"move_by": "table"})).answer
+    assert isinstance(answer, ByHand)
+    assert answer.statements == (
+        "CREATE STOGROUP \"Fa\"\"st\" ON '/ssd/it''s'",
+        'CREATE TABLESPACE "Fa""st" MANAGED BY AUTOMATIC STORAGE USING STOGROUP "Fa""st"',
+    )
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"name": ""}, "name"),
+    ({"name": "a\nb"}, "name"),
+    ({"name": "x" * 129}, "name"),
+    ({"name": "SYSFAST"}, "name"),
+    ({"name": next(iter(STORAGE.groups))}, "exists"),
+    ({"location": "ssd"}, "location"),
+    ({"location": "/a\nb"}, "location"),
+    ({"location": "/" + "x" * 175}, "location"),
+]
+
+
+@pytest.mark.parametrize(("wanted", "code"), REFUSED)
+def test_what_is_refused(wanted: dict[str, Any], code: str) -> None:
+    """By the rule that it breaks."""
+    answer = routes_new_space(replace(WANTED, **wanted), STORAGE, WHOLE).answer
+    assert isinstance(answer, NoRoute)
+    assert answer.code == code
+
+
+def test_a_path_that_is_in_use() -> None:
+    """Within a path of a storage group, or around one: the same device, unless a person accepts it."""
+    (group,) = [each for each in STORAGE.groups.values() if each.name == SLOW]
+    used = replace(STORAGE, groups={SLOW: replace(group, paths=("/db2/slow",))})
+    for path in ("/db2/slow/new", "/db2"):
+        answer = routes_new_space(replace(WANTED, location=path), used, WHOLE).answer
+        assert isinstance(answer, NoRoute)
+        assert answer.setting == "--accept device"
+        accepted = replace(WANTED, location=path, accepted=("device",))
+        assert isinstance(routes_new_space(accepted, used, WHOLE).answer, Route)
+
+
+@pytest.fixture(scope="module")
+def db2() -> Iterator[Db2]:
+    """One emulated server."""
+    with running_db2("11.5") as running:
+        yield running
+
+
+def carried_out(real: Site, number: int, digest: str) -> list[str]:
+    """Approved by its digest, and what became of its moves."""
+    real.good("approve", str(number), "--digest", digest)
+    return [row["state"] for row in real.run("run", "--once", "--json").document["moves"]]
+
+
+@pytest.mark.db2
+@pytest.mark.xdist_group("db2")
+def test_emulated_server_made_and_taken_back(db2: Db2, tmp_path: Path) -> None:
+    """Nothing before the approval; then the group; one that a table space uses stays; an unused one is dropped."""
+    real = site(db2, tmp_path, "both", FAST, [SLOW])
+    real.database["pins"] = []
+    real.database["settle"] = "0.1s"
+    real.write()
+    asked = ("space", "create", "NEW", "--location", "/ssd/new", "--propose", "--json")
+    stored = real.good(*asked).document["proposal"]
+    real.good("run", "--once")
+    assert not [sql for sql in db2.lab.sent() if sql.startswith("CREATE STOGROUP")]
+    assert carried_out(real, stored["id"], stored["digest"]) == ["placed"]
+    db2.lab.create_space("TS_NEW", "NEW")
+    back = real.good("undo", "1", "--json").document
+    assert carried_out(real, back["proposal"], back["digest"]) == ["skipped"]
+    db2.lab.drop_space("TS_NEW")
+    real.run("run", "--once")
+    again = real.good("undo", "1", "--json").document
+    assert carried_out(real, again["proposal"], again["digest"]) == ["placed"]
+    assert [sql for sql in db2.lab.sent() if sql.startswith('DROP STOGROUP "NEW" RESTRICT')]

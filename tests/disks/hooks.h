@@ -1,0 +1,3 @@
+/* What slow_disk.c asks before each call: see there. */
+#include "blocks.h"
+#include "limits.h"

@@ -1,0 +1,81 @@
+"""A tablespace whose storage has gone: nothing is proposed to go there, nothing is sent, and people are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from connectors.kit.findings import Severity
+from connectors.postgresql import sessions
+from connectors.postgresql.connector import PostgresqlConnector
+from tests.labs.postgresql import Cluster
+
+
+@pytest.fixture
+def folder(cluster: Cluster, dba: psycopg.Connection) -> Iterator[Path]:
+    """That of a tablespace of its own, with a table in it."""
+    made = cluster.server.make_folder(f"lost_{dba.info.dbname}")
+    dba.execute(sql.SQL("CREATE TABLESPACE lost LOCATION {}").format(sql.Literal(str(made))))
+    dba.execute("CREATE TABLE held (id int) TABLESPACE lost")
+    yield made
+    dba.execute("DROP TABLE held")
+    dba.execute("DROP TABLESPACE lost")
+
+
+@contextmanager
+def away(folder: Path) -> Iterator[None]:
+    """Its file system is not mounted inside: at best an empty folder is there."""
+    hidden = folder.with_name(f"{folder.name}_hidden")
+    folder.rename(hidden)
+    try:
+        yield
+    finally:
+        hidden.rename(folder)
+
+
+def lost(connector: PostgresqlConnector) -> str:
+    """What is known against that space."""
+    catalog = connector.catalog()
+    spaces = {space.name: space for space in catalog.spaces}
+    assert not [space.name for space in spaces.values() if space.lost and space.name != "lost"]
+    return spaces["lost"].lost
+
+
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_folder_that_is_gone_is_told(cluster: Cluster, dbname: str, folder: Path, local: bool, empty: bool) -> None:
+    """By the server itself, wherever it runs; with the empty folder on which it was mounted, too."""
+    connector = cluster.connector(dbname, local=local)
+    try:
+        assert not lost(connector)
+        assert "space_lost" not in {found.code for found in connector.doctor()}
+        with away(folder):
+            if empty:
+                folder.mkdir()
+            assert "folder" in lost(connector)
+            (found,) = [each for each in connector.doctor() if each.code == "space_lost"]
+            assert found.severity is Severity.ERROR
+            if empty:
+                folder.rmdir()
+        assert not lost(connector)
+    finally:
+        connector.close()
+
+
+def test_another_device_or_one_that_can_only_be_read_is_told(
+    connector: PostgresqlConnector, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was mounted there is not what is there now."""
+    assert not lost(connector)
+    monkeypatch.setattr(sessions, "_folder", lambda path: (True, path != str(folder), Path(path).stat().st_dev))
+    assert "read-only" in lost(connector)
+    other = {str(folder): 1}
+    monkeypatch.setattr(sessions, "_folder", lambda path: (True, True, Path(path).stat().st_dev + other.get(path, 0)))
+    assert "another device" in lost(connector)
+    monkeypatch.undo()
+    assert not lost(connector)

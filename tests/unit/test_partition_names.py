@@ -1,0 +1,85 @@
+"""How names of partitions say when they begin: what tools and people write, and what is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from connectors.kit.rolling import Range, RangeTable, refusal_of_name
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+START = datetime(2026, 11, 27, 14, tzinfo=UTC)
+MIDNIGHT = datetime(2026, 11, 27, tzinfo=UTC)
+
+
+def table(*partitions: tuple[datetime, datetime, str]) -> RangeTable:
+    """With those ranges and names."""
+    ranges = tuple(
+        Range(id=at, schema="s", name=name, key=f"s.{name}", low=low, high=high, space="fast", size_bytes=1)
+        for at, (low, high, name) in enumerate(partitions, start=1)
+    )
+    return RangeTable(key="s.t", schema="s", name="t", time_format="%F %T", ranges=ranges, why_not="", why_no_more="")
+
+
+def in_a_row(low: datetime, length: timedelta, name: str, count: int = 2) -> RangeTable:
+    """So many ranges whose names have one form."""
+    lows = [low + at * length for at in range(count)]
+    return table(*((each, each + length, each.strftime(name)) for each in lows))
+
+
+@pytest.mark.parametrize(
+    ("low", "length", "name"),
+    [
+        (START, HOUR, "meas_p%Y%m%d_%H%M%S"),  # pg_partman 5, shorter than a day
+        (MIDNIGHT, DAY, "meas_p%Y%m%d"),  # pg_partman 5
+        (START, HOUR, "meas_p%Y_%m_%d_%H%M"),  # pg_partman 4
+        (MIDNIGHT, DAY, "meas_p%Y_%m_%d"),
+        (datetime(2026, 11, 23, tzinfo=UTC), 7 * DAY, "meas_p%Gw%V"),
+        (START, timedelta(minutes=15), "meas_p%Y_%m_%d_%H%M"),
+        (START, timedelta(seconds=30), "meas_p%Y_%m_%d_%H%M%S"),
+        (START, HOUR, "meas_%Y%m%d%H"),
+        (START, HOUR, "meas_%Y%m%d_%H"),
+        (START, HOUR, "meas_%Y%m%d_%H00"),
+        (MIDNIGHT, DAY, "meas_%Y%m%d_part"),
+        (MIDNIGHT, DAY, "y2020_%Y-%m-%d"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_names_of_tools_and_people_are_read(low: datetime, length: timedelta, name: str, count: int) -> None:
+    """The form gives each partition so far its own name, and the next one the name that the tool would give it."""
+    found = in_a_row(low, length, name, count)
+    assert refusal_of_name(found) is None
+    last = found.ranges[-1]
+    assert last.named_for(last.high, found.name_form) == last.high.strftime(name)
+
+
+def test_months_and_years_are_read() -> None:
+    """Calendar lengths differ."""
+    months = table(*((datetime(2026, at, 1, tzinfo=UTC), datetime(2026, at + 1, 1, tzinfo=UTC), f"m_2026_{at:02}")
+                     for at in (9, 10)))  # fmt: skip
+    assert months.name_form == "%Y_%m"
+    years = table(*((datetime(at, 1, 1, tzinfo=UTC), datetime(at + 1, 1, 1, tzinfo=UTC), f"m_p{at}")
+                    for at in (2024, 2025)))  # fmt: skip
+    assert years.name_form == "%Y"
+
+
+@pytest.mark.parametrize(
+    ("names", "length"),
+    [
+        (("m_p20261127_h14", "m_p20261127_h15"), HOUR),  # the day alone would give each hour one name
+        (("m_20261127_a", "m_20261128_b"), DAY),  # something else counts along
+        (("m_1_20261127", "m_2_20261128"), DAY),
+        (("first", "m_20261128"), DAY),
+    ],
+)
+def test_a_form_that_does_not_make_the_names_that_are_there_is_refused(
+    names: tuple[str, ...], length: timedelta
+) -> None:
+    """With the name, before anybody signs."""
+    lows = [(START if length == HOUR else MIDNIGHT) + at * length for at in range(len(names))]
+    found = table(*((low, low + length, name) for low, name in zip(lows, names, strict=True)))
+    refusal = refusal_of_name(found)
+    assert refusal is not None
+    assert names[-1] in refusal.sentence
+    assert "a name of its own" in refusal.sentence
