@@ -309,7 +309,7 @@ def next_look(
     until = _begun_at(ledger, database.name, mine)
     shared = [ended for begun, ended in others.values() if ended is not None and begun <= now + CLOCK_SLACK]
     if max(until, *(row.updated_at for row in rows), *shared) > now + CLOCK_SLACK:
-        return OutcomeLook(before=(now, now), after=(now, now), joint=tuple(mine), last=True)
+        return OutcomeLook(before=(now, now), history=(now, now), after=(now, now), joint=tuple(mine), last=True)
     together, since, until = _before(others, until, settle)
     history = max(since, until - timedelta(seconds=HISTORY_SECONDS))
     since = max(since, _compared_since(ledger, database, until))
