@@ -28,12 +28,13 @@ from agent.model.units_of_measure import parse_bytes, parse_seconds
 from agent.planning.read_times import read_times_text
 from agent.studies.assessed import AssessmentResult
 from agent.studies.assessment import assess, assessment_shown, observe_exports
-from agent.studies.assessment_files import csv_rows, is_export, read_export, read_text
+from agent.studies.assessment_files import LARGEST_EXPORT_BYTES, csv_rows, is_export, read_export, read_text
+from agent.studies.counter_files import columns_known, observe_counters, read_counters
 from agent.studies.periods_compared import Comparison, compare
 from agent.studies.periods_compared import KindCompared as KindOfPeriods
 from agent.terminal.charts import ChartMark, Curve, text_chart
 from agent.terminal.columns import Column
-from agent.terminal.errors import CommandError, ExitCode
+from agent.terminal.errors import CommandError, ExitCode, write_file
 from agent.terminal.output import Output
 from connectors.kit.assessment import FromFiles, Observation, Row, UnusableFile
 from connectors.kit.registry import engine_names, find_engine
@@ -81,6 +82,9 @@ def assess_command(
     elapsed: Annotated[
         str | None, typer.Option("--elapsed", help="Time between two exports that hold no clock.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Also write it as a page with pictures.")
+    ] = None,
 ) -> ExitCode:
     """Say what sessions wait for, and what fast storage would bring, from reports and exports; asks no database."""
     if print_queries is not None:
@@ -99,8 +103,13 @@ def assess_command(
     answers = [assessment_shown(each) for each in found]
     for shown, each in zip(answers, found, strict=True):
         _print(session.out, shown, each, kind, offered)
+    if html is not None:
+        from agent.pages.assessed_page import assessed_page  # it brings what draws
+
+        write_file(html, assessed_page(answers))
+        session.out.line(f"written: {html}")
     compared = None
-    if len(found) == PAIR:
+    if len(found) == PAIR == len(files):
         comparison = compare(*found)
         compared = _compared_shown(comparison)
         _print_comparison(session.out, comparison)
@@ -147,7 +156,12 @@ def _print_queries(out: Output, name: str) -> ExitCode:
 
 
 def _observations(files: list[Path], engine: str | None, sizes: Path | None, elapsed: str | None) -> list[Observation]:
+    counters = _counters(files, engine, elapsed)
+    if counters is not None:
+        return [counters]
     exports = [path for path in files if is_export(path)]
+    for path in exports:
+        _refuse_other_tools(path)
     if exports and (len(exports) != 2 or len(files) != 2):
         raise UnusableFile(
             str(exports[0]), "is one export; they come in twos", advice="Name the one before, then the one after."
@@ -160,6 +174,29 @@ def _observations(files: list[Path], engine: str | None, sizes: Path | None, ela
         return [observe_exports(engine, hand, before, after, None if elapsed is None else _seconds(elapsed))]
     known_sizes: list[Row] = [] if sizes is None else csv_rows(sizes)
     return [_report(path, known_sizes) for path in files]
+
+
+def _refuse_other_tools(path: Path) -> None:
+    """Refuse JSON of another tool by what it is."""
+    if path.is_dir():
+        return
+    text = read_text(path, LARGEST_EXPORT_BYTES)
+    for name in engine_names():
+        hand = find_engine(name).by_hand
+        if hand is not None:
+            hand.refuse(str(path), text)
+
+
+def _counters(files: list[Path], engine: str | None, elapsed: str | None) -> Observation | None:
+    """One or two snapshots of counters of an engine's own views; None where the first file is something else."""
+    hands = {name: hand for name in engine_names() if (hand := find_engine(name).by_hand) is not None}
+    if engine is not None or len(files) > PAIR or files[0].suffix.lower() == ".json":
+        return None
+    found = [read_counters(path, hands) for path in files]
+    *earlier, last = found
+    if last is None or None in earlier:
+        return None
+    return observe_counters(earlier[0] if earlier else None, last, None if elapsed is None else _seconds(elapsed))
 
 
 def _report(path: Path, sizes: list[Row]) -> Observation:
@@ -178,7 +215,10 @@ def _report(path: Path, sizes: list[Row]) -> Observation:
     raise UnusableFile(
         str(path),
         "is no report that hotplace knows: neither STATSPACK report nor WORKLOAD REPOSITORY report begins it",
-        advice="Name a Statspack or AWR report, or two exports: hotplace assess --print-queries ENGINE.",
+        advice=(
+            "Name a Statspack or AWR report, two exports (hotplace assess --print-queries ENGINE), or CSV with the "
+            f"columns of one of {', '.join(columns_known(readers))}."
+        ),
         line=1,
     )
 

@@ -15,14 +15,13 @@ from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import CheckOfPlace, SpaceByHand, SpacePlanned, SpaceWanted
 from agent.model.units_of_measure import parse_bytes
-from agent.planning.new_space import MakingSpace
+from agent.planning.new_space import MakingSpace, how_to_configure
 from agent.terminal.columns import Column
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.output import Output
 from agent.terminal.wording import plan_shown, print_moves, print_statements, work_by_hand
 from connectors.model.moves import ByHand, NoRoute
 from connectors.model.new_space import ACCEPTABLE, Check, CheckState, WantedSpace, failing
-from policies.placement.dispatch import UnknownName
 
 space = typer.Typer(
     no_args_is_help=True, epilog="Example: hotplace space create fast --location /ssd/postgresql --propose"
@@ -38,7 +37,8 @@ def create(
         str, typer.Option(metavar="PLACE", help="An empty folder, as the database server sees it; or a disk group.")
     ],
     tier: Annotated[
-        str | None, typer.Option(help="That it will belong to; default: the first that has no space yet.")
+        str | None,
+        typer.Option(help="That it will belong to, configured or not; default: the first without a space."),
     ] = None,
     size: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Of its first file, where the engine makes files: 100GiB.")
@@ -67,12 +67,10 @@ def create(
                 f"no space {name} is made: {found.answer.sentence}", code=ExitCode.REFUSED, advice=_advice(found)
             )
         number = watch.offers.store(found.proposal) if propose else None
-    except UnknownName as error:
-        raise typer.BadParameter(str(error), param_hint="--tier") from error
     finally:
         watch.close(save=False)
     stored = None if number is None else session.ledger.proposals.row(number)
-    _print(session.out, found, stored, propose=propose)
+    _print(session, found, stored, propose=propose)
     session.out.document(_answer(session, found, stored, propose=propose))
 
 
@@ -111,18 +109,18 @@ def _check_cells(check: Check, against: set[str]) -> tuple[str, ...]:
     return check.name, f"{check.state}{' (accepted)' if accepted else ''}", check.sentence
 
 
-def _print(out: Output, found: MakingSpace, stored: ProposalRow | None, *, propose: bool) -> None:
+def _print(session: Session, found: MakingSpace, stored: ProposalRow | None, *, propose: bool) -> None:
+    out = session.out
     if found.proposal is not None:
-        (move,) = found.proposal.moves
         out.heading("the plan (space)")
-        out.line(move.sentence)
         print_moves(out, found.proposal.moves)
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):
         print_by_hand(out, f"the space {found.wanted.name} is made by hand", found.answer)
         out.line()
-    out.line(f"then: name {found.wanted.name} below the spaces of the tier {found.tier} in the configuration")
+    for line in how_to_configure(session.database, found.wanted.name, found.tier):
+        out.line(line)
 
 
 def _answer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -279,6 +279,28 @@ class Moves:
         """Unit key -> when it last arrived in a new home, for every unit of every bundle that was moved."""
         with self._database.read() as reading:
             return {row.unit_key: row.placed_at for row in reading.rows(_PLACED, database=database)}
+
+    def date_back_arrivals(self, database: str, slack: timedelta) -> int:
+        """Let arrivals count from now that are dated later, by a clock that was ahead; returns how many there were.
+
+        Else their units would cool down, and every outcome would lack its time before, until that clock is right.
+
+        Args:
+            database: its name.
+            slack: by which clocks may differ.
+
+        Raises:
+            LeaseLost: another agent acts on the database.
+        """
+        now = self._clock.now()
+        ahead = [key for key, at in self.last_moved(database).items() if at > now + slack]
+        if ahead:
+            with self._database.write() as transaction:
+                self._require(transaction, database)
+                transaction.put(
+                    placements, [{"database": database, "unit_key": key, "placed_at": now} for key in ahead]
+                )
+        return len(ahead)
 
     def _load(self, transaction: Transaction, move_id: int) -> MoveRow:
         """The move that a write is about, if no other agent acts on its database and nothing that was sent is missing.

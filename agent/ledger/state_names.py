@@ -60,6 +60,7 @@ HISTORY_KEPT: Final = "history kept"  # seconds, on a ledger on a server: server
 PROGRESS: Final = "progress"  # moves whose statements run, and how far they are
 WAITING_MOVES: Final = "waiting"  # number of an approved move -> why it has not begun
 LEFTOVERS: Final = "leftovers"  # list: objects that interrupted moves left, with the statements that remove them
+FULL_SPACES: Final = "spaces found full"  # space -> the move that found no room, what it needed, free bytes, and when
 HALF_DONE: Final = "moves that wait with something begun"  # list of their numbers (agent.moving.reconciler)
 NOTICES: Final = "notices"  # what people were sent, and what waits, under ALL_DATABASES; on a server ``notices_of``
 STATEMENT_TEXTS: Final = "texts of statements"  # id -> text without literals, of those that outcomes list

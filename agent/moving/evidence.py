@@ -267,6 +267,7 @@ def _evidence(rows: Sequence[tuple[float, ...]]) -> Evidence:
 
 Spans = Mapping[int, tuple[datetime, datetime | None]]  # number of a move -> when it began and ended; None: it runs
 LONGEST_BACK_SECONDS = 7 * 86_400.0  # as long as the work of databases is kept
+CLOCK_SLACK = timedelta(seconds=60.0)  # by which a clock may be set back and nobody notices
 HISTORY_SECONDS = 3 * 86_400.0  # in which the noise of the days before is looked at
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
 
@@ -292,6 +293,9 @@ def next_look(
 ) -> OutcomeLook | None:
     """The look that is due at moves of a proposal; None while it is too early.
 
+    Where a clock that was ahead has dated them, or others that they share their time with, it is not known what was
+    before and what after: the look is at nothing, and the last one.
+
     Args:
         ledger: the durable record.
         database: its configuration.
@@ -303,6 +307,9 @@ def next_look(
     mine = ledger.moves.rows(proposal_id=rows[0].proposal_id, states=IN_PLACE)
     others = _others(ledger, database.name, now - timedelta(seconds=LONGEST_BACK_SECONDS), mine)
     until = _begun_at(ledger, database.name, mine)
+    shared = [ended for begun, ended in others.values() if ended is not None and begun <= now + CLOCK_SLACK]
+    if max(until, *(row.updated_at for row in rows), *shared) > now + CLOCK_SLACK:
+        return OutcomeLook(before=(now, now), history=(now, now), after=(now, now), joint=tuple(mine), last=True)
     together, since, until = _before(others, until, settle)
     history = max(since, until - timedelta(seconds=HISTORY_SECONDS))
     since = max(since, _compared_since(ledger, database, until))

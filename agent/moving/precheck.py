@@ -20,8 +20,10 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import MoveRow, group_of
 from agent.ledger.state_names import RANKING
 from agent.model.approvals import NONE, Conditions, refuse_stall
+from agent.model.proposals import UNDO, WAY_BACK
 from agent.model.states import CARRIED_OUT, TO_BEGIN
 from agent.moving.gate import Gate
+from agent.planning.full_spaces import with_full_spaces
 from agent.planning.ranking import ranking_from_arrays
 from agent.planning.routing import derives
 from agent.planning.single_moves import without
@@ -327,6 +329,8 @@ class FactReader:
         storage = self._database.resolve_spaces(catalog)
         row_of = rows_of_keys(catalog.units.key, {key for row in rows for key in row.move.route.bundle.unit_keys})
         spaces = {space.name: space for space in storage.spaces}
+        open_to = with_full_spaces(storage.spaces, self._ledger, self._database, self._clock.now())
+        taking = {space.name: space for space in open_to}
         closed = {each.space for each in self._ledger.arrivals.rows(self._database.name)}
         fingerprint = self._connector.identify().fingerprint
         conditions = self._ledger.proposals.conditions(rows[0].proposal_id)
@@ -343,7 +347,8 @@ class FactReader:
                     for key in row.move.route.bundle.unit_keys
                     if key in row_of
                 },
-                target=_target(row, spaces),
+                # What goes back had its room there, and its group has left sessions worse off.
+                target=_target(row, spaces if row.move.reason in {WAY_BACK, UNDO} else taking),
                 head_room_ratio=self._database.policy_settings().head_room_ratio,
                 conditions=conditions,
                 rule_against=against or "",

@@ -37,7 +37,16 @@ from agent.moving.transition_rules import (
     put_off,
     resume_held,
 )
-from connectors.kit.contract import Clock, Connector, ConnectorError, HotplaceError, Interrupted, LockNotObtained
+from agent.planning.full_spaces import note_full
+from connectors.kit.contract import (
+    Clock,
+    Connector,
+    ConnectorError,
+    HotplaceError,
+    Interrupted,
+    LockNotObtained,
+    SpaceFull,
+)
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import Home
 
@@ -82,6 +91,8 @@ class MoveRunner:
             return self._apply(row, put_off("", self._obstacles(row)), None)
         for tries in count(1):
             error, not_held = self._send(row, start)
+            if isinstance(error, SpaceFull):
+                self._note_full(row)
             # Read after the try: a request that arrived meanwhile may be what ended it.
             request = self._s.requests.of(row.id, fresh=True)
             result = TryResult(
@@ -114,6 +125,16 @@ class MoveRunner:
                 row = self._to(row, MoveState.APPROVED, "nothing changed; checked again before another try")
                 return self._to(row, MoveState.SKIPPED, refusal.sentence)  # what is left of its group ends with it
         raise AssertionError("the loop above always returns")
+
+    def _note_full(self, row: MoveRow) -> None:
+        """Keep what else is approved or proposed for that space from finding out the same."""
+        free = None
+        with suppress(HotplaceError):  # it is noted without
+            free = next((s.free_bytes for s in self._s.connector.catalog().spaces if s.name == row.move.to_space), None)
+        note_full(
+            self._s.ledger, row.database, row.move.to_space, move=row.id, needed=row.move.size_bytes, free=free,
+            now=self._s.clock.now(),
+        )  # fmt: skip
 
     def resume(self, row: MoveRow) -> MoveRow:
         """Go on with a move that the engine holds, or give it up."""

@@ -115,15 +115,16 @@ def html_page(report: Report, figures: ReportFigures) -> str:
     from agent.pages.plots import VARIABLES  # only a page with pictures needs what draws them
 
     shown = {"summary": summary_of(report, figures), "pictures": pictures_of(report, figures), "colors": VARIABLES}
-    return _environment().get_template("report.html").render(report=report, **shown)
+    return page_environment().get_template("report.html").render(report=report, **shown)
 
 
 def markdown_page(report: Report) -> str:
     """What was done, as Markdown, without pictures; what would end a cell of a table is escaped."""
-    return _environment().get_template("report.md").render(report=report, totals=report.totals)
+    return page_environment().get_template("report.md").render(report=report, totals=report.totals)
 
 
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Templates of pages; what they show is escaped, control characters too."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape  # only a page needs it
 
     environment = Environment(

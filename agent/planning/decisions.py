@@ -163,6 +163,8 @@ def decision_arrays(situation: Situation, settings: PolicySettings) -> dict[str,
         arrays["units.uncounted"] = units.uncounted
     if situation.growth is not None:
         arrays["situation.growth"] = situation.growth
+    if situation.growth_rate is not None and situation.growth_seen is not None:
+        arrays |= {"situation.growth_rate": situation.growth_rate, "situation.growth_seen": situation.growth_seen}
     if situation.copy_seconds is not None:
         arrays["situation.copy_seconds"] = situation.copy_seconds
     arrays |= StringColumn.of(units.key).arrays("keys")
@@ -207,6 +209,8 @@ def decision_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[Situation,
         transient=few.transient,
         staying=few.staying,
         growth=arrays.get("situation.growth"),
+        growth_rate=arrays.get("situation.growth_rate"),
+        growth_seen=arrays.get("situation.growth_seen"),
         copy_seconds=arrays.get("situation.copy_seconds"),
         **by_unit,
     )

@@ -14,7 +14,7 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import RuleRow, RuleState
 from agent.ledger.state_names import UNSERVED_RULES
 from agent.model.proposals import purpose_of_template
-from agent.model.states import APPROVED_PROPOSALS, IN_PLACE, MoveState
+from agent.model.states import APPROVED_PROPOSALS, IN_PLACE, NOT_REACHED
 from connectors.kit.contract import Connector, FillsTemplates
 from connectors.kit.rolling import seconds_of
 from connectors.kit.templates import StatementTemplate
@@ -23,9 +23,6 @@ from connectors.model.moves import ByHand, NoRoute
 IN_VAIN = 2  # proposals under a rule, the last ones, that brought nothing: then people are told
 _LOOKS_BACK = timedelta(days=30)
 _NOTHING_LEFT = "already_there"  # all partitions have aged and are where they belong: the next one comes of its own
-
-
-NOT_CARRIED_OUT = frozenset({MoveState.SKIPPED, MoveState.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ def _in_vain(ledger: Ledger, database: str, template: StatementTemplate | None, 
     for moves in (ledger.moves.rows(proposal_id=row.id) for row in known if row.proposal.purpose == purpose):
         if any(row.state in IN_PLACE for row in moves):
             break
-        if moves and all(row.state in NOT_CARRIED_OUT for row in moves):
+        if moves and all(row.state in NOT_REACHED for row in moves):
             reasons.append(moves[0].reason)
         if len(reasons) == IN_VAIN:
             return f"the last {IN_VAIN} proposals under it brought nothing: {reasons[0]}"

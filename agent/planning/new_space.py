@@ -5,16 +5,17 @@ No policy is asked and nothing is moved. Where a person has to make the space, t
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.config.models import DatabaseConfig
 from agent.model.proposals import SPACE, Proposal, purpose_of_space
+from agent.planning.first_tier import USUAL
 from agent.planning.template_proposals import unweighed_move, unweighed_proposal
 from connectors.kit.contract import Connector
 from connectors.model.moves import ByHand, NoRoute, Route
 from connectors.model.new_space import DROP_SPACE, MakesSpaces, SpaceAnswer, WantedSpace
-from policies.placement.dispatch import UnknownName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +50,11 @@ def make_space(
         connector: asked where there is no ``mover_side``; changes nothing.
         mover_side: of the account that would make it, asked also whether it may; None: not connected.
         wanted: name, place and size.
-        tier: that the space is to belong to; None: the fastest that has no space yet, else the fastest.
+        tier: that the space is to belong to, which need not be configured yet; None: see ``tier_of_new``.
         now: the instant.
         asked_by: who wants it.
 
     Raises:
-        UnknownName: the configuration has no such tier.
         ConnectorError: the engine did not answer.
     """
     name = tier_of_new(database, tier)
@@ -79,15 +79,23 @@ def make_space(
 def tier_of_new(database: DatabaseConfig, tier: str | None) -> str:
     """The name of the tier that a new space is for: that one, else the fastest without a space, else the fastest.
 
-    Raises:
-        UnknownName: the configuration has no such tier.
+    Where only one tier is configured, it is another one than that: an SSD, as ``sizing`` takes it.
     """
-    names = [each.name for each in database.tiers]
-    if tier is None:
-        return (*database.planned_tiers, *database.tiers)[0].name
-    if tier not in names:
-        raise UnknownName(f"no tier is named {tier!r}; configured: {', '.join(names)}")
-    return tier
+    if tier is not None:
+        return tier
+    if database.planned_tiers:
+        return database.planned_tiers[0].name
+    return USUAL if len(database.tiers) == 1 else database.tiers[0].name
+
+
+def how_to_configure(database: DatabaseConfig, space: str, tier: str) -> tuple[str, ...]:
+    """What a person writes into the configuration once the space is there, line by line."""
+    if tier in {each.name for each in database.tiers}:
+        return (f"then: name {space} below the spaces of the tier {tier} in the configuration",)
+    return (
+        f"then: add the tier {tier} to the configuration, the fastest first:",
+        "  tiers:", f"    - name: {tier}", f"      spaces: [{json.dumps(space, ensure_ascii=False)}]",
+    )  # fmt: skip
 
 
 def route_of_dropping(done: Route) -> Route:

@@ -90,6 +90,7 @@ def _speed(shown: TierShown) -> TierSpeed:
         sequential_read_seconds=0.0,
         write_seconds=0.0,
         measured=shown.measured,
+        by_default=shown.source == "default",
         least_read_seconds=shown.least_read_seconds or 0.0,
         most_read_seconds=shown.most_read_seconds or 0.0,
         servers=Servers(

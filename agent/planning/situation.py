@@ -21,6 +21,7 @@ from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove
 from agent.model.states import MoveState, ProposalState
 from agent.planning.allowance import expiry_of, limits_of
+from agent.planning.full_spaces import with_full_spaces
 from agent.sampling.experience import keys_that_gave_way
 from agent.sampling.picture import Picture
 from agent.sampling.prediction_errors import past_predictions
@@ -79,7 +80,8 @@ def situation_of(
         cooling = cool_down_left(
             since, earned, came_up, free, units.size_bytes, picture.work, settings, picture.dearest
         )
-    spaces, growth = _without_closed_spaces(picture.storage.spaces, ledger, database.name), None
+    found = with_full_spaces(picture.storage.spaces, ledger, database, now)
+    spaces, growth = _without_closed_spaces(found, ledger, database.name), None
     ahead = seconds_to_next_plan(database, now)
     if picture.growth is not None and picture.growth.rate.any():
         growth = picture.growth.within(ahead)
@@ -91,6 +93,8 @@ def situation_of(
         heat=picture.heat,
         spaces=spaces,
         growth=growth,
+        growth_rate=None if growth is None or picture.growth is None else picture.growth.rate,
+        growth_seen=None if growth is None or picture.growth is None else picture.growth.seen,
         growth_seconds=ahead,
         tiers=picture.storage.tiers,
         tier_of_space=tier_of_space,

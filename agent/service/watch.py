@@ -22,6 +22,7 @@ from agent.model.logs import EventLog
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal
 from agent.model.states import ACTIONABLE, HOME_CHANGES, NOT_CARRIED_OUT, OPEN_PROPOSALS, MoveState
+from agent.moving.evidence import CLOCK_SLACK
 from agent.moving.executor import Executor
 from agent.moving.left_worse import GroupWatch
 from agent.moving.leftovers import leftovers_of
@@ -361,7 +362,6 @@ class Watch:
         """How a new space can be made.
 
         Raises:
-            UnknownName: the configuration has no such tier.
             ConnectorError: the engine did not answer.
         """
         with self._lock:
@@ -451,6 +451,8 @@ class Watch:
         with self._lock:
             self._settling.see_handed_over(self.connector, self.sampler.places)
             self._ledger.proposals.expire_due()  # here too: acting may not come so far, where the mover is refused
+            if self._ledger.moves.date_back_arrivals(self.database.name, CLOCK_SLACK):
+                log.warning("the clock was ahead when moves arrived", database=self.database.name)
             self._settling.begin()
             settle_undos(self.database.name, self._ledger)
             self.snapshot.groups_left_worse = self._groups.look(self.connector)

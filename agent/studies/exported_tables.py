@@ -71,6 +71,23 @@ def rows_of(path: str, text: str, columns: Sequence[str] = ()) -> list[Row]:
     return list(zip(*(_typed(title, column, style) for title, column in zip(named, cells, strict=True)), strict=True))
 
 
+def titled_rows_of(path: str, text: str) -> tuple[Sequence[str], list[Row]]:
+    """Titles and rows of a table that is known by its columns.
+
+    Raises:
+        UnusableFile: it has no header line, or see ``rows_of``.
+    """
+    titles = _table(path, text, ()).titles
+    if not titles:
+        raise UnusableFile(
+            path,
+            "has no header line, and its columns are known by their names",
+            advice="Export it with a header line.",
+            line=1,
+        )
+    return titles, rows_of(path, text)
+
+
 def columns_of(query: str) -> tuple[str, ...]:
     """Names of the columns of a query's result, as far as it names them; () where they cannot be told."""
     words = re.sub(r"--[^\n]*", " ", query)

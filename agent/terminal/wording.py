@@ -60,6 +60,7 @@ from connectors.model.formatting import (
     written,
 )
 from connectors.model.moves import ByHand, Locked, Route, Step
+from connectors.model.new_space import makes_or_drops_space
 from policies.model.moves import MoveReason, missed_wait_ratio
 
 
@@ -418,7 +419,8 @@ def move_sql(move: ProposedMove, *, in_full: bool = False) -> str:
         in_full: write each of those out, even where only the name differs that the engine gives to what is left over.
     """
     route = move.route
-    lines = [comment(f"move {move.ordinal}: {move.what} from {move.from_space} to {move.to_space}")]
+    way = "" if makes_or_drops_space(move.route) else f" from {move.from_space} to {move.to_space}"
+    lines = [comment(f"move {move.ordinal}: {move.what}{way}")]
     if route.by_hand is not None:
         said = route.by_hand.statements
         whole = map(written, said) if all(map(is_plain, said)) else commented(said)

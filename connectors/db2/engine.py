@@ -9,12 +9,69 @@ How the registry meets Db2: settings are validated without the driver, connectin
 
 from __future__ import annotations
 
+import re
+
 from connectors.db2.settings import Db2Settings
-from connectors.kit.assessment import FromFiles
+from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
 
+POOLS = "data", "index", "xda", "col"
+TABLES = (
+    CounterTable(
+        title="MON_GET_TABLESPACE",
+        of=Of.SPACE,
+        needs=frozenset({"tbspname", "pooldatapreads", "poolindexpreads", "poolreadtime"}),
+        name=(("tbspname",),),
+        reads=tuple(f"pool{pool}preads" for pool in POOLS),
+        ahead=tuple(f"poolasync{pool}reads" for pool in POOLS),
+        read_ms=("poolreadtime", "directreadtime"),
+        ahead_ms=("poolasyncreadtime",),
+        lacks="reads by prefetchers are left out, and so are sessions' waits for them",
+    ),
+    CounterTable(
+        title="MON_GET_TABLE",
+        of=Of.OBJECT,
+        needs=frozenset({"tabschema", "tabname", "objectdatapreads"}),
+        name=(("tabschema",), ("tabname",)),
+        reads=("objectdatapreads", "objectxdapreads", "objectcolpreads"),
+        space="tbspname",
+        lacks="it times no read, and counts none of indexes (MON_GET_INDEX)",
+    ),
+    CounterTable(
+        title="MON_GET_INDEX",
+        of=Of.OBJECT,
+        needs=frozenset({"tabschema", "tabname", "iid", "objectindexpreads"}),
+        name=(("tabschema",), ("tabname",), ("indname", "iid")),
+        reads=("objectindexpreads",),
+        space="tbspname",
+        lacks="it times no read",
+    ),
+    CounterTable(
+        title="MON_GET_DATABASE",
+        of=Of.DATABASE,
+        needs=frozenset({"pooldatapreads", "poolindexpreads", "poolreadtime", "dbstatus"}),
+        name=(("dbname",),),
+        reads=tuple(f"pool{pool}preads" for pool in POOLS),
+        ahead=tuple(f"poolasync{pool}reads" for pool in POOLS),
+        read_ms=("poolreadtime", "directreadtime"),
+        ahead_ms=("poolasyncreadtime",),
+    ),
+)
+MON_GET = "Export MON_GET_TABLESPACE and MON_GET_TABLE as CSV, twice; or hotplace assess --print-queries db2."
+NOT_READ = (
+    NotRead(
+        re.compile(r"^\s{0,200}(?:Database|Bufferpool|Tablespace|Table) Snapshot\s*$", re.IGNORECASE | re.MULTILINE),
+        "this is the output of GET SNAPSHOT, which Db2 no longer keeps",
+        MON_GET,
+    ),
+    NotRead(
+        re.compile(r"^Database (?:Member|Partition) \d{1,4} -- ", re.IGNORECASE | re.MULTILINE),
+        "this is the output of db2pd: it has no reads by object",
+        MON_GET,
+    ),
+)
 ROUTES = ("admin_move_table", "admin_move_table by load", "admin_move_table without its foreign keys")
 PROOF = proof_of_package("connectors.db2.claims", ROUTES)
 
@@ -105,5 +162,5 @@ ENGINE = Engine(
     measures_waits=lambda settings: settings.platform == "luw",
     estimated_waits=lambda settings: ESTIMATES.get(settings.platform, ""),
     proof=PROOF,
-    by_hand=FromFiles.of_module("connectors.db2.stored"),
+    by_hand=FromFiles.of_module("connectors.db2.stored", not_read=NOT_READ, tables=TABLES),
 )

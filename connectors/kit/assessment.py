@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
@@ -154,6 +155,38 @@ class NotRead:
 NOT_READ_CHARACTERS = 12000  # of a file, in which its first page is
 
 
+class Of(StrEnum):
+    """What a row of a table is about."""
+
+    DATABASE = "database"
+    SPACE = "space"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterTable:
+    """A view with counters. Columns are in lower case, without blanks and underscores."""
+
+    title: str  # as the engine calls it
+    of: Of
+    needs: frozenset[str]  # columns by which it is known
+    name: tuple[tuple[str, ...], ...]  # parts of the row's name, each by the first of these columns that is there
+    reads: tuple[str, ...]  # added up
+    ahead: tuple[str, ...] = ()  # reads that no session waited for, taken off
+    read_ms: tuple[str, ...] = ()  # milliseconds that sessions waited
+    ahead_ms: tuple[str, ...] = ()  # taken off
+    since_ms: str = ""  # milliseconds since the server was started
+    space: str = ""  # column with the space of an object
+    sizes: tuple[tuple[str, float], ...] = ()  # columns with bytes, and what one of their units is
+    timed_ahead: bool = False  # whether reads ahead are in the times: they are no waits then
+    lacks: str = ""
+
+
+def folded(column: str) -> str:
+    """A column's name as ``CounterTable`` has it."""
+    return column.lower().replace("_", "").replace(" ", "").strip('"[]')
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FromFiles:
     """How an engine is assessed from files."""
@@ -163,6 +196,7 @@ class FromFiles:
     is_report: Callable[[str], bool] = lambda _: False  # whether a text looks like one of the engine's reports
     read_report: Callable[[str, str, Sequence[Row]], Observation] | None = None  # path, text, sizes
     not_read: tuple[NotRead, ...] = ()
+    tables: tuple[CounterTable, ...] = ()  # of the engine's own views, as other tools export them
 
     @classmethod
     def of_module(cls, stored: str, **reports: Any) -> Self:  # noqa: ANN401 (fields of this class)

@@ -43,6 +43,7 @@ from connectors.oracle.catalog import Entry
 from connectors.oracle.names import key_of
 from connectors.oracle.report_formats import LARGEST
 from connectors.oracle.report_waits import (
+    DIRECT,
     SINGLE,
     UNTIMED,
     Divided,
@@ -109,7 +110,6 @@ ELSEWHERE = "(not told by the report)"  # the space of what no list names, where
 FACTOR = 3.0  # between two measures of one read time, beyond which one of them is wrong
 LARGEST_CALL_BYTES = 1 << 20
 FEW_SEGMENTS = 10
-DIRECT_EVENTS = ("direct path read", "cell smart")
 _WHEN = datetime(2000, 1, 1, tzinfo=UTC)  # a report's own times have no zone; only the length is used
 _KINDS = {"INDEX": UnitKind.INDEX, "TABLE": UnitKind.TABLE, "LOB": UnitKind.LOB}
 STATISTICS = ("requests", "blocks", "direct")
@@ -203,7 +203,8 @@ def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report
 
 def _totals(report: WorkloadReport) -> dict[str, float]:
     """Those of the report; no direct reads where no session waited for one and nothing counts them."""
-    waited = any(name.lower().startswith(DIRECT_EVENTS) for name in report.events)
+    found = kinds_of(dict.fromkeys(report.events, (0.0, 0.0)), may_be_cut=report.cuts_names)
+    waited = any(kind.name == DIRECT for kind in found)
     nothing = {"direct": 0.0} if report.events_whole and not waited and "direct" not in report.lists else {}
     return nothing | dict(report.totals)
 
@@ -309,12 +310,27 @@ def _reads(report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Un
     likely_blocks = np.where(
         np.isfinite(blocks), blocks_least, np.fmax(np.nan_to_num(calls) * each, np.nan_to_num(direct))
     )
+    likely_calls = np.where(np.isfinite(calls), calls, np.nan_to_num(likely_blocks) / each)
+    likely_direct = _direct_share(report, listed, direct, likely_blocks - likely_calls)
     segments = Reads(
-        calls=ranged(calls_least, np.where(np.isfinite(calls), calls, np.nan_to_num(likely_blocks) / each), calls_most),
+        calls=ranged(calls_least, likely_calls, calls_most),
         blocks=ranged(blocks_least, likely_blocks, blocks_most),
-        direct=ranged(direct_least, np.where(np.isfinite(direct), direct_most, 0.0), direct_most),
+        direct=ranged(direct_least, np.where(np.isfinite(direct), direct_most, likely_direct), direct_most),
     )
     return _with_rests(report, places, segments, listed, space)
+
+
+def _direct_share(report: WorkloadReport, listed: Bools, direct: F64, several: F64) -> F64:
+    """Direct blocks that segments have which the list of these does not name.
+
+    Of the blocks that calls for several read, the same share as in all that the list does not name.
+    """
+    total, blocks, calls = (report.totals.get(name, np.nan) for name in ("direct", "blocks", "requests"))
+    named = listed & np.isfinite(direct)
+    left = total - report.totals.get("direct temporary", 0.0) - float(direct[named].sum())
+    others = blocks - calls - float(several[named].sum())
+    share = min(1.0, max(0.0, left / others)) if others > 0 else 0.0  # NaN where a total is not known
+    return np.maximum(0.0, several) * (share if share == share else 0.0)
 
 
 def _listed(top: TopList | None, units: Sequence[_Unit]) -> F64:
@@ -540,6 +556,8 @@ def _notes(
             "the report counts no reads by tablespace (No data exists for this section, as is usual since 12.2): "
             "objects are ranked by the segment lists, and reads of one kind are taken to need the same time everywhere"
         )
+    if any(io.single_seconds != io.single_seconds and io.read_seconds == io.read_seconds for io in report.tablespaces):
+        yield "read times of tablespaces are of all their reads, those of several blocks too (before 11.2.0.4)"
     yield from _notes_of_segments(report, units, reads)
     if not report.events_whole:
         yield "only the top events of the first page are there: waits that are not among them count as none"
@@ -578,6 +596,7 @@ def _notes_of_segments(report: WorkloadReport, units: Sequence[_Unit], reads: Re
     count = int(named.sum())
     if count < FEW_SEGMENTS:
         longest = max(len(top.values) for top in report.lists.values())
-        yield f"{count} segments are ranked: the report's lists of reads name no more ({longest} in the longest)"
+        are = "segment is" if count == 1 else "segments are"
+        yield f"{count} {are} ranked: the report's lists of reads name no more ({longest} in the longest)"
     if "requests" not in report.lists:
         yield "read calls of segments are not listed (before 11.2): taken from the mean of their tablespace"

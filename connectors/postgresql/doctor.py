@@ -172,6 +172,7 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found = [check(facts) for check in _CHECKS]
     found += [_may_create(row) for row in spaces]
     found += _owners(session)
+    found += _obstacles(session, facts["login"])
     found.append(_lock_of_agents(session))
     found += _may_split(session.rows(query("doctor_split"), doing="looking at schemas"))
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces if not space.lost]
@@ -396,6 +397,37 @@ def _may_create(row: Row) -> Finding:
         about_moving=True,
         values={"space": name},
     )
+
+
+def _obstacles(session: ReadSession, login: str) -> list[Finding]:
+    """What statements of moves would fail by, though every right is there."""
+    rows = session.rows(query("doctor_obstacles"), doing="looking for what would stop moves")
+    return [_OBSTACLES[kind](login, name, detail) for kind, name, detail in rows]
+
+
+_OBSTACLES: Mapping[str, Callable[[str, str, str], Finding]] = {
+    "read_only": lambda login, name, detail: Finding.warning(  # noqa: ARG005  # as the others
+        "sessions_read_only",
+        f"sessions of {login} begin read-only (default_transaction_read_only), so no move can be carried out",
+        f"If it is to move: ALTER ROLE {login} SET default_transaction_read_only = off;",
+        about_moving=True,
+    ),
+    "event_trigger": lambda login, name, detail: Finding.info(  # as the others
+        "event_trigger",
+        f"the event trigger {name} calls {detail} for statements of moves; if that refuses {login}, each of them fails",
+        f"Look whether {detail} lets {login} alter and rebuild what it moves.",
+        about_moving=True,
+        values={"trigger": name, "function": detail},
+    ),
+    "index_function": lambda login, name, detail: Finding.warning(  # noqa: ARG005  # as the others
+        "index_function_path",
+        f"the index {name} calls {detail}, which finds names by the session's search_path: a rebuild may fail, here "
+        "and in any restore",
+        f"ALTER FUNCTION {detail} SET search_path = the schemas that it needs, pg_temp;",
+        about_moving=True,
+        values={"index": name, "function": detail},
+    ),
+}
 
 
 def _may_split(rows: list[Row]) -> list[Finding]:

@@ -7,12 +7,45 @@ How the registry meets PostgreSQL: settings are validated without the driver, co
 
 from __future__ import annotations
 
-from connectors.kit.assessment import FromFiles
+import re
+
+from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.postgresql.settings import PostgresqlSettings
 
+TABLES = (
+    CounterTable(
+        title="pg_stat_database",
+        of=Of.DATABASE,
+        needs=frozenset({"datname", "blksread", "blkreadtime"}),
+        name=(("datname",),),
+        reads=("blksread",),
+        read_ms=("blkreadtime",),
+        lacks="times are 0 unless track_io_timing is on; reads from the page cache of the system are counted as reads",
+    ),
+    CounterTable(
+        title="pg_statio_user_tables",
+        of=Of.OBJECT,
+        needs=frozenset({"schemaname", "relname", "heapblksread"}),
+        name=(("datname",), ("schemaname",), ("relname",)),
+        reads=("heapblksread", "idxblksread", "toastblksread", "tidxblksread"),
+        lacks="a table counts with its indexes, and no read is timed",
+    ),
+)
+PSQL = "Export pg_stat_database and pg_statio_user_tables as CSV (psql --csv), twice; or --print-queries postgresql."
+NOT_READ = (
+    NotRead(
+        re.compile(r"pgmetrics run at|\"meta\"\s*:\s*\{[^{}]{0,500}\"collected_dbs\"", re.IGNORECASE),
+        "this is a report of pgmetrics",
+        PSQL,
+    ),
+    NotRead(
+        re.compile(r"<title>[^<]{0,200}pgBadger", re.IGNORECASE), "this is a report of pgBadger, made of logs", PSQL
+    ),
+    NotRead(re.compile(r"Postgres(?:QL)? profile report", re.IGNORECASE), "this is a report of pg_profile", PSQL),
+)
 ROUTES = ("set tablespace", "reindex concurrently")
 PROOF = proof_of_package("connectors.postgresql.claims", ROUTES)
 
@@ -67,6 +100,6 @@ ENGINE = Engine(
     inheritance=Inheritance(
         place=(("host", "port", "dbname"),), server=("sslmode", "sslrootcert", "local"), login=("password",)
     ),
-    by_hand=FromFiles.of_module("connectors.postgresql.stored"),
+    by_hand=FromFiles.of_module("connectors.postgresql.stored", not_read=NOT_READ, tables=TABLES),
     proof=PROOF,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 
 from connectors.kit.contract import (
@@ -37,10 +39,29 @@ _BY_STATE: dict[str, tuple[type[ConnectorError], str]] = {
     "42P01": (ObjectGone, "It was dropped or renamed; plan again."),
     "42704": (ObjectGone, "It was dropped or renamed; plan again."),
     "3F000": (ObjectGone, "Its schema was dropped or renamed; plan again."),
+    "23505": (
+        StatementFailed,
+        "Rows are equal under this unique index, which is damaged: remove all but one of them, then plan again.",
+    ),
     "22021": (StatementFailed, "A name in this database is no UTF-8, which SQL_ASCII lets in: rename what has it."),
     "25006": (StatementFailed, "The session is read-only: a standby, or default_transaction_read_only of this role."),
 }
 _ENDED_BY_SERVER = frozenset({"57P01", "57P02", "57P04", "57P05"})  # shutdown, crash, database dropped, idle time-out
+
+
+_NOT_OF_FUNCTIONS = frozenset({QUERY_CANCELED, "55P03", "40P01", "53100"})  # whatever was going on
+_IN_FUNCTION = re.compile(r"^(?:PL/\w+|SQL) function \"?([\w.$]+(?:\([^)]*\))?)\"?", re.MULTILINE)
+_OF_FUNCTION = (
+    "The function {} of this database failed, which the statement calls: an event trigger, or part of an index. "
+    "If it misses a name, give it a search_path of its own (ALTER FUNCTION ... SET search_path); moves have none of "
+    "the application's."
+)
+
+
+def _function_of(error: psycopg.Error) -> str:
+    """The function of users in which it was raised; "" if none."""
+    found = _IN_FUNCTION.search(error.diag.context or "")
+    return found[1] if found else ""
 
 
 def connection_broke(error: psycopg.Error, connection: psycopg.Connection) -> bool:
@@ -59,7 +80,10 @@ def translate(error: psycopg.Error, doing: str) -> ConnectorError:
     """
     state = error.sqlstate or ""
     kind, advice = _BY_STATE.get(state, (StatementFailed, ""))
-    if not advice and state == QUERY_CANCELED:
+    if (function := _function_of(error)) and state not in _NOT_OF_FUNCTIONS:
+        # Whatever is missing is missed by the function: the object that is moved is there.
+        kind, advice = StatementFailed, _OF_FUNCTION.format(function)
+    elif not advice and state == QUERY_CANCELED:
         kind, advice = TimedOut, "Raise statement_timeout, or look at what the server is busy with."
     return kind(f"{doing}: {_words(error)}", advice=advice, native_code=state)
 

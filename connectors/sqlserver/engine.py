@@ -7,12 +7,52 @@ How the registry meets SQL Server: settings are validated without the driver, co
 
 from __future__ import annotations
 
-from connectors.kit.assessment import FromFiles
+import re
+
+from connectors.kit.assessment import CounterTable, FromFiles, NotRead, Of
 from connectors.kit.contract import Clock, Connector, DriverMissing, Tap
 from connectors.kit.proving import proof_of_package
 from connectors.kit.registry import Engine, Inheritance, install_command
 from connectors.sqlserver.settings import SqlserverSettings
 
+TABLES = (
+    CounterTable(
+        title="sys.dm_io_virtual_file_stats",
+        of=Of.SPACE,
+        needs=frozenset({"numofreads", "iostallreadms"}),
+        name=(
+            ("databasename", "dbname", "database", "databaseid"),
+            ("logicalname", "filename", "name", "physicalname", "fileid"),
+        ),
+        reads=("numofreads",),
+        read_ms=("iostallreadms",),
+        since_ms="samplems",
+        sizes=(("sizeondiskbytes", 1.0), ("filesize(mb)", 1048576.0), ("sizemb", 1048576.0)),
+        timed_ahead=True,
+        lacks="it counts reads of files, those of read-ahead and of logs too, and names no table or index",
+    ),
+    CounterTable(
+        title="sys.dm_db_index_operational_stats",
+        of=Of.OBJECT,
+        needs=frozenset({"pageiolatchwaitcount", "pageiolatchwaitinms"}),
+        name=(
+            ("databasename", "dbname"),
+            ("schemaname",),
+            ("objectname", "tablename", "table", "objectid"),
+            ("indexname", "indexid"),
+        ),
+        reads=("pageiolatchwaitcount",),
+        read_ms=("pageiolatchwaitinms",),
+        lacks="counters of an object that left the metadata cache start again from 0",
+    ),
+)
+NOT_READ = (
+    NotRead(
+        re.compile(r"^[^\n]{0,4000}(?:avg_read_latency|ReadLatency)(?![^\n]{0,4000}num_of_reads)", re.IGNORECASE),
+        "this is a list of mean latencies of files, without the number of reads",
+        "Export num_of_reads and io_stall_read_ms of sys.dm_io_virtual_file_stats too.",
+    ),
+)
 ROUTES = (
     "rebuild online",
     "rebuild offline",
@@ -93,6 +133,6 @@ ENGINE = Engine(
         ),
         login=("password",),
     ),
-    by_hand=FromFiles.of_module("connectors.sqlserver.stored"),
+    by_hand=FromFiles.of_module("connectors.sqlserver.stored", not_read=NOT_READ, tables=TABLES),
     proof=PROOF,
 )

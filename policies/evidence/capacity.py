@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from math import ceil, inf
+from math import ceil, inf, nan
 from typing import Any
 
 import numpy as np
@@ -68,11 +68,25 @@ def seconds_until_outgrown(situation: Situation, rows: Sequence[int], tier: int,
         tier: whose spaces they may outgrow.
         head_room_ratio: of each space, never filled.
     """
-    grown = 0 if situation.growth is None else int(situation.growth[list(rows)].sum())
-    if not grown or not situation.growth_seconds > 0:
+    rate, _ = growth_rate(situation, rows)
+    if not rate > 0:
         return inf
     left = largest_unit(situation, tier, head_room_ratio) - int(situation.units.size_bytes[list(rows)].sum())
-    return max(0.0, left / (grown / situation.growth_seconds))
+    return max(0.0, left / rate)
+
+
+def growth_rate(situation: Situation, rows: Sequence[int]) -> tuple[float, float]:
+    """Bytes a second by which some units grow, all together, and seconds for which that was seen; NaN: not known.
+
+    As it was seen: what is expected until the next plan acts is less where growth is too young to be trusted so long.
+    """
+    at = list(rows)
+    if situation.growth_rate is not None and situation.growth_seen is not None:
+        rates = situation.growth_rate[at]
+        return float(rates.sum()), float(situation.growth_seen[at][rates > 0].min(initial=inf))
+    if situation.growth is None or not situation.growth_seconds > 0:
+        return 0.0, nan
+    return float(situation.growth[at].sum()) / situation.growth_seconds, nan
 
 
 DAY = 86400.0
@@ -175,6 +189,11 @@ class Growth:
     rate: F64  # bytes per second
     lasts: F64  # seconds for which it is expected to go on
     most: F64  # bytes, of growth in all
+
+    @property
+    def seen(self) -> F64:
+        """Seconds for which each was watched. Shape ``(n,)``."""
+        return self.lasts / TRUSTED
 
     def within(self, seconds: float) -> I64:
         """Bytes by which each will have grown after that long."""

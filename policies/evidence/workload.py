@@ -73,6 +73,8 @@ def average(intervals: Iterable[WorkInterval]) -> DatabaseDemand:
 
 SESSIONS = "active"  # the one figure of the long horizon
 READS, PACED_READS = "reads", "paced_reads"
+# Figures that are known only once enough was seen, each with the one that it is a part of.
+PARTS = {"readers": "population", "readers_active": "active", "readers_transactions": "transactions"}
 Means = Mapping[str, tuple[float, float]]  # of each figure, a decayed sum and its weight
 
 
@@ -106,6 +108,9 @@ class RecentWork:
     roles: Mapping[tuple[Role, str], tuple[RoleFigures, Means]] = field(default_factory=dict)  # newest, means
     paced: Means = field(default_factory=dict)  # reads as they were and at the pace of heat, in the same hours
     long: Means = field(default_factory=dict)  # sessions at work by the long horizon, in the hours whose demand counts
+    wholes: Means = field(
+        default_factory=dict
+    )  # by a name of ``PARTS``: of what it is a part, while the part was known
 
     def then(
         self, work: WorkInterval, half_life: float, long_half_life: float | None = None, *, counts: bool = True
@@ -116,12 +121,15 @@ class RecentWork:
             long = fade_means(long, {SESSIONS: work.demand.active}, work.seconds, long_half_life or half_life)
         roles = dict(self.roles)
         for figures in work.roles:
-            known = {name: getattr(figures, name) for name in ROLE_FIGURES}
+            of_role = {name: getattr(figures, name) for name in ROLE_FIGURES}
             name = figures.role, figures.name
             _, means = roles.get(name, (figures, {}))
-            roles[name] = figures, fade_means(means, known, work.seconds, half_life)
-        demand = fade_means(self.demand, asdict(work.demand), work.seconds, half_life)
-        return replace(self, demand=demand, roles=roles, long=long)
+            roles[name] = figures, fade_means(means, of_role, work.seconds, half_life)
+        rates: dict[str, float] = asdict(work.demand)
+        demand = fade_means(self.demand, rates, work.seconds, half_life)
+        known = {part: rates[whole] for part, whole in PARTS.items() if not math.isnan(rates[part])}
+        wholes = fade_means(self.wholes, known, work.seconds, half_life)
+        return replace(self, demand=demand, roles=roles, long=long, wholes=wholes)
 
     def at_pace(self, reads: float, pace: float, seconds: float, half_life: float) -> RecentWork:
         """After one more interval of that many reads a second, at the pace that its heat was brought to."""
@@ -134,8 +142,16 @@ class RecentWork:
         return means[READS] / means[PACED_READS] if means.get(PACED_READS, 0.0) > 0 else 1.0
 
     def mean(self) -> DatabaseDemand:
-        """Rates per second; NaN where one was never known."""
-        return DatabaseDemand(**mean_of(self.demand))
+        """Rates per second; NaN where one was never known.
+
+        A part is the same share of its whole as in the intervals in which it was known: of a load that has just begun,
+        those are later and busier ones, and the part would come out larger than it is.
+        """
+        means, wholes = mean_of(self.demand), mean_of(self.wholes)
+        for part, whole in wholes.items():
+            if whole > 0 and PARTS[part] in means:
+                means[part] *= means[PARTS[part]] / whole
+        return DatabaseDemand(**means)
 
     def mean_sessions(self) -> float:
         """Sessions at work on average by the long horizon; NaN where it was never known."""

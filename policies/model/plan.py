@@ -129,6 +129,8 @@ class Situation:
     transient: Mapping[str, int] = field(default_factory=dict)  # by PlannedMove.name: bytes beyond the copy, on the way
     staying: Mapping[str, int] = field(default_factory=dict)  # likewise: bytes that are not free in the source after it
     growth: I64 | None = None  # (n,) bytes by which each unit is expected to grow until the next plan can act
+    growth_rate: F64 | None = None  # (n,) bytes a second by which each grows now, however long it may go on
+    growth_seen: F64 | None = None  # (n,) seconds for which that was seen
     growth_seconds: float = float("nan")  # how long that is; NaN: stored before it was recorded
     by_mean: bool = False  # a gain counts by its mean, as if that were sure: the question is how it looks now
     sessions: float = float("nan")  # at work on average over the longer horizon; NaN: the engine does not tell
@@ -149,6 +151,8 @@ class Situation:
             cooling_seconds=self.cooling_seconds[rows],
             whole=None if self.whole is None else self.whole[rows],
             growth=None if self.growth is None else self.growth[rows],
+            growth_rate=None if self.growth_rate is None else self.growth_rate[rows],
+            growth_seen=None if self.growth_seen is None else self.growth_seen[rows],
             copy_seconds=None if self.copy_seconds is None else self.copy_seconds[rows],
         )
 

@@ -50,7 +50,7 @@ from policies.evidence.bundles import MICRO, Bundles, bundles_of
 from policies.evidence.capacity import room_bytes
 from policies.evidence.guards import physical_reads, writes
 from policies.evidence.prices import HOUR, most_waiting
-from policies.evidence.queueing import ROWS, TRANSACTIONS, change_ratio, closed_loop, stations_of
+from policies.evidence.queueing import LEAST_WAITED, ROWS, TRANSACTIONS, change_ratio, closed_loop, stations_of
 from policies.model.columns import KeysOf, canonical_order, compute_density
 from policies.model.plan import HeatView, Plan, Situation
 from policies.model.settings import GIB, Pin, PolicySettings
@@ -165,7 +165,7 @@ def _by_latency(waits: F64, now: F64, situation: Situation) -> tuple[F64, F64]:
 def _share(saved: F64, linear: F64) -> F64:
     """A saving over all of that at today's latencies; as it is then where nothing is saved."""
     whole = float(linear[0] - linear[-1])
-    return saved / whole if whole > 0 else SHARES
+    return saved / whole if whole > LEAST_WAITED else SHARES
 
 
 def _rising(values: F64) -> F64:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isfinite, nan
 
 import numpy as np
 
 from connectors.model.formatting import format_bytes, format_rate, format_seconds, format_wait
 from connectors.model.observation import I64, NO_WIDE, Signal
 from policies.evidence.bundles import MICRO, Bundles, bundle_of
-from policies.evidence.capacity import largest_unit, room_bytes, seconds_until_outgrown
+from policies.evidence.capacity import growth_rate, largest_unit, room_bytes, seconds_until_outgrown
 from policies.evidence.guards import favour_of, hit_ratio, physical_reads, writes
 from policies.evidence.prices import HOUR, payback_seconds
 from policies.model.moves import MoveReason, RouteCost
@@ -212,14 +212,16 @@ def growth_sentence(situation: Situation, rows: Sequence[int], tier: int, settin
     if seconds > OUTGROWN_SHOWN_SECONDS:
         return ""
     growing, name = _growing(situation, rows), situation.tiers[tier].name
-    return f" It grows by {growing} a day and will have outgrown {name} in {format_seconds(seconds)}."
+    return f" It grows by {growing} and will have outgrown {name} in {format_seconds(seconds)}."
 
 
 def _growing(situation: Situation, rows: Sequence[int]) -> str:
-    """Bytes a day, as text."""
-    if situation.growth is None or not situation.growth_seconds > 0:
-        return format_bytes(0)
-    return format_bytes(int(situation.growth[list(rows)].sum() / situation.growth_seconds * DAY_SECONDS))
+    """Bytes an hour or a day, and for how long that was seen, as text."""
+    rate, seen = growth_rate(situation, rows)
+    # What was watched for hours is told by the hour: by the day it would be a forecast.
+    span, unit = (HOUR, "an hour") if seen < DAY_SECONDS else (DAY_SECONDS, "a day")
+    known = f" (seen for {format_seconds(seen)})" if isfinite(seen) else ""
+    return f"{format_bytes(int(rate * span))} {unit}{known}"
 
 
 _BY_MODE = {
@@ -455,7 +457,7 @@ _SENTENCES: dict[Verdict, Callable[[_Facts], str]] = {
     Verdict.WOULD_NOT_FIT: _not_fitting,
     Verdict.OUTGROWS: lambda f: (
         f"{f.key} would save {format_wait(f.saves)} with {format_bytes(f.size)}, but it grows by "
-        f"{f.growing} a day and would outgrow {f.fast} in {format_seconds(f.outgrown)}, before the next plan acts."
+        f"{f.growing} and would outgrow {f.fast} in {format_seconds(f.outgrown)}, before the next plan acts."
     ),
     Verdict.NOT_MANAGED: lambda f: f"{f.key} is in {f.space}, for which no tier is configured.",
     Verdict.WAITING: lambda f: (

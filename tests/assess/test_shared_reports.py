@@ -55,7 +55,7 @@ def test_a_real_report_is_answered(name: str) -> None:
         sum(printed(text).values()), abs=0.51 * len(READS)
     )
     segments = [unit for unit in found.units if not unit.key.startswith(("(all else)", "tablespace "))]
-    assert len(segments) >= 10 or any("segments are ranked" in note for note in found.observation.notes)
+    assert len(segments) >= 10 or any("ranked: the report's lists" in note for note in found.observation.notes)
     assert max(unit.high_per_hour for unit in found.units) <= found.measured_wait_per_hour * (1 + 1e-6)
 
 

@@ -59,6 +59,7 @@ MODULES = (
     "policy_growth",
     "policy_arrays",
     "demand",
+    "assess",
     "verify",
     "fault_simulation",
     *COST,

@@ -35,6 +35,7 @@ def exposed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Labels]:
             watch.verify()
         watch.plan()
         watch.snapshot.running = RUNNING
+        watch.snapshot.note_success("act", NOW)
         watch.snapshot.hottest_tenths = {"u": 0.7}
         watch.snapshot.foreground_read_seconds = 0.01
         watch.snapshot.undecided = Term(created_at=NOW, expires_at=NOW.replace(hour=1))

@@ -164,3 +164,63 @@ def test_a_spool_that_does_not_empty_raises_an_alert(tmp_path: Path, values: str
     given = figures_of("hotplace_ledger_spooled_intervals", values)
     assert verdict(tmp_path, given, "HotplaceSpoolGrows", 30, []) == ""
     assert verdict(tmp_path, given, "HotplaceSpoolGrows", 45, behind) == ""
+
+
+DATABASE = {**ONE, "database": "shop"}
+WATCHED = {**ONE, **SHOP}
+# Of each alert: series that have a cause from minute 60 to 120 and none before and after, when it has surely fired, and
+# when it is surely over.
+ENDS: dict[str, tuple[list[Series], int, int]] = {
+    "HotplaceAbsent": ([series("hotplace_up", WATCHED, "1x59 stale _x59 1x200")], 100, 130),
+    "HotplaceAgentDown": (agent(ONE, SHOP, "1x59 0x59 1x200", "1x59 stale _x59 1x200"), 100, 130),
+    "HotplaceDatabaseLost": (agent(ONE, SHOP, "1x400", "1x59 stale _x59 1x200"), 100, 130),
+    "HotplaceNotSampling": ([series("hotplace_up", WATCHED, "1x59 0x59 1x200")], 100, 130),
+    "HotplaceSampleStale": ([series("hotplace_sample_age_seconds", WATCHED, "60x59 1000x59 60x200")], 100, 130),
+    "HotplaceCycleFailures": ([series("hotplace_cycle_failures_total", WATCHED, "0x59 0+1x59 60x200")], 100, 190),
+    "HotplaceCycleSlow": ([series("hotplace_cycle_seconds", WATCHED, "1x59 40x59 1x200")], 100, 130),
+    "HotplaceJobFails": (
+        [series("hotplace_job_failing_seconds", {**DATABASE, "job": "act"}, "0x59 0+60x59 0x200"),
+         series("hotplace_job_failing_seconds", {**DATABASE, "job": "sample"}, "0x59 0+60x59 0x200")], 100, 130,
+    ),
+    "HotplaceCostsTheServer": ([series("hotplace_server_seconds_total", WATCHED, "0x30 0+6x120 720x300")], 120, 220),
+    "HotplaceSpaceNearlyFull": (
+        [series("hotplace_space_free_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 1x59 50x200"),
+         series("hotplace_space_used_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 99x59 50x200")],
+        100, 130,
+    ),
+    "HotplaceMoveFailed": ([series("hotplace_moves_total", {**DATABASE, "state": "failed"}, "0x89 1x300")], 100, 155),
+    "HotplaceLedgerNotTrusted": ([series("hotplace_ledger_trusted", DATABASE, "1x59 0x59 1x200")], 100, 130),
+    "HotplaceLedgerAway": ([series("hotplace_ledger_up", DATABASE, "1x59 0x59 1x200")], 100, 130),
+    "HotplaceSpoolGrows": ([series("hotplace_ledger_spooled_intervals", DATABASE, "0x59 1+1x59 0x200")], 100, 130),
+    "HotplaceGroupLeftWorse": ([series("hotplace_groups_left_worse", DATABASE, "0x59 1x59 0x200")], 100, 130),
+    "HotplaceLeftover": ([series("hotplace_leftovers", DATABASE, "0x59 1x59 0x200")], 100, 130),
+    "HotplaceLockTaken": ([series("hotplace_lock_taken", DATABASE, "0x59 1x59 0x200")], 100, 130),
+    "HotplaceGainWaits": (
+        [series("hotplace_plan_wait_saved_per_hour_seconds", DATABASE, "0x59 90x1600 0x200")], 59 + 1500, 59 + 1620
+    ),
+    "HotplaceProposalExpires": (
+        [series("hotplace_proposal_created_timestamp_seconds", DATABASE, "_x59 3600x59 stale"),
+         series("hotplace_proposal_expires_timestamp_seconds", DATABASE, "_x59 7200x59 stale")], 100, 130,
+    ),
+    "HotplaceFleetSilent": ([series("hotplace_fleet_databases", {"agent": "silent"}, "0x59 1x59 0x200")], 100, 130),
+}  # fmt: skip
+
+
+def test_every_alert_ends_once_its_cause_has(tmp_path: Path) -> None:
+    """It fires while there is a cause, and no longer than its rule looks back after that."""
+    every = {rule["alert"]: {**rule, "annotations": {}} for rule in rules()}
+    assert ENDS.keys() == every.keys()
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "all", "rules": list(every.values())}]}))
+    expressions = {alert: f"count(ALERTS{{alertname='{alert}', alertstate='firing'}}) or vector(0)" for alert in ENDS}
+    units = [
+        {"interval": "1m", "input_series": given, "promql_expr_test": [
+            {"expr": expressions[alert], "eval_time": f"{at}m", "exp_samples": [{"labels": "{}", "value": firing}]}
+            for at, firing in ((30, 0), (fires, 1), (over, 0))
+        ]}
+        for alert, (given, fires, over) in ENDS.items()
+    ]  # fmt: skip
+    whole = {"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": units}
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(whole))
+    command = [str(PROMTOOL), "test", "rules", "test.yml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -54,6 +54,8 @@ def played(site: Site) -> Scrapes:
                 watch.sample()
                 watch.count_proposals()
                 watch.verify()
+                for job in ("sample", "act"):
+                    watch.snapshot.note_success(job, site.clock.now())
                 scrape()
 
         number = site.approved(watch, ledger)

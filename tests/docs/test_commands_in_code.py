@@ -20,11 +20,11 @@ CALLED = re.compile(
 )
 # Words that follow the name in a sentence, or in the name of a session, a file's first line and the like.
 _PROSE = """
-agent and approval as asks authors can cannot changes closes command configuration did do does drops env fills
-finds for from gets has have holds in into is it itself keeps knows lease leaves lives look looking
-maintainers makes may move moves must needs never no not of on once only opens progress query raises ranks
-reads recording refuses residency runs says sees sends ships should sizes standing takeover tells that the to
-tries use uses watcher watches when will with written wrote
+agent and approval as asks authors can cannot carries changes closes command configuration could did do does drops env
+fills finds for from gets has have hears holds in into is it itself keeps knows lease leaves lives look looking looks
+maintainers makes may move moves must needs never no not of on once only opens progress query raises ranks reads
+recording refuses residency runs says sees sends ships should sizes standing takeover tells that the to tries use uses
+watcher watches when will with written wrote
 """
 PROSE = frozenset(_PROSE.split())
 

@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 import tests.db2.every_route
+import tests.db2.test_new_space as test_db2_space
 import tests.oracle.every_route
+import tests.oracle.test_new_space as test_oracle_space
 import tests.sqlserver.every_route
 from connectors.db2 import partitions, restrictions
 from connectors.db2 import partitions as db2_calendar
 from connectors.db2 import partitions as db2_ranges
 from connectors.db2.names import Key, Part
+from connectors.db2.new_space import routes_new_space as db2_space
 from connectors.db2.table_move import by_hand as db2_split
 from connectors.kit.rolling import Range
 from connectors.kit.templates import StatementTemplate
@@ -50,6 +53,7 @@ from connectors.sqlserver import partitions as sqlserver_calendar
 from connectors.sqlserver import partitions as sqlserver_ranges
 from connectors.sqlserver.ddl import ServerFeatures
 from connectors.sqlserver.definition import DataSpace
+from connectors.sqlserver.new_space import routes_new_space as sqlserver_space
 from connectors.sqlserver.routes import by_hand as sqlserver_split
 from tests.db2 import facts as db2
 from tests.db2 import test_plan_only
@@ -57,6 +61,7 @@ from tests.frozen.kept import Frozen
 from tests.oracle import made as oracle
 from tests.oracle import test_file_out
 from tests.sqlserver import made as sqlserver
+from tests.sqlserver.moving import test_new_filegroups
 from tests.unit.samples import a_move, a_proposal
 from tests.virtual_clock import VirtualClock
 
@@ -289,6 +294,7 @@ def _of_db2() -> dict[str, Found]:
     )  # fmt: skip
     return {
         **tests.db2.every_route.every_route(),
+        "new space": db2_space(test_db2_space.WANTED, db2.STORAGE, test_db2_space.WHOLE).answer,
         "split": db2_split(db2.table(), db2.bundle(), day, "TS_FAST"),
         "next template": template,
         **_numbered("next", db2_calendar.next_routes(table, template, DAYS[1], db2.SETTINGS)),
@@ -329,6 +335,7 @@ def _of_oracle() -> dict[str, Found]:
     day = Border(column="MADE AT", value="2030-02-01")
     return {
         **tests.oracle.every_route.every_route(),
+        "new space": test_oracle_space.found().answer,
         "split": oracle_split(oracle.facts(), oracle.bundle(), day, "FAST", oracle.server()),
         "split on Standard Edition": oracle_split(
             oracle.facts(), oracle.bundle(), day, "FAST", oracle.server(**oracle.standard())
@@ -353,6 +360,8 @@ def _aged_of_oracle(day: Range) -> dict[str, Found]:
 
 def _of_sqlserver() -> dict[str, Found]:
     found: dict[str, Found] = dict(tests.sqlserver.every_route.every_route())
+    group = test_new_filegroups
+    found["new space"] = sqlserver_space(group.WANTED, group.DATA, group.PLACE, may=True).answer
     number = Border(column="id", value="500000")
     for name, edition in (("Enterprise", 3), ("Standard", 2)):
         server = ServerFeatures(major=15, edition=edition)

@@ -13,14 +13,15 @@ from agent.ledger.ledger import Ledger
 from agent.ledger.rows import HistorySettings, RequestKind
 from agent.ledger.state_names import WAITING_MOVES
 from agent.model.states import MoveState
+from agent.planning.full_spaces import note_full, with_full_spaces
 from agent.service.jobs import Jobs
 from agent.service.watch import Watch
 from connectors.kit.contract import LockNotObtained
 from connectors.model.moves import Route, Step
-from connectors.model.observation import Blocker
+from connectors.model.observation import Blocker, Space
 from connectors.simulated.mover import SimulatedSession
 from tests.simulation.site import MINUTE, Site
-from tests.simulation.test_groups import ANN, COLD, a_group, approved, bring, crowded, move_of, rows
+from tests.simulation.test_groups import ANN, COLD, a_group, approved, bring, crowded, fails_at, move_of, rows
 
 CLOSED = 'windows: ["sun 03:00-03:01"]'
 
@@ -166,3 +167,46 @@ def test_what_is_held_is_looked_at_once_a_minute(site: Site) -> None:
         assert watch.executor.has_work()
         watch.executor.stop()
         assert not watch.executor.has_work()
+
+
+def test_one_failure_of_a_space_stops_what_targets_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine found no room where there seemed to be some: no other copy is made to find that out again."""
+    bring(site, COLD, "ssd")
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        moves = tuple(move_of(watch, at, key, "hdd", at) for at, key in enumerate(COLD, start=1))
+        number = approved(site, watch, ledger, moves)
+        with monkeypatch.context() as patch:
+            fails_at(patch, COLD[0])
+            watch.act()
+        first, second = rows(ledger, number)
+        assert (first.state, second.state) == (MoveState.FAILED, MoveState.SKIPPED)
+        assert f"the engine had no room in it for move {first.id}" in second.reason
+        assert not ledger.moves.steps(second.id)
+        again = approved(site, watch, ledger, (move_of(watch, 1, COLD[1], "hdd", 1),))
+        watch.act()
+        assert {row.state for row in rows(ledger, again)} == {MoveState.SKIPPED}
+        site.observe(watch, 1)
+        planning = watch.plan()
+        assert planning is not None
+        assert {space.name for space in planning.situation.spaces if space.lost} == {"hdd"}
+        site.clock.sleep(25 * 3600.0)
+        watch.sample()
+        last = approved(site, watch, ledger, (move_of(watch, 1, COLD[1], "hdd", 1),))
+        watch.act()
+        assert {row.state for row in rows(ledger, last)} == {MoveState.PLACED}
+
+
+def test_a_full_space_that_got_more_room_is_tried_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody has made as much room as the move that failed wanted."""
+    bring(site, COLD, "ssd")
+    with site.agent() as (watch, ledger):
+        watch.sample()
+        note_full(ledger, "sim", "hdd", move=1, needed=1000, free=5000, now=site.clock.now())
+        space = Space(name="hdd", path="", used_bytes=0, free_bytes=5999, capacity_bytes=None)
+
+        def lost(free: int | None) -> bool:
+            found = with_full_spaces((replace(space, free_bytes=free),), ledger, watch.database, site.clock.now())
+            return bool(found[0].lost)
+
+        assert (lost(5999), lost(6000), lost(None)) == (True, False, True)

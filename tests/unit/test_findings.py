@@ -102,6 +102,7 @@ KNOWN = {
     "connectors/db2/sampler.py": "put into a remedy in the next line",
     "connectors/oracle/doctor.py": "joined into one remedy",
     "connectors/postgresql/close.py": "to the owner that the whole table has already",
+    "connectors/postgresql/new_space.py": "of the new space alone, in the script of a superuser",
     "connectors/postgresql/split_statements.py": "statements of a split, which carry over what was granted",
     "connectors/postgresql/rights.py": "names the statement, and no role",
     "agent/ledger/server/roles.py": "ledger_doctor says what it gives",

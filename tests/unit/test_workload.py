@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.model.observation import DatabaseDemand
-from policies.evidence.workload import WorkInterval, average, read_latency, wait_per_transaction
+from policies.evidence.workload import RecentWork, WorkInterval, average, read_latency, wait_per_transaction
 
 RATE = st.floats(0, 1e6)
 
@@ -51,3 +52,21 @@ def test_a_mean_lies_between_the_extremes(pairs: list[tuple[float, float]]) -> N
     mean = average([work(s, reads=r) for s, r in pairs]).reads
     rates = [r for _, r in pairs]
     assert min(rates) - 1e-6 <= mean <= max(rates) * (1 + 1e-12) + 1e-6
+
+
+def test_a_part_that_was_known_late_is_no_more_than_its_share() -> None:
+    """A load that begins slowly, and readers that are told apart once it is under way: all of its sessions are theirs.
+
+    Without their share the readers alone would be believed to do more than everybody.
+    """
+    beginning = {"transactions": 20.0, "active": 2.0, "population": 8.0}
+    later = {"transactions": 150.0, "active": 7.5, "population": 8.0}
+    theirs = {"readers": 8.0, "readers_active": 7.5, "readers_transactions": 75.0}
+    recent = RecentWork()
+    for each in (beginning, beginning, {**later, **theirs}, {**later, **theirs}):
+        recent = recent.then(work(2.0, **each), half_life=60.0)
+    mean = recent.mean()
+    assert mean.readers_active == pytest.approx(mean.active)
+    assert mean.active < 7.5
+    assert mean.readers == pytest.approx(mean.population)
+    assert mean.readers_transactions == pytest.approx(0.5 * mean.transactions)

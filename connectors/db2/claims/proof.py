@@ -25,6 +25,7 @@ NOT_OF_THE_CATALOG = frozenset({"begin", "lease_take", "lease_alive", "move_prot
 NO_SUCH_NAME = "'no such name'"  # of what each query is asked about
 _SINCE = re.compile(r"-- since (\d+)\.(\d+), ")
 _LINE = re.compile(r"(?P<before>.*?)\w+\.(?P<column>\w+)(?P<comma>,?)\s*-- since (?P<version>[\d.]+), (?P<type>.+)")
+_NUMBER = re.compile(r"CAST\(\? AS INTEGER\)|(?<=\bSTMTID = )\?")  # a server compares no number with a name
 _UNCOMMITTED = re.compile(r"\s+WITH UR\s*$")
 
 Version = tuple[int, ...]
@@ -62,9 +63,11 @@ def describing(name: str, version: Version) -> str:
     >>> print(describing("version", (11, 5)))
     SELECT * FROM (SELECT MAX(V.VERSIONNUMBER)
       FROM SYSIBM.SYSVERSIONS AS V) AS Q WHERE 1 = 0
+    >>> describing("statement_texts", (11, 5)).splitlines()[-2]
+    ' WHERE S.STMTID = 0'
     """
     text = "\n".join(_fit_line(line, version) for line in query(name).text.splitlines())
-    named = _UNCOMMITTED.sub("", text).replace("CAST(? AS INTEGER)", "0").replace("?", NO_SUCH_NAME)
+    named = _NUMBER.sub("0", _UNCOMMITTED.sub("", text)).replace("?", NO_SUCH_NAME)
     return f"SELECT * FROM ({named}) AS Q WHERE 1 = 0"  # noqa: S608  # our own file
 
 

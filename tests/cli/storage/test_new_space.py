@@ -13,7 +13,10 @@ import pytest
 from psycopg import sql
 
 from agent.model.proposals import Proposal, proposal_from_text, proposal_text
+from connectors.kit.contract import OutcomeUnknown
+from connectors.model.moves import Step
 from connectors.model.new_space import DEVICE, EMPTY, Check, CheckState, WantedSpace, failing, refuse_place
+from connectors.postgresql.mover import PostgresqlMover
 from tests.cli.site import Finished, Site
 from tests.labs.postgresql import Cluster, small_file_system
 
@@ -122,7 +125,6 @@ def test_what_is_looked_at_before(real: Site, place: Path, cluster: Cluster, tmp
     done = create(real, "fast2", foreign, *ACCEPT)
     assert (done.code, "does not belong to the user that the server runs as" in done.out + done.err) == (6, True)
     assert create(real, "fast2", place, "--accept", "owner").code == 2
-    assert create(real, "fast2", place, *ACCEPT, "--tier", "tape").code == 2
     assert "fast2" not in spaces(cluster)
 
 
@@ -160,6 +162,53 @@ def test_what_has_changed_since_the_approval(real: Site, cluster: Cluster, place
     assert (row["state"], "not empty" in row["reason"]) == ("skipped", True), row
     assert "fast2" not in spaces(cluster)
     (place / "meanwhile").unlink()
+
+
+def test_a_session_that_breaks_behind_the_statement(
+    real: Site, cluster: Cluster, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it was carried out only the catalog knows: it is asked, and nothing is sent twice."""
+    stored = create(real, "fast2", place, *ACCEPT, "--propose", "--json").document["proposal"]
+    execute, sent = PostgresqlMover.execute, []
+
+    def broken(mover: PostgresqlMover, step: Step) -> None:
+        sent.append(step.sql)
+        execute(mover, step)
+        raise OutcomeUnknown("the connection broke")
+
+    monkeypatch.setattr(PostgresqlMover, "execute", broken)
+    assert carry_out(real, stored["id"], stored["digest"]) == ["placed"]
+    assert len(sent) == 1
+    assert spaces(cluster)["fast2"] == str(place)
+    with cluster.session() as dba:
+        dba.execute("DROP TABLESPACE fast2")
+
+
+def test_one_that_someone_else_has_made(real: Site, cluster: Cluster, place: Path) -> None:
+    """The same name meanwhile: nothing is sent, and an undo of nothing is refused."""
+    stored = create(real, "fast2", place, *ACCEPT, "--propose", "--json").document["proposal"]
+    other = cluster.server.make_folder("of_another")
+    with cluster.session() as dba:
+        dba.execute(f"CREATE TABLESPACE fast2 LOCATION '{other}'")
+    try:
+        real.good("approve", str(stored["id"]), "--digest", stored["digest"])
+        (row,) = real.good("run", "--once", "--json").document["moves"]
+        assert (row["state"], f"is at {other}" in row["reason"]) == ("skipped", True), row
+        assert real.run("undo", "1").code == 6
+    finally:
+        with cluster.session() as dba:
+            dba.execute("DROP TABLESPACE fast2")
+
+
+def test_a_tier_that_is_not_configured_yet(real: Site, place: Path) -> None:
+    """With one tier a new space is for another one: an SSD, or what --tier says, with what to write then."""
+    real.database["tiers"] = real.database["tiers"][1:]
+    real.write()
+    text = create(real, "fast2", place, *ACCEPT).out
+    assert "then: add the tier ssd to the configuration, the fastest first:" in text
+    assert '      spaces: ["fast2"]' in text.splitlines()
+    assert create(real, "fast2", place, *ACCEPT, "--tier", "nvme", "--json").document["tier"] == "nvme"
+    assert "-- move 1: space fast2\n" in text.replace("\r", "")
 
 
 def test_a_login_that_is_no_superuser(real: Site, cluster: Cluster, place: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from connectors.model.observation import DatabaseDemand
@@ -79,6 +79,7 @@ def test_waits_of_units_are_scaled_together() -> None:
     fast=st.floats(0.0, 500_000.0),
     waits=st.one_of(st.just(math.nan), st.floats(0.0, 100.0)),
 )
+@example(active=14.0, slow=228.0, fast=13746.0, waits=2.2250738585e-313)  # ratios to it overflow
 def test_no_wait_and_no_saving_is_above_the_sessions(active: float, slow: float, fast: float, waits: float) -> None:
     """Of a plan and at every size of the fast tier, at today's latencies, likely and at most; no tier turns over."""
     situation = with_bounded_waits(busy(active, slow, fast, waits), BARE)

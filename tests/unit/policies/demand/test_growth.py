@@ -12,6 +12,7 @@ from policies.evidence.capacity import (
     LARGER,
     STOPPED_SECONDS,
     TRUSTED,
+    Growth,
     GrowthState,
     empty_growth,
     growth_arrays,
@@ -27,6 +28,7 @@ from policies.evidence.capacity import (
 from policies.model.moves import MoveReason
 from policies.model.plan import PlanMove, Situation, Verdict
 from policies.placement.balancer import make_plan
+from policies.placement.verdicts import growth_sentence
 from tests.unit.policies.situations import BARE, MIB, Site, Unit
 
 HOUR, DAY = 3600.0, 86400.0
@@ -205,3 +207,23 @@ def test_what_would_outgrow_the_tier_is_not_promoted() -> None:
     assert "It grows by 2.0 MiB a day and will have outgrown ssd in 10 d" in move.sentence
     (move,) = make_plan(growing(site, hot, 0), BARE).moves
     assert "outgrown" not in move.sentence
+
+
+@pytest.mark.parametrize(
+    ("hours", "told"), [(3.0, "250.0 MiB an hour (seen for 3 h)"), (72.0, "5.9 GiB a day (seen for 3 d)")]
+)
+def test_growth_is_told_and_warned_of_by_the_rate_that_was_seen(hours: float, told: str) -> None:
+    """Growth of a few hours is trusted for twice as long: that bounds what is expected, and not the rate."""
+    site = Site(room={"fast": 3000 * MIB, "slow": 10**15})
+    situation = site.situation([Unit(key="log", size=1000 * MIB, sync=60.0)])
+    rate, seen = np.array([250 * MIB / 3600.0]), np.array([hours * 3600.0])
+    most = np.array([np.inf])
+    growth = Growth(rate=rate, lasts=2 * seen, most=most)
+    ahead = 48 * 3600.0
+    situation = replace(
+        situation, growth=growth.within(ahead), growth_rate=growth.rate, growth_seen=growth.seen, growth_seconds=ahead
+    )
+    sentence = growth_sentence(situation, [0], 0, replace(BARE, head_room_ratio=0.0))
+    assert told in sentence
+    assert seconds_until_outgrown(situation, [0], 0, 0.0) == pytest.approx(8 * 3600.0)
+    assert "outgrown ssd in 8 h" in sentence

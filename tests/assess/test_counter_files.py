@@ -1,0 +1,155 @@
+"""Counters of SQL Server, Db2 and PostgreSQL as other tools export them: what they tell, and what they leave open."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.site import run_here
+
+FILES = "Database Name,Logical Name,sample_ms,num_of_reads,io_stall_read_ms,size_on_disk_bytes\n"
+OPERATIONS = "schema_name,object_name,index_name,page_io_latch_wait_count,page_io_latch_wait_in_ms\n"
+TABLESPACES = (
+    "TBSP_NAME,POOL_DATA_P_READS,POOL_INDEX_P_READS,POOL_ASYNC_DATA_READS,POOL_READ_TIME,POOL_ASYNC_READ_TIME\n"
+)
+TABLES = "TABSCHEMA,TABNAME,TBSP_NAME,OBJECT_DATA_P_READS\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder without a configuration."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOTPLACE_CONFIG", raising=False)
+    return tmp_path
+
+
+def folder(at: Path, files: dict[str, str]) -> str:
+    """A folder with these files."""
+    at.mkdir()
+    for name, text in files.items():
+        (at / name).write_text(text, encoding="utf-8")
+    return at.name
+
+
+def answered(*arguments: str) -> dict[str, Any]:
+    """The assessment as JSON."""
+    done = run_here("assess", *arguments, "--json")
+    assert done.code == 0, done.err
+    (found,) = json.loads(done.out)["assessments"]
+    return dict(found)
+
+
+def waits(found: dict[str, Any], column: str = "wait_per_hour_seconds") -> dict[str, float]:
+    """A figure of each object."""
+    return {unit["unit"]: unit[column] for unit in found["units"]}
+
+
+def test_latch_waits_of_sql_server_are_measured(here: Path) -> None:
+    """Two snapshots: waits by object are exact, the period comes from sample_ms of the files."""
+    before = folder(here / "before", {
+        "files.csv": FILES + "SHOP,SHOP_1,1000000,100,1000,1048576\n",
+        "operations.csv": OPERATIONS + "dbo,ORDERS,PK,100,500\ndbo,ITEMS,PK,10,50\n",
+    })  # fmt: skip
+    after = folder(here / "after", {
+        "files.csv": FILES + "SHOP,SHOP_1,4600000,10100,90000,1048576\n",
+        "operations.csv": OPERATIONS + "dbo,ORDERS,PK,8100,40500\ndbo,ITEMS,PK,1010,5050\n",
+    })  # fmt: skip
+    found = answered(before, after)
+    assert found["seconds"] == 3600
+    assert found["measured_read_wait_per_hour_seconds"] == pytest.approx(45)
+    assert waits(found) == pytest.approx({"dbo.ORDERS.PK": 40, "dbo.ITEMS.PK": 5})
+    assert waits(found, "wait_high_per_hour_seconds") == pytest.approx(waits(found))
+
+
+def test_one_snapshot_of_files_is_since_the_start(here: Path) -> None:
+    """Uptime from sample_ms, said so; times hold read-ahead, so that what was waited is not called measured."""
+    Path("files.csv").write_text(
+        FILES + "SHOP,A,7200000,1000,20000,1048576\nSHOP,B,7200000,10,100,NULL\n", encoding="utf-8"
+    )
+    found = answered("files.csv")
+    assert found["seconds"] == 7200
+    assert found["measured_read_wait_per_hour_seconds"] is None
+    assert waits(found) == pytest.approx({"(all else) in SHOP.A": 10, "(all else) in SHOP.B": 0.05})
+    assert any("one snapshot: counters since the server was started, 2 h ago" in note for note in found["notes"])
+    assert any("at most as long" in note for note in found["notes"])
+
+
+def test_tables_of_db2_share_the_wait_of_their_space(here: Path) -> None:
+    """By reads, and as an interval: no table's time is counted. Reads and times of prefetchers are taken off."""
+    before = folder(here / "b", {"s.csv": TABLESPACES + "TS,0,0,0,0,0\n", "t.csv": TABLES + "SHOP,ORDERS,TS,0\n"})
+    after = folder(here / "a", {
+        "s.csv": TABLESPACES + "TS,9000,1000,2000,50000,10000\n",
+        "t.csv": TABLES + "SHOP,ORDERS,TS,6000\nSHOP,ITEMS,TS,1000\n",
+    })  # fmt: skip
+    found = answered(before, after, "--elapsed", "1h")
+    assert found["measured_read_wait_per_hour_seconds"] == pytest.approx(40)
+    assert waits(found) == pytest.approx({"SHOP.ORDERS": 30, "SHOP.ITEMS": 5, "(all else) in TS": 5})
+    assert set(waits(found, "wait_low_per_hour_seconds").values()) == {0.0}
+    assert waits(found, "wait_high_per_hour_seconds") == pytest.approx(dict.fromkeys(waits(found), 40))
+
+
+PSQL = {
+    "d.csv": "datname,blks_read,blk_read_time\nshop,{0},{1}\n",
+    "t.csv": "schemaname,relname,heap_blks_read,idx_blks_read\npublic,orders,{2},{3}\n",
+}
+EXPORTER = """\
+# HELP pg_stat_database_blks_read Number of disk blocks read in this database
+# TYPE pg_stat_database_blks_read counter
+pg_stat_database_blks_read{{datid="5",datname="shop"}} {0}
+pg_stat_database_blk_read_time{{datid="5",datname="shop"}} {1}
+pg_statio_user_tables_heap_blocks_read_total{{datname="shop",relname="orders",schemaname="public"}} {2}
+pg_statio_user_tables_idx_blocks_read_total{{datname="shop",relname="orders",schemaname="public"}} {3}
+"""
+
+
+def test_postgresql_by_psql_and_by_an_exporter_is_the_same(here: Path) -> None:
+    """CSV of psql and the text of an exporter: the same waits, the table with its indexes, the rest as all else."""
+    first, second = (1000, 500.0, 100, 100), (11_000, 20_500.0, 4_100, 1_100)
+    for name, values in (("before", first), ("after", second)):
+        folder(here / name, {file: text.format(*values) for file, text in PSQL.items()})
+        (here / f"{name}.prom").write_text(EXPORTER.format(*values), encoding="utf-8")
+    by_psql = answered("before", "after", "--elapsed", "1h")
+    by_exporter = answered("before.prom", "after.prom", "--elapsed", "1h")
+    assert waits(by_psql) == pytest.approx({"public.orders": 10, "(all else)": 10})
+    assert waits(by_exporter) == pytest.approx({"shop.public.orders": 10, "(all else)": 10})
+    assert by_psql["measured_read_wait_per_hour_seconds"] == pytest.approx(20)
+    assert waits(by_psql, "wait_high_per_hour_seconds")["public.orders"] == pytest.approx(20)
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "words"),
+    [
+        ({"a.csv": PSQL["d.csv"].format(5, 5.0)}, (), "does not say how long its counters ran"),
+        ({"a.csv": PSQL["d.csv"].format(5, 0.0)}, ("--elapsed", "1h"), "says of no read that a session waited for it"),
+        (
+            {"a.csv": PSQL["d.csv"].format(5, 5.0), "b.csv": PSQL["d.csv"].format(4, 4.0)},
+            ("--elapsed", "1h"),
+            "counters of shop in pg_stat_database are lower than before",
+        ),
+        (
+            {"a.csv": PSQL["d.csv"].format(5, 5.0), "b.csv": FILES + "SHOP,A,7,9,9,9\n"},
+            ("--elapsed", "1h"),
+            "is of sqlserver, and not of postgresql",
+        ),
+        ({"a.csv": "datname,blks_read\nshop,5\n"}, (), "is no report that hotplace knows"),
+        ({"a.txt": "            Database Snapshot\n\nDatabase name = SHOP\n"}, (), "the output of GET SNAPSHOT"),
+        ({"a.txt": "\nDatabase Member 0 -- Database SHOP -- Active -- Up 3 days\n"}, (), "the output of db2pd"),
+        ({"a.txt": "pgmetrics run at: 1 Jan 2026\n"}, (), "a report of pgmetrics"),
+        ({"a.json": '{"meta": {"version": "1.17", "collected_dbs": ["shop"]}}'}, (), "a report of pgmetrics"),
+        ({"a.csv": "DB,avg_read_latency_ms,avg_write_latency_ms\nSHOP,5,6\n"}, (), "a list of mean latencies"),
+    ],
+)
+def test_what_tells_too_little_is_refused_by_what_it_is(
+    here: Path, files: dict[str, str], arguments: tuple[str, ...], words: str
+) -> None:
+    """No period, no time, a restart, two engines, other tools: a sentence, and what is read instead."""
+    for name, text in files.items():
+        (here / name).write_text(text, encoding="utf-8")
+    done = run_here("assess", *files, *arguments)
+    assert done.code == 2
+    assert words in re.sub(r"\s+", " ", done.err)
+    assert "next:" in done.err

@@ -1,0 +1,96 @@
+"""What makes moves fail though every right is there: the doctor knows it before, and the failure names its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from connectors.kit.contract import ObjectGone, StatementFailed
+from connectors.postgresql.connector import PostgresqlConnector
+from tests.contract.asking import route_to, run
+from tests.labs.postgresql import Cluster
+
+CODES = {"sessions_read_only", "event_trigger", "index_function_path"}
+
+
+def found(connector: PostgresqlConnector) -> dict[str, str]:
+    """What the doctor says of obstacles."""
+    return {each.code: each.sentence for each in connector.doctor() if each.code in CODES}
+
+
+@pytest.fixture
+def thing(dba: psycopg.Connection) -> psycopg.Connection:
+    """A table with an index over a function that needs the application's search_path."""
+    dba.execute(
+        "CREATE SCHEMA app; CREATE TABLE app.rates (id int, rate int); INSERT INTO app.rates VALUES (1, 2);"
+        "CREATE TABLE thing (id int PRIMARY KEY, filler text)"
+    )
+    return dba
+
+
+def test_a_function_of_an_index_that_misses_a_name_is_named(
+    thing: psycopg.Connection, connector: PostgresqlConnector
+) -> None:
+    """The object that is moved is neither dropped nor renamed."""
+    assert found(connector) == {}
+    thing.execute(
+        "CREATE FUNCTION app.rated(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS"
+        " $$ BEGIN RETURN (SELECT rate FROM rates WHERE id = $1); END $$;"
+        "CREATE INDEX rated ON thing (app.rated(id)); SET search_path = app, public;"
+        "INSERT INTO thing SELECT g, 'x' FROM generate_series(1, 100) AS g"
+    )
+    assert "app.rated" in found(connector)["index_function_path"]
+    with pytest.raises(StatementFailed) as caught:
+        run(connector, route_to(connector, "public.rated", "fast"))
+    assert not isinstance(caught.value, ObjectGone)
+    assert "app.rated" in caught.value.advice
+    assert "search_path" in caught.value.advice
+    thing.execute("ALTER FUNCTION app.rated(int) SET search_path = app, pg_temp")
+    assert found(connector) == {}
+
+
+def test_an_event_trigger_that_forbids_it_is_named(thing: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """Before a person approves, and with the failure."""
+    thing.execute(
+        "CREATE FUNCTION app.no_ddl() RETURNS event_trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'not on this database'; END $$;"
+        "CREATE EVENT TRIGGER frozen ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION app.no_ddl()"
+    )
+    assert "frozen calls app.no_ddl" in found(connector)["event_trigger"]
+    with pytest.raises(StatementFailed, match="not on this database") as caught:
+        run(connector, route_to(connector, "public.thing", "fast"))
+    assert "app.no_ddl()" in caught.value.advice
+    thing.execute("DROP EVENT TRIGGER frozen")
+    assert found(connector) == {}
+
+
+@pytest.fixture
+def frozen(cluster: Cluster, dba: psycopg.Connection, dbname: str) -> Iterator[PostgresqlConnector]:
+    """A connector of a login whose sessions begin read-only."""
+    dba.execute(f"CREATE ROLE frozen_{dbname} LOGIN SUPERUSER".encode())
+    dba.execute(f"ALTER ROLE frozen_{dbname} SET default_transaction_read_only = on".encode())
+    connector = cluster.connector(dbname, user=f"frozen_{dbname}")
+    yield connector
+    connector.close()
+    dba.execute(f"DROP ROLE frozen_{dbname}".encode())
+
+
+def test_a_login_whose_sessions_begin_read_only_is_told(thing: psycopg.Connection, frozen: PostgresqlConnector) -> None:
+    """The reading session is read-only too, by its own setting: that is no finding."""
+    assert thing.info.dbname
+    assert "default_transaction_read_only" in found(frozen)["sessions_read_only"]
+    with pytest.raises(StatementFailed) as caught:
+        run(frozen, route_to(frozen, "public.thing", "fast"))
+    assert "default_transaction_read_only" in caught.value.advice
+
+
+def test_duplicates_under_a_unique_index_are_named(thing: psycopg.Connection, connector: PostgresqlConnector) -> None:
+    """As a damaged index leaves them: its rebuild fails, and says what has to be done."""
+    thing.execute("CREATE TABLE twice (id int); INSERT INTO twice VALUES (1), (1), (2)")
+    thing.execute("CREATE INDEX twice_id ON twice (id)")
+    thing.execute("UPDATE pg_index SET indisunique = true WHERE indexrelid = 'twice_id'::regclass")
+    with pytest.raises(StatementFailed) as caught:
+        run(connector, route_to(connector, "public.twice_id", "fast"))
+    assert "equal under this unique index" in caught.value.advice
