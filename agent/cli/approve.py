@@ -405,8 +405,9 @@ def _refuse_stall(session: Session, number: int, conditions: Conditions) -> None
     configured = [each.maximum_stall_seconds for each in session.config.databases if each.name == proposal.database]
     by_name = conditions.most_stall_seconds
     most = by_name if by_name is not None else min(configured, default=MAXIMUM_STALL_SECONDS)
-    moves = [row.move for row in session.ledger.moves.rows(proposal_id=number) if row.state not in WITHDRAWN]
-    too_long = refuse_stall(moves, most)
+    left = [row.move for row in session.ledger.moves.rows(proposal_id=number) if row.state not in WITHDRAWN]
+    # Whoever carries a move out by hand chooses its hour, and reads in the file what it keeps out.
+    too_long = refuse_stall([move for move in left if not move.by_hand], most)
     if not too_long or proposal.is_undo:  # what hurts goes back, and its time is said
         return
     limit = "--stall" if by_name is not None else "maximum_stall"

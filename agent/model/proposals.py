@@ -216,9 +216,10 @@ class ProposedMove:
         if self.route.locked in {Locked.NOTHING, Locked.BRIEFLY}:
             return 0.0, stall
         low, high = (stall, stall) if between is None else (each * self.route.locked_ratio for each in between)
-        # The server ends a statement that takes longer than its limit, and nothing has changed then.
+        # The server ends a statement that takes longer than its limit, and nothing has changed then. What a person
+        # carries out has no statement of ours, nor a limit.
         locking = self.route.steps if self.route.locked_copies is None else self.route.steps[:1]
-        if all(step.timeout_seconds for step in locking):
+        if locking and all(step.timeout_seconds for step in locking):
             high = min(high, max(step.timeout_seconds for step in locking))
         return min(low, stall), max(high, stall)
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
+from agent.moving.lasting_noise import LEAST_TIMES, LEAST_TIMES_AFTER, LastingNoise
 from agent.moving.usual_wait import DrawnWaits, Evidence, UsualWait, runs
 from connectors.model.observation import F64, Bools
 
@@ -82,6 +83,9 @@ class Effect:
     after: int
     outside: float  # share of the work after that was done at loads not seen before
     hours_known: bool  # whether the same hours of the day were seen before
+    times: float = math.inf  # that noise as long as it lasts was seen before; inf: that was not looked at
+    times_after: float = math.inf  # and after
+    greatest_rise: float = 0.0  # of the logarithm, over as long a time without a move
 
     @property
     def change(self) -> float:
@@ -99,14 +103,30 @@ class Effect:
         return replace(self, log_change=self.log_change * share, further=self.further * share, error=self.error * share)
 
 
-def estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
+def estimate(before: Evidence, after: Evidence, seed: int, noise: LastingNoise | None = None) -> Effect | None:
     """The effect of moves between two times; None where either has too few intervals with reads.
 
     Args:
         before: the intervals before the first move.
         after: those after settling.
         seed: of the draws; the same gives the same interval.
+        noise: of the days before; None: not known, what ``before`` shows of it counts alone.
     """
+    effect = _estimate(before, after, seed)
+    if effect is None or noise is None:
+        return effect
+    was, now = float(before.seconds.sum()), float(after.seconds.sum())
+    return replace(
+        effect,
+        error=max(effect.error, math.hypot(noise.error_over(was), noise.error_over(now))),
+        freedom=max(1.0, min(effect.freedom, noise.times - 1.0)),
+        times=noise.times,
+        times_after=now / noise.lasts_seconds,
+        greatest_rise=noise.greatest_rise(now),
+    )
+
+
+def _estimate(before: Evidence, after: Evidence, seed: int) -> Effect | None:
     before, after = before.with_reads(), after.with_reads()
     if len(before) < LEAST_BEFORE or len(after) < LEAST_AFTER:
         return None
@@ -204,20 +224,28 @@ LEAST_CHANGE = 0.05  # of the wait per operation, to count as helped or hurt
 # wrong, and 1 % over all of them is promised: 0.1 % on a side at each, and 1 % at the last, which few moves reach: most
 # have been called by then.
 SURE, LAST_SURE = 0.998, 0.98
+MANY_TIMES = 50  # as long as noise lasts, that the last look may be less sure about
 NEUTRAL_CHANGE, NEUTRAL_SURE = 0.10, 0.99  # what an interval of this certainty must lie within to count as neutral
 LOOKS = 7  # the last at 64 times the length of the first: usually 16 hours, which hold busy and quiet times
 
 
 def verdict_of(effect: Effect, *, last: bool = False) -> OutcomeVerdict:
     """Helped, neutral, hurt, or that what was measured allows either; ``last``: no more will be measured."""
-    low, high = effect.ends(LAST_SURE if last else SURE)
+    # Where noise lasts for hours, the time after holds few spells of it, and their error is known from few as well.
+    low, high = effect.ends(LAST_SURE if last and effect.times_after >= MANY_TIMES else SURE)
     if high < 0 and effect.change <= -LEAST_CHANGE:
         return OutcomeVerdict.HELPED
-    if low > 0 and effect.change >= LEAST_CHANGE:
+    if low > 0 and effect.change >= LEAST_CHANGE and is_no_noise(effect):
         return OutcomeVerdict.HURT
     low, high = effect.ends(NEUTRAL_SURE)
     within = low > -NEUTRAL_CHANGE and high < NEUTRAL_CHANGE
     return OutcomeVerdict.NEUTRAL if within else OutcomeVerdict.CANNOT_TELL
+
+
+def is_no_noise(effect: Effect) -> bool:
+    """Whether a rise is more than the days before had without a move, and enough of them was seen to say so."""
+    enough = effect.times >= LEAST_TIMES and effect.times_after >= LEAST_TIMES_AFTER
+    return enough and effect.log_change > effect.greatest_rise
 
 
 def look_seconds(first_seconds: float, seen_seconds: float) -> tuple[float, bool]:

@@ -125,6 +125,11 @@ class EvidenceReader:
             placed_before=was.evidence.expected, placed_after=now.placed, by_hour=by_hour,
         )  # fmt: skip
 
+    def history(self, since: datetime, until: datetime) -> Evidence:
+        """All that is known of a time, before any of the moves."""
+        side = self._read(since, until)
+        return side.by_hour().evidence if side.has_hours else side.evidence
+
     def _read(self, since: datetime, until: datetime) -> _Side:
         work = [each for each in self._ledger.work.between(self._database, since, until) if each.demand.read_wait >= 0]
         has_hours = any(each.of_hour_since is not None for each in work)
@@ -264,6 +269,7 @@ Spans = Mapping[int, tuple[datetime, datetime | None]]  # number of a move -> wh
 LONGEST_BACK_SECONDS = 7 * 86_400.0  # as long as the work of databases is kept
 HANDED_OVER = timedelta(hours=2)  # after which samples of an agent that is gone are in the ledger, or never will be
 CLOCK_SLACK = timedelta(seconds=60.0)  # by which a clock may be set back and nobody notices
+HISTORY_SECONDS = 3 * 86_400.0  # in which the noise of the days before is looked at
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
 
 
@@ -272,6 +278,7 @@ class OutcomeLook:
     """What is compared with what."""
 
     before: tuple[datetime, datetime]  # intervals that ended within (since, until]
+    history: tuple[datetime, datetime]  # of days, without other moves: they show how long noise lasts
     after: tuple[datetime, datetime]
     joint: tuple[MoveRow, ...]  # moves that are measured together
     last: bool  # what cannot be said now will not be said
@@ -303,8 +310,9 @@ def next_look(
     until = _begun_at(ledger, database.name, mine)
     shared = [ended for begun, ended in others.values() if ended is not None and begun <= now + CLOCK_SLACK]
     if max(until, *(row.updated_at for row in rows), *shared) > now + CLOCK_SLACK:
-        return OutcomeLook(before=(now, now), after=(now, now), joint=tuple(mine), last=True)
+        return OutcomeLook(before=(now, now), history=(now, now), after=(now, now), joint=tuple(mine), last=True)
     together, since, until = _before(others, until, settle)
+    history = max(since, until - timedelta(seconds=HISTORY_SECONDS))
     since = max(since, _compared_since(ledger, database, until))
     settled_at, ends = max(row.updated_at for row in rows) + settle, now
     for number, (begun, ended) in others.items():  # by when they began
@@ -333,6 +341,7 @@ def next_look(
         return None
     return OutcomeLook(
         before=(since, until),
+        history=(min(history, since), until),
         after=(settled_at, ends if last else settled_at + timedelta(seconds=length)),
         joint=joint,
         last=last,

@@ -23,6 +23,7 @@ from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPACE, SPLIT, 
 from agent.model.states import IN_HAND, IN_PLACE, MoveState
 from agent.moving.effect import LEAST_BEFORE, estimate
 from agent.moving.evidence import EvidenceReader, Evidences, OutcomeLook, OwnFigures, next_look, own_figures, with_own
+from agent.moving.lasting_noise import LastingNoise, lasting_noise
 from agent.moving.statement_effects import StatementLoad, compare_statements
 from agent.moving.statement_texts import keep_texts
 from agent.moving.verifier import carried_out, forecast_of_moves, measure, with_statements
@@ -148,13 +149,13 @@ class Settling:
         look = next_look(self._ledger, self._database, rows, self._clock.now(), self._looked.get(proposal_id, 0.0))
         if look is None:
             return None
-        outcome, own, evidence = self._measure(proposal_id, look, homes())
+        outcome, own, (evidence, noise) = self._measure(proposal_id, look, homes())
         hopeless = len(evidence.before.with_reads()) < LEAST_BEFORE  # more time can tell no more
         if outcome.verdict is OutcomeVerdict.CANNOT_TELL and not (look.last or known or hopeless):
             self._looked[proposal_id] = look.seconds
             return None
         # The outcome of an agent that died half-way stands for the rest too: measured again it would differ a little.
-        outcome = next(iter(known.values()), None) or self._with_statements(proposal_id, look, outcome, evidence)
+        outcome = next(iter(known.values()), None) or self._with_statements(proposal_id, look, outcome, evidence, noise)
         for row in rows:
             if row.id not in known:
                 self._ledger.moves.record_outcome(row.id, with_own(outcome, own.get(row.id)))
@@ -163,14 +164,15 @@ class Settling:
 
     def _measure(
         self, proposal_id: int, look: OutcomeLook, homes: UnitHomes | None
-    ) -> tuple[Outcome, dict[int, OwnFigures | None], Evidences]:
+    ) -> tuple[Outcome, dict[int, OwnFigures | None], tuple[Evidences, LastingNoise | None]]:
         """The outcome of a proposal, the figures of each of its moves, and what it rests on."""
         name, work = self._database.name, self._ledger.work
         joint = look.joint
-        evidence = EvidenceReader(self._ledger, name, homes, joint).read(look.before, look.after)
+        reader = EvidenceReader(self._ledger, name, homes, joint)
+        evidence, noise = reader.read(look.before, look.after), lasting_noise(reader.history(*look.history))
         shares = evidence.moved_after.shares()
         mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
-        effect = estimate(evidence.before, evidence.after, seed=proposal_id)
+        effect = estimate(evidence.before, evidence.after, seed=proposal_id, noise=noise)
         stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
         before = DatabaseDemand(**(stored[1] if stored else {}))
         after = work.between(name, *look.after)
@@ -182,16 +184,18 @@ class Settling:
             by_hour=evidence.by_hour,
         )  # fmt: skip
         own = {joint[at].id: own_figures(evidence, effect, at) for at in mine}
-        return outcome, own, evidence
+        return outcome, own, (evidence, noise)
 
-    def _with_statements(self, proposal_id: int, look: OutcomeLook, outcome: Outcome, evidence: Evidences) -> Outcome:
+    def _with_statements(
+        self, proposal_id: int, look: OutcomeLook, outcome: Outcome, evidence: Evidences, noise: LastingNoise | None
+    ) -> Outcome:
         """The outcome with what became of single statements, where the engine tells them apart."""
         before, after = (
             self._ledger.statements.between(self._database.name, *side) for side in (look.before, look.after)
         )
         if not (before and after):
             return outcome
-        compared = compare_statements(before, after, StatementLoad.of(evidence), seed=proposal_id)
+        compared = compare_statements(before, after, StatementLoad.of(evidence), seed=proposal_id, noise=noise)
         return with_statements(outcome, compared)
 
     def _carried_out(self, proposal_id: int, proposal: Proposal) -> Proposal:

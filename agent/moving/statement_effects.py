@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent.model.outcomes import ComparedStatements, StatementChange, StatementInterval
-from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate, share_beyond
+from agent.moving.effect import LEAST_AFTER, LEAST_BEFORE, Effect, estimate, is_no_noise, share_beyond
 from agent.moving.evidence import Evidences
+from agent.moving.lasting_noise import LastingNoise
 from agent.moving.usual_wait import Evidence
 from connectors.model.observation import F64
 
@@ -105,7 +106,11 @@ class _Judged:
 
 
 def compare_statements(
-    before: Sequence[StatementInterval], after: Sequence[StatementInterval], load: StatementLoad, seed: int
+    before: Sequence[StatementInterval],
+    after: Sequence[StatementInterval],
+    load: StatementLoad,
+    seed: int,
+    noise: LastingNoise | None = None,
 ) -> ComparedStatements:
     """How the statements fared between two times.
 
@@ -114,6 +119,7 @@ def compare_statements(
         after: those after settling.
         load: of the database at both times; empty where it is not known: then each statement's own counts.
         seed: of the draws; the same gives the same intervals.
+        noise: of the waits of the whole database on the days before: it slows each statement down; None: not known.
     """
     loads = {name: [load.within(side, name) for side in (before, after)] for name in ("placed", "asked")}
     compared, slower, faster = 0, [], []
@@ -123,9 +129,9 @@ def compare_statements(
             continue
         compared += 1
         if pair.plain >= LEAST_CHANGE:
-            slower.append(_judge(id_, pair, seed))
+            slower.append(_judge(id_, pair, seed, noise))
         elif pair.plain <= -LEAST_CHANGE:
-            faster.append(_judge(id_, pairs["asked"] or pair, seed))
+            faster.append(_judge(id_, pairs["asked"] or pair, seed, noise))
     worse = [each for each in _sure(slower, compared) if each.change.change >= LEAST_CHANGE]
     better = [each for each in _sure(faster, compared) if each.change.change <= -LEAST_CHANGE]
     return ComparedStatements(
@@ -194,11 +200,11 @@ def _runs_of(id_: str, intervals: Sequence[StatementInterval], loads: F64 | None
     return _Runs(evidence=evidence, **dict(zip(names, sums, strict=True)))
 
 
-def _judge(id_: str, pair: _Pair, seed: int) -> _Judged | None:
+def _judge(id_: str, pair: _Pair, seed: int, noise: LastingNoise | None) -> _Judged | None:
     """What the effect on its waits means for its time; None where it was waited for in too few intervals."""
     was, now = pair.was, pair.now
-    effect = estimate(was.evidence, now.evidence, seed)
-    if effect is None:
+    effect = estimate(was.evidence, now.evidence, seed, noise)
+    if effect is None or (effect.log_change > 0 and not is_no_noise(effect)):
         return None
     took = was.per_execution("seconds")
     waits = float(was.evidence.waited.sum()) / was.executions / took  # what may change, as a share of its time

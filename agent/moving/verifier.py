@@ -22,6 +22,7 @@ from agent.ledger.state_names import decision_of_proposal
 from agent.model.outcomes import ComparedStatements, Outcome, OutcomeVerdict
 from agent.model.proposals import Proposal, ProposedMove, WorkForecast
 from agent.moving.effect import Effect, verdict_of
+from agent.moving.lasting_noise import LEAST_TIMES
 from agent.planning.decisions import decision_from_arrays
 from agent.planning.situation import rows_of_keys
 from connectors.model.formatting import format_ratio, format_seconds
@@ -242,6 +243,8 @@ def what_it_rests_on(effect: Effect, joint_share: float) -> str:
         else "load and mix of reads, not for the hour of the day: less than a day was seen"
     )
     said = f"{effect.after} intervals after settling and {effect.before} before the moves, corrected for {corrected}"
+    if effect.times < LEAST_TIMES:
+        said += f"; only {effect.times:.0f} spells of noise were seen before: harm is told from {LEAST_TIMES} on"
     if effect.outside >= NOTED_OUTSIDE:
         said += f"; {format_ratio(effect.outside)} of the work was done at a load not seen before the moves"
     if joint_share < 1.0:

@@ -41,7 +41,7 @@ from hotplace import foreign_packages, package_folders
 from policies.evidence.capacity import room_bytes
 from policies.evidence.queueing import queues
 from policies.model.settings import Tier
-from policies.placement.forecast import ASSUMED_IO
+from policies.placement.forecast import ASSUMED_BYTES, ASSUMED_IO
 
 TIMEOUT_SECONDS = 5.0  # for a lock; doctor asks for none that is ever kept long
 
@@ -337,9 +337,9 @@ def _io_limit_unknown(tier: Tier) -> Finding:
     return Finding.info(
         "iops_unknown",
         f"the tier {tier.name} has no iops: forecasts take it to serve everybody at once, "
-        f"and their intervals reach down to {ASSUMED_IO:,.0f} I/Os a second",
-        "Configure what its volume serves, as it was bought or as fio measures it: "
-        f"tiers: [{{name: {tier.name}, iops: 16000}}].",
+        f"and their intervals reach down to {ASSUMED_IO:,.0f} I/Os and {format_bytes(int(ASSUMED_BYTES))} a second",
+        "Configure what its volume serves, as it was bought or as fio measures it, bytes too where they are limited: "
+        f"tiers: [{{name: {tier.name}, iops: 16000, throughput: 500 MB}}].",
         values={"tier": tier.name},
     )
 

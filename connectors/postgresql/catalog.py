@@ -7,7 +7,7 @@ One relation as the catalog shows it now: what routes are made from and what ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -19,7 +19,7 @@ from connectors.model.moves import Container, UnitKind
 from connectors.model.observation import F32, F64, I8, I32, I64, NO_PARENT, Catalog, Counts, Space, UnitTable
 from connectors.model.string_column import StringColumn
 from connectors.postgresql.rows import bigint_and_text_rows
-from connectors.postgresql.sessions import Part, ReadSession, Row, query
+from connectors.postgresql.sessions import Part, ReadSession, Row, in_extension, query
 
 Kept = TypeVar("Kept", I8, I32, I64)
 BLOCK_BYTES = 8192  # of every build that is in use; only estimates depend on it
@@ -265,6 +265,7 @@ class Relation:
     system_identifier: int
     deadlock_seconds: float  # deadlock_timeout: who waits for a lock longer than that makes autovacuum give way
     service: str  # managed service that runs the server; "": none that is known
+    manager: str = ""  # why an extension moves it and nobody else, a sentence without its end; "": none does
 
 
 def find_relation(session: ReadSession, key: str, space: str) -> Relation | None:
@@ -274,4 +275,46 @@ def find_relation(session: ReadSession, key: str, space: str) -> Relation | None
         ConnectorError: a subclass that says what may be done.
     """
     rows = session.rows(query("relation"), {"key": key, "space": space}, doing=f"looking up {key}")
-    return Relation(*rows[0]) if rows else None
+    return replace(found := Relation(*rows[0]), manager=_manager(session, found, space)) if rows else None
+
+
+def _manager(session: ReadSession, relation: Relation, space: str) -> str:
+    """Why the relation is an extension's, with the function that moves it; "" where it is not."""
+    try:
+        found = session.rows(query("managers"), doing="looking for extensions that move tables")
+    except NotRecorded:  # by an earlier version
+        return ""
+    for extension, schema in found:
+        name = _CATALOGS[extension]
+        rows = session.rows(
+            in_extension(query(name), schema), {"table": relation.table_oid}, doing=f"looking at {extension}", name=name
+        )
+        if rows:
+            return _MANAGED[extension](relation, space, *rows[0])
+    return ""
+
+
+def _of_timescale(relation: Relation, space: str, owner: str, is_part: bool) -> str:
+    if not is_part:
+        return (
+            f"{relation.table_key} is a hypertable of TimescaleDB: SELECT attach_tablespace('{space}', '{owner}') puts "
+            "its new chunks there, and move_chunk moves those that it has"
+        )
+    spaces = f"destination_tablespace => '{space}', index_destination_tablespace => '{space}'"
+    return (
+        f"{relation.table_key} is a chunk of the hypertable {owner} of TimescaleDB: SELECT move_chunk(chunk => "
+        f"'{relation.table_key}', {spaces}) moves it"
+    )
+
+
+def _of_citus(relation: Relation, space: str, owner: str, shard: int | None) -> str:  # noqa: ARG001  # as the other
+    if shard is None:
+        return f"{relation.table_key} is a distributed table of Citus: its rows are in shards, on the workers"
+    return (
+        f"{relation.table_key} is shard {shard} of the table {owner} of Citus, which has to find it: "
+        f"citus_move_shard_placement({shard}, ...) moves it to a node whose default tablespace is the fast one"
+    )
+
+
+_CATALOGS = {"timescaledb": "timescale_chunks", "citus": "citus_shards"}
+_MANAGED: Mapping[str, Callable[..., str]] = {"timescaledb": _of_timescale, "citus": _of_citus}

@@ -125,6 +125,7 @@ def refuse_relation(relation: Relation | None, bundle: Bundle, to_space: str) ->
         (bool(relation.service), "managed_service", ONE_STORAGE.format(relation.service)),
         (relation.system, "system_relation", f"{bundle.key} belongs to the system"),
         (relation.mapped, "shared_relation", f"{bundle.key} is shared or mapped and cannot be moved"),
+        (bool(relation.manager), "managed_by_extension", relation.manager),
         (relation.persistence == "t", "temporary", f"{bundle.key} is a temporary relation of one session"),
         (to_space == "pg_global", "shared_space", "pg_global is for shared system catalogs only"),
         (relation.target_oid is None, "no_space", f"there is no tablespace {to_space}"),

@@ -14,11 +14,13 @@ import numpy as np
 
 from agent.model.outcomes import OutcomeVerdict
 from agent.moving.effect import LEAST_CHANGE, LOOKS, Effect, estimate, verdict_of
+from agent.moving.lasting_noise import lasting_noise
 from tests.bench.measurement import Measurement
-from tests.bench.verify_worlds import CHANGES, SETTLE, Case, make_case
+from tests.bench.verify_worlds import CHANGES, DAYS_BEFORE, NOISES, SETTLE, Case, make_case
 
 COMMAND = "python -m tests.bench verify"
 MOVES = {"none": 1000, "helped": 200, "spill": 200, "hurt": 400}  # by effect, all changes of the load alike
+NOISY = {"none": 200, "hurt much": 100}  # the same for each kind of noise that lasts, after three days
 SMALL = 12  # times fewer
 SEED = 2024  # what decides was chosen on worlds of another one
 
@@ -42,9 +44,10 @@ class Judged:
 
 def judge(case: Case, seed: int) -> Judged:
     """Look at a move until the verdict can tell."""
+    noise = lasting_noise(case.history)
     for look in range(LOOKS):
         minutes = SETTLE * 2**look
-        found = estimate(case.before, case.after.rows(slice(minutes)), seed)
+        found = estimate(case.before, case.after.rows(slice(minutes)), seed, noise)
         assert found is not None, "a world has enough intervals"
         effect, verdict = found, verdict_of(found, last=look == LOOKS - 1)
         if verdict is not OutcomeVerdict.CANNOT_TELL:
@@ -57,6 +60,35 @@ def judged_moves(effect: str, count: int, seed: int = SEED) -> Iterator[Judged]:
     generator = np.random.default_rng((seed, *effect.encode()))
     for number in range(count):
         yield judge(make_case(generator, effect, CHANGES[number % len(CHANGES)]), number)
+
+
+def judged_amid_noise(effect: str, change: str, count: int, seed: int = SEED) -> list[Judged]:
+    """That many moves of one effect where noise of one kind lasts, and three days were seen before."""
+    generator = np.random.default_rng((seed, *effect.encode(), *change.encode()))
+    return [judge(make_case(generator, effect, change, days=DAYS_BEFORE), number) for number in range(count)]
+
+
+def _noise_rows(*, quick: bool) -> list[Measurement]:
+    """How often noise that lasts for minutes to hours is called hurt, and a fifth more wait is found amid it."""
+    few = SMALL if quick else 1
+    found = {
+        effect: {change: judged_amid_noise(effect, change, count // few) for change in (*NOISES, "neighbour")}
+        for effect, count in NOISY.items()
+    }
+
+    def shares(effect: str) -> dict[str, float]:
+        hurt = OutcomeVerdict.HURT
+        return {change: sum(e.verdict is hurt for e in some) / len(some) for change, some in found[effect].items()}
+
+    false, right = shares("none"), shares("hurt much")
+    by_change = [", ".join(f"{change} {share:.3f}" for change, share in each.items()) for each in (false, right)]
+    return [
+        {"name": "verify.noise_false_hurt", "value": max(false.values()), "unit": "share", "better": "lower",
+         "command": COMMAND, "note": f"goal 0.01; the worst kind of noise, of moves without effect: {by_change[0]}"},
+        {"name": "verify.noise_detect_hurt", "value": float(np.mean(list(right.values()))), "unit": "share",
+         "better": "higher", "command": COMMAND,
+         "note": f"goal 0.9; of moves that add 20 % wait, three days seen before, 16 hours after: {by_change[1]}"},
+    ]  # fmt: skip
 
 
 def _plain_hurt(case: Case) -> bool:
@@ -101,4 +133,5 @@ def measurements(*, quick: bool = False) -> list[Measurement]:
         row("verify.cannot_tell", share(found, tell), "lower",
             f"of all moves, after {most:g} hours at most; median time to the verdict {hours:.2g} h; "
             + ", ".join(f"{effect} {share(some, tell):.2f}" for effect, some in of.items())),
+        *_noise_rows(quick=quick),
     ]  # fmt: skip

@@ -11,10 +11,14 @@ from agent.moving.usual_wait import Evidence
 from connectors.model.observation import F64
 
 MINUTE = 60.0
-BEFORE, AFTER, SETTLE = 1440, 960, 15  # minutes
+DAYS_BEFORE, BEFORE, AFTER, SETTLE = 2, 1440, 960, 15  # days that are only looked at for noise, and minutes
 EFFECTS = ("none", "helped", "spill", "hurt")
 CHANGES = ("steady", "doubles", "falls", "mix", "season", "warming")
-HURT = 0.10  # more wait
+HURT, HURT_MUCH = 0.10, 0.20  # more wait
+NOISES = {"noise of minutes": 5.0, "noise of 1 h": 60.0, "noise of 3 h": 180.0, "noise of 6 h": 360.0}  # minutes
+NOISE = 0.15  # standard error of such noise
+NEIGHBOUR_MINUTES, NEIGHBOURS_A_DAY = 180, 1.5
+NEIGHBOUR = (0.1, 0.3)  # by which it makes reads slower
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,31 +28,34 @@ class Case:
     effect: str
     change: str
     before: Evidence
+    history: Evidence  # days before, those that are compared included
     after: Evidence  # all that could be measured: the first minutes are measured first
     transactions_before: F64
     transactions_after: F64
     truth: F64  # logarithm of the change of the wait per operation over the first 1, 2, ... intervals after
 
 
-def make_case(generator: np.random.Generator, effect: str, change: str) -> Case:
-    """A world by chance, with a move in it.
+def make_case(generator: np.random.Generator, effect: str, change: str, *, days: int = 0) -> Case:
+    """A world by chance, with a move in it, after so many days besides those that are compared.
 
     A slow device serves what moves and part of what stays, a fast one the rest. Read times on the slow one grow with
     its load as in a queue. Sessions come from outside: the load is what it is. Believed read times are wrong by chance.
     """
-    count, minute = BEFORE + SETTLE + AFTER, np.arange(BEFORE + SETTLE + AFTER)
-    placed = minute >= BEFORE
+    until = days * 1440 + BEFORE  # when the move comes
+    count, minute = until + SETTLE + AFTER, np.arange(until + SETTLE + AFTER)
+    placed = minute >= until
     phase, swing = generator.uniform(0, 2 * np.pi), generator.uniform(0.2, 0.5)
     day = np.sin(2 * np.pi * minute / 1440 + phase)
     load = np.exp(swing * day + _lasting(generator, count, 0.10, 10.0))
     load *= {"doubles": 2.0, "falls": 0.5}.get(change, 1.0) ** placed
-    warming = np.where(placed, 1 + 0.8 * np.exp(-(minute - BEFORE) / 15.0), 1.0) if change == "warming" else 1.0
+    cold = np.exp(-np.maximum(0, minute - until) / 15.0)
+    warming = np.where(placed, 1 + 0.8 * cold, 1.0) if change == "warming" else 1.0
     kinds = generator.uniform(0.3, 0.7) * np.exp(_lasting(generator, count, 0.10, 30.0))
     kinds = np.clip(kinds * (generator.choice([0.6, 1.5]) if change == "mix" else 1.0) ** placed, 0.05, 0.95)
     moved = load * kinds * warming  # reads a second, relative
     stays = load * (1 - kinds) * generator.uniform(0.5, 1.5)
     fast = load * generator.uniform(0.0, 3.0)
-    base = generator.uniform(0.05, 0.2) / (moved + stays)[:BEFORE].mean()
+    base = generator.uniform(0.05, 0.2) / (moved + stays)[:until].mean()
     servers = int(generator.choice([1, 2, 8]))
 
     def read_time(rate: F64) -> F64:
@@ -59,6 +66,10 @@ def make_case(generator: np.random.Generator, effect: str, change: str) -> Case:
     wait0 = slow * read_time(moved + stays) * (own * moved + stays) + ssd * fast
     wait1 = _wait_after(effect, wait0, moved, stays, fast, slow, ssd, read_time)
     noise = np.exp(_lasting(generator, count, generator.uniform(0.04, 0.10), generator.uniform(1.0, 6.0)))
+    if change in NOISES:
+        noise *= np.exp(_lasting(generator, count, NOISE, NOISES[change]))
+    if change == "neighbour":
+        noise *= _neighbours(generator, count)
     noise *= 1 + (0.10 if change == "season" else 0.0) * np.sin(2 * np.pi * minute / 1440 + generator.uniform(0, 6))
     waited = np.where(placed, wait1, wait0) * noise * generator.gamma(1 / 0.02**2, 0.02**2, count)
     believed = np.exp(generator.normal(0, 0.2, 2))
@@ -68,11 +79,12 @@ def make_case(generator: np.random.Generator, effect: str, change: str) -> Case:
         at=minute.astype(np.float64) * MINUTE, seconds=np.full(count, MINUTE), waited=waited * MINUTE,
         expected=total * MINUTE, moved=priced[0] / total, elsewhere=priced[2] / total,
     )  # fmt: skip
-    first = BEFORE + SETTLE
+    first = until + SETTLE
     later = slice(first, None)
     return Case(
-        effect=effect, change=change, before=evidence.rows(slice(0, BEFORE)), after=evidence.rows(later),
-        transactions_before=load[:BEFORE], transactions_after=load[later],
+        effect=effect, change=change, before=evidence.rows(slice(until - BEFORE, until)),
+        history=evidence.rows(slice(0, until)), after=evidence.rows(later),
+        transactions_before=load[until - BEFORE : until], transactions_after=load[later],
         truth=np.log(np.cumsum(wait1[later]) / np.cumsum(wait0[later])),
     )  # fmt: skip
 
@@ -90,11 +102,19 @@ def _wait_after(
     """Wait with the move done, per minute."""
     if effect == "none":
         return wait0
-    if effect == "hurt":
-        return wait0 * (1 + HURT)
+    if effect in ("hurt", "hurt much"):
+        return wait0 * (1 + (HURT if effect == "hurt" else HURT_MUCH))
     if effect == "spill":
         return ssd * (moved + fast) + slow * read_time(stays) * stays
     return ssd * (moved + fast) + slow * read_time(moved + stays) * stays
+
+
+def _neighbours(generator: np.random.Generator, count: int) -> F64:
+    """By how much others on the device slow reads down: for three hours each, at times that nobody tells."""
+    slower = np.ones(count)
+    for start in generator.uniform(-NEIGHBOUR_MINUTES, count, generator.poisson(NEIGHBOURS_A_DAY * count / 1440)):
+        slower[max(0, int(start)) : max(0, int(start) + NEIGHBOUR_MINUTES)] *= 1 + generator.uniform(*NEIGHBOUR)
+    return slower
 
 
 def _lasting(generator: np.random.Generator, count: int, error: float, minutes: float) -> F64:

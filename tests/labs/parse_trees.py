@@ -39,6 +39,8 @@ class Resolved:
         self.trees += 1
         for node in _nodes(_parse(text)):
             kind = node["node"]
+            if not isinstance(kind, str):  # 17 prints some lists without a name
+                continue
             if kind in _FUNCTIONS and node.get("funcformat", ["0"])[0] != _IMPLICIT:
                 self.functions.add(int(node[_FUNCTIONS[kind]][0]))
             if kind in OPERATORS:

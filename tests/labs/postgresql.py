@@ -32,7 +32,7 @@ from connectors.model.moves import Step
 from connectors.postgresql.connector import PostgresqlConnector
 from connectors.postgresql.engine import ENGINE
 from connectors.postgresql.settings import PostgresqlSettings
-from tests.components import debian_installations
+from tests.components import debian_installations, npm_installations
 from tests.contract.harness import Ability, EngineHarness, HarnessFactory, PlayTable
 from tests.labs.silence import SilentWay
 
@@ -54,8 +54,9 @@ SERVER_SETTINGS = {
 
 
 def installations() -> dict[int, Path]:
-    """Major version -> folder of every server on this machine."""
-    return dict(sorted({**debian_installations(), **embedded_installations()}.items()))
+    """Major version -> folder of every server on this machine; those from npm only where all versions are tried."""
+    more = npm_installations() if os.environ.get("HOTPLACE_ALL_VERSIONS") else {}
+    return dict(sorted({**more, **debian_installations(), **embedded_installations()}.items()))
 
 
 def tried_versions() -> tuple[int, ...]:

@@ -31,7 +31,10 @@ from tests.over import over
 
 pytestmark = WITH_EVERYTHING
 QUERIES = sorted(path.stem for path in (Path(postgresql.__file__).parent / "sql").glob("*.sql"))
-EXTENSIONS = {"blocks": "pg_buffercache", "statements": "pg_stat_statements", "statement_texts": "pg_stat_statements"}
+EXTENSIONS = {
+    "blocks": "pg_buffercache", "statements": "pg_stat_statements", "statement_texts": "pg_stat_statements",
+    "timescale_chunks": "timescaledb", "citus_shards": "citus",
+}  # fmt: skip
 NO_PID = 0x7FFFFFF0
 VALUES: dict[str, object] = {
     "key": "public.t", "space": "fast", "pid": NO_PID, "ids": [1], "units": [1], "one_in": 4, "relation": 1, "unit": 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
 
@@ -17,7 +18,8 @@ from connectors.model.moves import Step
 from connectors.postgresql.mover import PostgresqlMover
 from tests.labs.postgresql import Cluster, flush, installations
 from tests.labs.test_long_transactions import Place
-from tests.labs.test_split import AgentDied, approved, only_newest, orders, place
+from tests.labs.test_split import PARTS, AgentDied, approved, described, only_newest, orders, place
+from tests.labs.test_split_rows import CONTENTS
 
 __all__ = ["orders", "place"]
 pytestmark = [
@@ -145,3 +147,23 @@ def test_a_split_ahead_is_analyzed(place: Place) -> None:
         assert (row.state, row.reason) == (MoveState.PLACED, "public.orders is partitioned")
     assert one(place.dba, ANALYZED) is True
     assert one(place.dba, "SELECT count(*) > 0 FROM pg_stats WHERE tablename = 'orders'") is True
+
+
+@only_newest
+def test_a_dump_restores_a_split_table(cluster: Cluster, dbname: str, place: Place, cleanup: ExitStack) -> None:
+    """pg_dump writes both parts with their rows, and a restore has the same definition, rows and tablespaces."""
+    assert split_with(place).state is MoveState.PLACED
+    folder = installations()[cluster.major] / "bin"
+    where = ["-h", str(cluster.server.folder), "-U", "postgres"]
+    dump = subprocess.run([str(folder / "pg_dump"), *where, dbname], check=True, capture_output=True)
+    restored = cleanup.enter_context(cluster.database())
+    with cluster.session(restored) as other:
+        other.execute("ALTER SCHEMA public OWNER TO postgres")
+    subprocess.run(
+        [str(folder / "psql"), *where, "-v", "ON_ERROR_STOP=1", "-q", restored], input=dump.stdout, check=True,
+        capture_output=True,
+    )  # fmt: skip
+    with cluster.session(restored) as other:
+        for question in (CONTENTS, PARTS):
+            assert other.execute(question.encode()).fetchall() == place.dba.execute(question.encode()).fetchall()
+    assert described(cluster, restored, "orders*") == described(cluster, dbname, "orders*")

@@ -306,7 +306,7 @@ def test_a_restart_during_a_sample_makes_none(lab: OracleHarness, monkeypatch: p
         names.clear()
         with pytest.raises(ConnectorError, match="started while"):
             connector.sample()
-        assert len(names) == 6  # statements of a sample, whatever the size
+        assert len(names) == 7  # statements of a sample, whatever the size
     finally:
         connector.close()
 

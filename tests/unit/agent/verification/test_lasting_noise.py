@@ -1,0 +1,82 @@
+"""Noise of read waits that lasts for hours: how long, what a mean misses by, and what is not called hurt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agent.model.outcomes import OutcomeVerdict
+from agent.moving.effect import SURE, Effect, verdict_of
+from agent.moving.lasting_noise import LEAST_STEPS, LEAST_TIMES, lasting_noise
+from agent.moving.usual_wait import Evidence
+from tests.bench.verify import judge
+from tests.bench.verify_worlds import NOISES, make_case
+from tests.unit.agent.verification.test_effect import evidence
+
+DAYS = 3 * 1440  # minutes
+SURELY_WORSE = Effect(
+    log_change=0.3, further=0.0, error=0.01, freedom=30.0, before=100, after=100, outside=0.0, hours_known=True
+)
+
+
+def noisy(lasts: float, error: float = 0.15, seed: int = 1, count: int = DAYS) -> Evidence:
+    """Days in which waits fluctuate with that time constant, in minutes."""
+    generator, keep = np.random.default_rng(seed), np.exp(-1 / lasts)
+    level = np.empty(count)
+    level[0] = generator.normal(0, error)
+    for at in range(1, count):
+        level[at] = keep * level[at - 1] + generator.normal(0, error * np.sqrt(1 - keep**2))
+    made = evidence(count)
+    return replace(made, waited=made.waited * np.exp(level))
+
+
+@pytest.mark.parametrize("lasts", [5.0, 60.0, 180.0])
+def test_how_long_noise_lasts_is_seen(lasts: float) -> None:
+    """Twice the time constant, rather too long than too short; and what a mean over eight hours misses by."""
+    found = [lasting_noise(noisy(lasts, seed=seed)) for seed in range(12)]
+    known = [each for each in found if each is not None]
+    assert len(known) == len(found)
+    middle = float(np.median([each.lasts_seconds for each in known]))
+    assert max(15.0, lasts) * 60 <= middle <= 5 * max(15.0, lasts) * 60
+    truly = np.std([np.log(noisy(lasts, seed=seed, count=480).waited).mean() for seed in range(60)])
+    assert np.median([each.error_over(480 * 60.0) for each in known]) == pytest.approx(truly, rel=0.5)
+
+
+def test_little_history_says_nothing() -> None:
+    """Fewer steps than show how one follows from another."""
+    assert lasting_noise(evidence(LEAST_STEPS - 1)) is None
+    assert lasting_noise(evidence(LEAST_STEPS)) is not None
+
+
+@pytest.mark.parametrize(
+    ("known", "verdict"),
+    [
+        ({}, OutcomeVerdict.HURT),
+        ({"times": LEAST_TIMES - 0.1}, OutcomeVerdict.CANNOT_TELL),  # noise was seen too rarely before
+        ({"times_after": 1.5}, OutcomeVerdict.CANNOT_TELL),  # and after
+        ({"greatest_rise": 0.31}, OutcomeVerdict.CANNOT_TELL),  # it rose as much without a move
+        ({"greatest_rise": 0.29}, OutcomeVerdict.HURT),
+    ],
+)
+def test_what_noise_may_have_done_is_not_called_hurt(known: dict[str, float], verdict: OutcomeVerdict) -> None:
+    """However sure the interval is."""
+    assert SURELY_WORSE.ends(SURE)[0] > 0
+    assert verdict_of(replace(SURELY_WORSE, **known)) is verdict  # type: ignore[arg-type]
+
+
+def test_help_is_told_all_the_same() -> None:
+    """What helps takes nothing back."""
+    better = replace(SURELY_WORSE, log_change=-0.5, times=3.0)
+    assert verdict_of(better) is OutcomeVerdict.HELPED
+
+
+@pytest.mark.parametrize("change", ["noise of 3 h", "neighbour"])
+def test_moves_without_effect_amid_noise_of_hours(change: str) -> None:
+    """None of some is called hurt; where noise lasts for minutes, a fifth more wait is found."""
+    generator = np.random.default_rng(5)
+    found = [judge(make_case(generator, "none", change, days=2), seed) for seed in range(6)]
+    assert [each.verdict for each in found].count(OutcomeVerdict.HURT) == 0
+    clear = [judge(make_case(generator, "hurt much", next(iter(NOISES)), days=2), seed) for seed in range(4)]
+    assert {each.verdict for each in clear} == {OutcomeVerdict.HURT}
