@@ -267,6 +267,7 @@ def _evidence(rows: Sequence[tuple[float, ...]]) -> Evidence:
 
 Spans = Mapping[int, tuple[datetime, datetime | None]]  # number of a move -> when it began and ended; None: it runs
 LONGEST_BACK_SECONDS = 7 * 86_400.0  # as long as the work of databases is kept
+HANDED_OVER = timedelta(hours=2)  # after which samples of an agent that is gone are in the ledger, or never will be
 CLOCK_SLACK = timedelta(seconds=60.0)  # by which a clock may be set back and nobody notices
 HISTORY_SECONDS = 3 * 86_400.0  # in which the noise of the days before is looked at
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
@@ -322,9 +323,13 @@ def next_look(
         elif ended > until:
             together.add(number)
             settled_at = max(settled_at, ended + settle)
+    joint = (*mine, *(ledger.moves.row(number) for number in sorted(together)))
     passed = (ends - settled_at).total_seconds()
     if passed < database.settle_seconds or not _enough_seen(ledger, database, settled_at, ends):
-        return None
+        if now < ends + HANDED_OVER:
+            return None
+        # Other moves have ended that time long ago: no more will be known of it.
+        return OutcomeLook(before=(since, until), after=(settled_at, max(settled_at, ends)), joint=joint, last=True)
     length, last = look_seconds(database.settle_seconds, passed)
     first = settled_at + timedelta(seconds=length)
     few = len(ledger.work.between(database.name, settled_at, first)) < LEAST_AFTER
@@ -338,7 +343,7 @@ def next_look(
         before=(since, until),
         history=(min(history, since), until),
         after=(settled_at, ends if last else settled_at + timedelta(seconds=length)),
-        joint=(*mine, *(ledger.moves.row(number) for number in sorted(together))),
+        joint=joint,
         last=last,
     )
 

@@ -165,6 +165,24 @@ def test_time_that_was_not_sampled_is_no_look(ledger: Ledger, clock: StillClock,
     assert look.after == (row.updated_at + timedelta(seconds=240), clock.at)
 
 
+def test_time_that_other_moves_have_ended_unsampled_is_looked_at_once(
+    ledger: Ledger, clock: StillClock, judge: Judge, database: DatabaseConfig
+) -> None:
+    """The agent was away until the next moves began: no more will ever be known, so the move stays unmeasured."""
+    watch(ledger, clock, 10, USUAL, wait=12.0)
+    row = placed_with_work_before(ledger, clock)
+    clock.at += timedelta(seconds=3 * database.settle_seconds)
+    lost_sight_of(ledger, clock, TAIL)
+    watch(ledger, clock, 60, USUAL, wait=4.0)
+    assert next_look(ledger, database, [row], clock.at, 0.0) is None, "samples may still come"
+    clock.at += timedelta(hours=2)
+    look = next_look(ledger, database, [row], clock.at, 0.0)
+    assert look is not None
+    assert look.last
+    assert OutcomeVerdict.UNMEASURED in {outcome.verdict for outcome in judge()}
+    assert ledger.moves.row(row.id).state is MoveState.KEPT
+
+
 def test_a_statement_whose_end_nobody_saw_holds_no_verdict_back(
     ledger: Ledger, clock: StillClock, judge: Judge, database: DatabaseConfig
 ) -> None:

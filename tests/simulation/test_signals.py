@@ -17,6 +17,7 @@ import os, signal, sys
 from agent.cli import main
 from agent.config import files
 load, told = files.load, []
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
 
 def interrupted(path, **more):
     if not told:
