@@ -329,7 +329,10 @@ def next_look(
         if now < ends + HANDED_OVER:
             return None
         # Other moves have ended that time long ago: no more will be known of it.
-        return OutcomeLook(before=(since, until), after=(settled_at, max(settled_at, ends)), joint=joint, last=True)
+        return OutcomeLook(
+            before=(since, until), history=(min(history, since), until), after=(settled_at, max(settled_at, ends)),
+            joint=joint, last=True,
+        )  # fmt: skip
     length, last = look_seconds(database.settle_seconds, passed)
     first = settled_at + timedelta(seconds=length)
     few = len(ledger.work.between(database.name, settled_at, first)) < LEAST_AFTER
