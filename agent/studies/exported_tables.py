@@ -31,7 +31,7 @@ _FOOT = re.compile(
     re.IGNORECASE,
 )
 _RULER = re.compile(r"[-\s,;|+]+$")
-_PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$", re.ASCII)
+_PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$", re.ASCII)
 _COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$", re.ASCII)
 _DOT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d*)?$", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+$", re.ASCII)

@@ -45,7 +45,16 @@ KEY_BYTES = 32
 FIGURES = frozenset(
     {
         *("sample_every", "plan_every", "settle", "proposal_expires", "retries", "windows", "time_zone"),
-        *("excluded_days", "window_bytes", "window_copy_time", "copy_safety", "measured", "not_measured", "policy"),
+        *(
+            "excluded_days",
+            "window_bytes",
+            "window_copy_time",
+            "copy_safety",
+            "maximum_stall",
+            "measured",
+            "not_measured",
+            "policy",
+        ),
         *("block_looks", "border_values", "read_time_limit", "read_time_abort"),
     }
 )

@@ -51,9 +51,18 @@ def of_one_instance(name: str) -> str:
     return query(name).replace("SYS.GV_$", "SYS.V_$")
 
 
+PROBE = "probe"  # a question for no row: parsed, and privileges checked
+_PROBE = ("SELECT COUNT(*) FROM", "WHERE 1 = 0")
+
+
 @cache
 def name_of(statement: str) -> str:
-    """The name of the query of that text, "" of none; asked of one instance it has the same name."""
+    """The name of the query of that text, "" of none; asked of one instance it has the same name.
+
+    Whatever asks for no row (``probe``, ``probe_view``) is a PROBE.
+    """
+    if statement.startswith(_PROBE[0]) and statement.endswith(_PROBE[1]):
+        return PROBE
     folder = files("connectors.oracle") / "sql"
     names = [entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql")]
     return next((name for name in names if statement in {query(name), of_one_instance(name)}), "")
@@ -71,7 +80,7 @@ def views_of(name: str) -> tuple[str, ...]:
 
 def probe_view(view: str) -> str:
     """A query of nothing but that view, asking for no row; the name is one of ``views_of``."""
-    return " ".join(("SELECT COUNT(*) FROM", granted_on(view), "WHERE 1 = 0"))
+    return " ".join((_PROBE[0], granted_on(view), _PROBE[1]))
 
 
 def granted_on(view: str) -> str:
@@ -81,7 +90,7 @@ def granted_on(view: str) -> str:
 
 def probe(name: str) -> str:
     """The same query asking for no row: it is parsed, and privileges are checked, at no cost."""
-    return "\n".join(("SELECT COUNT(*) FROM (", query(name), ") WHERE 1 = 0"))
+    return "\n".join((f"{_PROBE[0]} (", query(name), f") {_PROBE[1]}"))
 
 
 Row = tuple[Any, ...]

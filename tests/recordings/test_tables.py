@@ -18,7 +18,7 @@ from connectors.kit.registry import find_engine
 from tests.over import over
 
 DIALECTS = {"postgresql": "postgres", "oracle": "oracle", "sqlserver": "tsql", "db2": "postgres"}
-UNPARSED = {"postgresql": {"connection", "room", "folder", "processors"}}  # listed, and no query
+UNPARSED = {"oracle": {"probe"}, "postgresql": {"connection", "room", "folder", "processors"}}  # listed, and no query
 SECRET = {"password", "wallet_password", "host", "port", "dbname", "database", "user", "service", "dsn", "sslrootcert"}
 
 
