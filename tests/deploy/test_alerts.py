@@ -188,6 +188,8 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
          series("hotplace_space_used_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 99x59 50x200")],
         100, 130,
     ),
+    "HotplaceSpaceLost": ([series("hotplace_space_lost", {**DATABASE, "space": "s"}, "0x59 1x59 0x200")], 100, 130),
+    "HotplaceRuleIdle": ([series("hotplace_rules_idle", DATABASE, "0x59 1x59 0x200")], 100, 130),
     "HotplaceMoveFailed": ([series("hotplace_moves_total", {**DATABASE, "state": "failed"}, "0x89 1x300")], 100, 155),
     "HotplaceLedgerNotTrusted": ([series("hotplace_ledger_trusted", DATABASE, "1x59 0x59 1x200")], 100, 130),
     "HotplaceLedgerAway": ([series("hotplace_ledger_up", DATABASE, "1x59 0x59 1x200")], 100, 130),

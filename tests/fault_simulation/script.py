@@ -248,12 +248,13 @@ def draw(seed: int, *, forgers: bool = False) -> Script:
         site = replace(site, auto=_limits(own))
         events += _rule_events(own, site)
     weeks = Random(f"weeks of {seed}")  # likewise
-    if weeks.random() < WEEKS_SHARE:
-        events += [_event(weeks, site, WEEKS) for _ in range(weeks.randint(1, 3))]
+    # Behind all others, whose numbers stay what they were too.
+    late = [_event(weeks, site, WEEKS) for _ in range(weeks.randint(1, 3))] if weeks.random() < WEEKS_SHARE else []
     if forgers:
         site = site if site.auto is not None else replace(site, auto=_limits(own))
         events += [_on_the_way(own, site, Kind.FORGE) for _ in range(own.randint(2, 8))]
-    return Script(seed=seed, site=site, events=tuple(sorted(events, key=lambda event: event.at)), forgers=forgers)
+    in_order = (*sorted(events, key=lambda event: event.at), *sorted(late, key=lambda event: event.at))
+    return Script(seed=seed, site=site, events=in_order, forgers=forgers)
 
 
 def draw_site(random: Random) -> Site:
