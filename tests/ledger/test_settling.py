@@ -133,7 +133,7 @@ def test_what_another_agent_has_said_stands(
 
 def test_who_only_observes_proposes_no_undo(ledger: Ledger, clock: StillClock, judge: Judge) -> None:
     """What hurt is said, and stays until a person asks for its undo."""
-    row = before_and_after(ledger, clock, before=12, after=13, waits=(4.0, 12.0))
+    row = before_and_after(ledger, clock, before=60, after=25, waits=(4.0, 12.0))
     (outcome,) = judge(Level.OBSERVE)
     assert outcome.verdict is OutcomeVerdict.HURT
     assert ledger.moves.row(row.id).state is MoveState.KEPT
