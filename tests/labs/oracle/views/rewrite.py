@@ -339,7 +339,8 @@ def _function(node: exp.Anonymous, asking: Asking) -> exp.Expr:
     if name == "ORA_HASH":
         return _hash(node.expressions[0])
     if name == "SYS_EXTRACT_UTC":
-        return cast(exp.Expr, node.expressions[0])  # the lab's clock is in UTC, see DBTIMEZONE
+        (at,) = node.expressions  # the lab's clock is in UTC, see DBTIMEZONE
+        return _now(at, asking) if isinstance(at, exp.Systimestamp) else cast(exp.Expr, at)
     if name == "TO_CLOB":
         return exp.cast(node.expressions[0], "VARCHAR")
     if name == "SYS_CONTEXT":
@@ -357,6 +358,7 @@ def _text(value: str | None) -> exp.Expr:
 CHANGES: Changes[Asking] = {
     exp.Column: _column,
     exp.CurrentTimestamp: _now,
+    exp.Systimestamp: _now,
     exp.CurrentDate: _now,
     exp.CurrentDatetime: _now,
     exp.Literal: _literal,

@@ -419,7 +419,8 @@ def locks(viewer: Viewer) -> Iterator[Row]:
     for (principal, name), spid in viewer.instance.app_locks.items():
         described = f"{principal_id(viewer, principal)}:[{name[:32]}]:(5a1d1c3b)"
         application = {"resource_type": "APPLICATION", "resource_description": described, "request_mode": "X"}
-        yield {**common, **application, "resource_associated_entity_id": 0, "request_session_id": spid}
+        owner = {"request_owner_type": "SESSION", "request_owner_id": 0}
+        yield {**common, **application, **owner, "resource_associated_entity_id": 0, "request_session_id": spid}
     for table in viewer.database.tables.values():
         for spid, mode in table.lock_holders.items():
             resource = {"resource_type": "OBJECT", "resource_description": "", "request_mode": mode}
