@@ -160,7 +160,7 @@ def test_what_was_written_before_rows_were_compared_is_not_sent(
     route = split_route(connector, analyzed, "id", "1805")
     run(connector, route)
     seen = analyzed.execute(CONTENTS).fetchall()
-    (step,) = route.undo_steps
+    step = route.undo_steps[0]
     assert step.operation is not None
     older = replace(step.operation, parameters={k: v for k, v in step.operation.parameters.items() if k != COUNTED})
     stored = replace(route, undo_steps=(replace(step, operation=older),))
