@@ -97,6 +97,17 @@ def test_a_cut_name_that_two_spaces_begin_with_is_of_neither() -> None:
     assert [unit.space for unit in judged(told).units if unit.key == "SHOP.ORDERS"] == ["SHOPDATA_A"]
 
 
+def test_a_whole_name_that_begins_another_is_no_cut_one() -> None:
+    """An HTML report cuts nothing: a space that only the segments name, and with which another begins, is its own."""
+    told = replace(
+        TOLD,
+        spaces=[Space(name="SHOPDATA_OLD", reads=900_000, read_ms=5.0)],
+        segments=[Listed(owner="SHOP", space="SHOPDATA", name="ORDERS", blocks=800, calls=800)],
+    )
+    assert [unit.space for unit in judged(told, layout="html11").units if unit.key == "SHOP.ORDERS"] == ["SHOPDATA"]
+    assert [unit.space for unit in judged(told).units if unit.key == "SHOP.ORDERS"] == ["SHOPDATA_OLD"]
+
+
 def test_broken_read_times_of_files_are_not_believed() -> None:
     """The files say 30 s a read, the events 2 ms: these are what sessions waited, and the output says so."""
     told = replace(
