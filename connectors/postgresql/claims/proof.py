@@ -20,7 +20,7 @@ from connectors.postgresql.sampler import query_for
 from connectors.postgresql.sessions import OF_QUERIES, milliseconds, open_connection
 from connectors.postgresql.settings import PostgresqlSettings
 
-OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts"})
+OF_EXTENSIONS = frozenset({"blocks", "statements", "statement_texts", "citus_shards", "timescale_chunks"})
 # Whose table and column are put in when they are asked.
 OF_ANY_TABLE = frozenset({"split_rows", "border_values", "border_times"})
 PACKAGE = "connectors.postgresql.claims"
