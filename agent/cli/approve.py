@@ -260,10 +260,10 @@ def approve(
     be signed, or takes in a signature.
     """
     conditions = conditions_of_options(session, at_most, not_after, gain_at_least, stall)
-    for number in numbers:
-        _refuse_stall(session, number, conditions)
     if not everything:
         _require_configured(session, numbers)
+    for number in numbers:
+        _refuse_stall(session, number, conditions)
     signed = "" if signature is None else read_signature(signature)
     if len(numbers) > 1 or canary or everything:
         asked = ListOptions(numbers=tuple(numbers), canaries=tuple(canary or ()), conditions=conditions, reason=reason,
@@ -407,7 +407,7 @@ def _refuse_stall(session: Session, number: int, conditions: Conditions) -> None
     most = by_name if by_name is not None else min(configured, default=MAXIMUM_STALL_SECONDS)
     left = [row.move for row in session.ledger.moves.rows(proposal_id=number) if row.state not in WITHDRAWN]
     # Whoever carries a move out by hand chooses its hour, and reads in the file what it keeps out.
-    too_long = refuse_stall([move for move in left if not move.by_hand], most)
+    too_long = refuse_stall([move for move in left if not move.by_hand], most, by_name=by_name is not None)
     if not too_long or proposal.is_undo:  # what hurts goes back, and its time is said
         return
     limit = "--stall" if by_name is not None else "maximum_stall"

@@ -107,9 +107,16 @@ class Conditions:
 NONE = Conditions()
 
 
-def refuse_stall(moves: Iterable[ProposedMove], most_seconds: float) -> str:
-    """Why these moves may keep others out for too long, by the one that does so longest; "" where none does."""
-    longest = max(moves, key=_most_stall, default=None)
+def refuse_stall(moves: Iterable[ProposedMove], most_seconds: float, *, by_name: bool = False) -> str:
+    """Why these moves may keep others out for too long, by the one that does so longest; "" where none does.
+
+    Args:
+        moves: of one proposal.
+        most_seconds: for which each may.
+        by_name: a person has named that time for these moves: it stands for one that is not known, too.
+    """
+    judged = [move for move in moves if not (by_name and move.stall_interval_seconds is None)]
+    longest = max(judged, key=_most_stall, default=None)
     if longest is None or _most_stall(longest) <= most_seconds:
         return ""
     between = longest.stall_interval_seconds

@@ -226,7 +226,7 @@ def _conditions_hold(facts: Sequence[PrecheckFacts]) -> PrecheckRefusal | None:
 def _stall_allowed(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> PrecheckRefusal | None:
     """No move of the group keeps others out for longer than the person who approved it allowed by name."""
     most = facts[0].conditions.most_stall_seconds
-    too_long = "" if most is None else refuse_stall((row.move for row in rows), most)
+    too_long = "" if most is None else refuse_stall((row.move for row in rows), most, by_name=True)
     if most is None or not too_long:
         return None
     return PrecheckRefusal("too_long_a_stall", f"{too_long}, and it was approved for {format_seconds(most)} at most")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
+from agent.ledger.ledger import Ledger
 from tests.cli.site import Site
+from tests.ledger.clock import StillClock
+from tests.unit.samples import a_move, a_proposal
 
 
 def test_a_longer_stall_is_asked_for_by_name(site: Site) -> None:
@@ -24,3 +29,13 @@ def test_what_is_short_enough_is_not_asked_about(site: Site) -> None:
     """The default allows a few seconds."""
     number, _ = site.propose()
     assert site.good("approve", str(number), "--yes", "--json").document["conditions"] == {}
+
+
+def test_a_named_time_stands_for_one_that_is_not_known(site: Site) -> None:
+    """A move that may lock for nobody knows how long is refused, until a person names a time for it."""
+    with Ledger.open(site.ledger_path, StillClock(datetime.now(UTC)), actor="agent") as ledger:
+        end = datetime.now(UTC) + timedelta(days=1)
+        number = ledger.proposals.store(a_proposal(a_move(), created_at=datetime.now(UTC), expires_at=end))
+    refused = site.run("approve", str(number), "--yes")
+    assert (refused.code, "for an unknown time" in refused.err) == (6, True)
+    site.good("approve", str(number), "--yes", "--stall", "1min")

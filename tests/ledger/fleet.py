@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from agent.ledger.ledger import Ledger
 from agent.ledger.state_names import STATUS
 from agent.model.outcomes import OutcomeVerdict
 from agent.model.states import MoveState
+from connectors.model.moves import Locked
 from tests.ledger.clock import StillClock
-from tests.unit.samples import a_move, a_proposal, an_outcome
+from tests.unit.samples import a_move, a_proposal, a_route, an_outcome
 
 ON_THE_WAY = (MoveState.PRECHECK, MoveState.RUNNING, MoveState.PLACED, MoveState.SETTLING)
 
@@ -28,7 +30,8 @@ def heard_of(ledger: Ledger, database: str, **more: Any) -> None:
 
 def proposed(ledger: Ledger, database: str, saves: float = 900.0, moves: int = 1, **changes: Any) -> int:
     """Store a proposal for a database that saves so many seconds an hour."""
-    listed = (a_move(n, key=f"public.t{n}") for n in range(1, moves + 1))
+    keys = {n: f"public.t{n}" for n in range(1, moves + 1)}
+    listed = (a_move(n, key=key, route=replace(a_route(key), locked=Locked.NOTHING)) for n, key in keys.items())
     return ledger.proposals.store(
         a_proposal(
             *listed, database=database, wait_saved_per_hour=saves, fingerprint=f"cluster of {database}", **changes
