@@ -114,6 +114,7 @@ databases:
     sample_every: 500ms
     plan_every: 1s
     settle: 2s
+    maximum_stall: 10min
     policy: {{half_life: 1min, minimum_history: 3s, minimum_gain: 1ms, cool_down: 1min}}
 """,
         encoding="utf-8",

@@ -131,7 +131,7 @@ MUTANTS = (
     Mutant("windows are not asked", oracles.WINDOWS, replace(SAFE, site=replace(SAFE.site, windows=("01:40-02:00",))),
            (("agent.moving.gate.decide", none_of(START)),)),
     Mutant("counters count as what happened since", oracles.HEAT, SAFE.keep([]),
-           (("agent.sampling.sampler.difference", _totals),)),
+           (("agent.sampling.sampler.difference", _totals), ("agent.sampling.sampler.contradiction", nothing))),
     Mutant("no cool-down", oracles.COOL_DOWN,
            _script(0, (1.2, Kind.UNDO, TIME, 0, 0.0), (1.9, Kind.APPROVE, TIME, 0, 0.0), hours=3.0),
            (("agent.config.models.DatabaseConfig.policy_settings", _no_cool_down),)),

@@ -13,7 +13,7 @@ import pytest
 from connectors.kit.contract import StatementFailed
 from connectors.model.moves import Border, Route
 from connectors.model.observation import Home
-from connectors.postgresql import sessions
+from connectors.postgresql import catalog, sessions, stored
 from connectors.postgresql.sampler import query_for
 from tests.contract.asking import route_to, run
 from tests.labs.postgresql import Cluster
@@ -38,7 +38,8 @@ def test_every_query_is_used() -> None:
     sources = Path(str(files("connectors.postgresql"))).rglob("*.py")
     used = {n for f in sources for n in re.findall(r'\b(?:query\(|_ask\(connection, )"(\w+)"', f.read_text())}
     by_version = {query_for(major * 10_000) for major in (14, 15, 16, 17, 18)} | {"foreground", "foreground_14"}
-    assert used | by_version == {name.removesuffix(".sql") for name in QUERIES}
+    by_table = {*stored.QUERIES, *catalog._CATALOGS.values()}  # asked for by names that stand in a table
+    assert used | by_version | by_table == {name.removesuffix(".sql") for name in QUERIES}
 
 
 def psql(cluster: Cluster, dbname: str, script: str, **variables: str) -> None:
