@@ -9,7 +9,7 @@ The worlds one can ask for. Each is a pure function of seed and size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -72,13 +72,21 @@ class Units:
                 setattr(self, column.name, joined)
 
 
-def build(specs: Sequence[UnitSpec], spaces: Sequence[str], first_id: int = FIRST_ID) -> Units:
+def build(
+    specs: Sequence[UnitSpec], spaces: Sequence[str], first_id: int = FIRST_ID, known: Mapping[str, int] | None = None
+) -> Units:
     """Columns for a few declared units; a parent stands before its children.
+
+    Args:
+        specs: what is declared.
+        spaces: names, by row.
+        first_id: physical id of the first unit.
+        known: physical ids of units that are there, by key: they may be parents.
 
     Raises:
         LookupError: a spec names a parent or space that is not there.
     """
-    ids = {spec.key: first_id + at for at, spec in enumerate(specs)}
+    ids = {**(known or {}), **{spec.key: first_id + at for at, spec in enumerate(specs)}}
     rows = {name: row for row, name in enumerate(spaces)}
     parents = [ids[spec.parent] if spec.parent else NO_PARENT for spec in specs]
     bundles = [p if spec.with_parent else ids[spec.key] for spec, p in zip(specs, parents, strict=True)]

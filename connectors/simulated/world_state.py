@@ -471,7 +471,9 @@ class WorldState:
         self.mark_changed()
 
     def _build_units(self, first_id: int, specs: list[UnitSpec]) -> Units:
-        return build(specs, [space.name for space in self.scenario.spaces], first_id)
+        units = self.placement.units
+        known = dict(zip(units.keys, units.physical_id.tolist(), strict=True))
+        return build(specs, [space.name for space in self.scenario.spaces], first_id, known)
 
     def drop(self, key: str) -> None:
         """Remove a table with all that belongs to it, or an index; harmless when it is gone."""

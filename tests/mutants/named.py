@@ -182,7 +182,8 @@ NAMED = (
     ),
     Named(
         "a rule covers a stall that is not known (promise 14)", "agent/model/approvals.py",
-        "if stall is None or not stall <=", "if stall is not None and not stall <=", (STANDING,),
+        "return math.inf if between is None else between[1]", "return 0.0 if between is None else between[1]",
+        (STANDING,),
     ),
     Named(
         "what waits begins under a closed rule that nobody opened again (promise 12)", f"{CHAIN}/trust.py",

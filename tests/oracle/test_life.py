@@ -49,6 +49,7 @@ def site(lab: OracleHarness, tmp_path: Path) -> Site:
         "tiers": [{"name": "ssd", "spaces": ["/ssd"]}, {"name": "hdd", "spaces": ["SLOW"]}],
         "sample_every": "0.2s",
         "settle": "0.2s",
+        "maximum_stall": "10min",
         "pins": [
             {"unit": "APP.SALES PARTITION P1", "pin": "must"},
             {"unit": "APP.MAILS", "pin": "must"},
@@ -186,7 +187,10 @@ def test_a_whole_life(site: Site, lab: OracleHarness, tmp_path: Path) -> None:
     """
     del site.database["pins"]
     site.database.update(
-        connection=_connection(lab, LOOKER, tmp_path), move_connection=_connection(lab, AGENT, tmp_path), settle="5s"
+        connection=_connection(lab, LOOKER, tmp_path),
+        move_connection=_connection(lab, AGENT, tmp_path),
+        settle="5s",
+        maximum_stall="10min",
     )
     site.write()
     found = site.good("plan", "--observe", "1", "--propose", "--json").document

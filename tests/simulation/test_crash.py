@@ -185,8 +185,8 @@ def test_the_precheck_comes_before_every_try(tmp_path: Path) -> None:
         assert len(ledger.moves.steps(row.id)) == 1
 
 
-def test_a_full_space_fails_the_move_and_nothing_else(tmp_path: Path) -> None:
-    """The move fails with the engine's reason, its bundle stays, and the next move is still done."""
+def test_a_full_space_fails_one_move_and_stops_those_to_it(tmp_path: Path) -> None:
+    """The move fails with the engine's reason, its bundle stays, and nothing more is sent to that space."""
     site = Site(tmp_path, policy=FEW_MOVES)
     before = site.homes()
     with site.agent() as (watch, ledger):
@@ -197,11 +197,13 @@ def test_a_full_space_fails_the_move_and_nothing_else(tmp_path: Path) -> None:
     assert len(failed) == 1
     assert not TRANSITIONS[failed[0].state]
     assert site.homes()[failed[0].move.key] == before[failed[0].move.key]
-    assert any(row.state is MoveState.PLACED for row in done)
+    others = [row for row in done if row.id != failed[0].id]
+    assert {row.state for row in others} == {MoveState.SKIPPED}
+    assert all("the engine had no room in it for move 1" in row.reason for row in others)
 
 
 def test_what_could_not_be_moved_is_not_proposed_again_at_once(tmp_path: Path) -> None:
-    """The daemon's plan lets it rest; who asks by a command gets it planned, for the cause may be gone."""
+    """Its space is closed until it has the room that was missing, for plans that a person asks for, too."""
     site = Site(tmp_path, policy=FEW_MOVES)
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
@@ -213,8 +215,8 @@ def test_what_could_not_be_moved_is_not_proposed_again_at_once(tmp_path: Path) -
         assert asked is not None
         assert failed not in {move.key for move in unasked.plan.moves}
         verdict = unasked.plan.verdict[unasked.situation.units.key.index(failed)]
-        assert verdict == Verdict.COOLING_DOWN
-        assert failed in {move.key for move in asked.plan.moves}
+        assert verdict == Verdict.WOULD_NOT_FIT
+        assert failed not in {move.key for move in asked.plan.moves}
 
 
 def test_stopping_leaves_moves_approved(tmp_path: Path) -> None:

@@ -77,7 +77,13 @@ def test_a_new_partition_is_placed_before_it_has_history(tmp_path: Path) -> None
         assert site.homes()['"shop"."measurements_2024q4"'] == "ssd"
         site.world.create(
             [
-                UnitSpec(key=newest, kind=UnitKind.TABLE_PARTITION, size_bytes=20 * MB, space="hdd"),
+                UnitSpec(
+                    key=newest,
+                    kind=UnitKind.TABLE_PARTITION,
+                    size_bytes=20 * MB,
+                    space="hdd",
+                    parent='"shop"."measurements"',
+                ),
                 UnitSpec(key=other, kind=UnitKind.TABLE, size_bytes=20 * MB, space="hdd"),
             ]
         )
