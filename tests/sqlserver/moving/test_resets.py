@@ -111,7 +111,7 @@ def test_maintenance_touches_the_intervals_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize("partitions", [10, 100_000])
-def test_a_sample_takes_six_statements_however_many_partitions(partitions: int) -> None:
+def test_a_sample_takes_eight_statements_however_many_partitions(partitions: int) -> None:
     """Nothing is asked for each partition."""
     asked: list[str] = []
 
@@ -123,4 +123,4 @@ def test_a_sample_takes_six_statements_however_many_partitions(partitions: int) 
 
     taken = DmvSampler(Many(), Steps(0.1), budget_seconds=2.0).sample()  # type: ignore[arg-type]  # answers like a session
     assert len(taken.physical_id) == partitions
-    assert sorted(asked) == ["counters", "files", "maintenance", "roles", "sample", "server"]
+    assert sorted(asked) == ["batches", "counters", "files", "maintenance", "roles", "sample", "server", "sessions"]

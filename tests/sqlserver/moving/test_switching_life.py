@@ -49,6 +49,7 @@ def site(tmp_path: Path, lab: Lab, driver: OdbcDriver, days: Table) -> Site:
             "tiers": [{"name": "ssd", "spaces": [FAST]}, {"name": "hdd", "spaces": [SLOW]}],
             "sample_every": "0.2s",
             "settle": "0.2s",
+            "maximum_stall": "10min",
             "policy": {"minimum_history": "0s"},
         },
     )
