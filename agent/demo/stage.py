@@ -187,6 +187,7 @@ def database_section(name: str, server: PrivateServer, schema: DemoSchema, *, pl
     sample_every: {SAMPLE_EVERY_SECONDS:g}s
     plan_every: {plan_every}
     settle: {SETTLE_SECONDS:g}s
+    maximum_stall: 10min  # the only users are the demo's own clients
     policy: {{half_life: 10min, minimum_history: 10s, cool_down: 10min, minimum_gain: 1min}}
 """
 

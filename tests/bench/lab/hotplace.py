@@ -181,6 +181,7 @@ databases:
     plan_every: {plan_seconds or sample_seconds:g}s
     retries: {retries}
     settle: 5s
+    maximum_stall: 1h
     {of_database}
     policy: {{{policy}}}
 """,
