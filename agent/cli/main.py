@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
@@ -40,6 +42,24 @@ def collect_no_more() -> None:
     gc.freeze()
 
 
+def keep_interrupts() -> None:
+    """Let no Ctrl-C be lost: where it meets a callback of the garbage collector Python prints it and goes on.
+
+    It is sent once more, a moment later.
+    """
+    usual = sys.unraisablehook
+
+    def hook(found: sys.UnraisableHookArgs) -> None:
+        if not issubclass(found.exc_type, KeyboardInterrupt):
+            usual(found)
+            return
+        again = threading.Timer(0.05, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = hook
+
+
 def whole_app() -> typer.Typer:
     """The command line with every command's module imported: for reference pages and tests."""
     from agent.cli.app import app
@@ -57,6 +77,7 @@ def main() -> None:
     from agent.cli.commands import hold_reloads
 
     hold_reloads()
+    keep_interrupts()
     _run()
 
 
