@@ -17,7 +17,7 @@ This leaves what the unit would save unchanged, to the second.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from math import inf, isnan, nan
@@ -34,7 +34,7 @@ from connectors.kit.registry import find_engine
 from connectors.model.formatting import format_seconds
 from connectors.model.observation import F64, Bools, Signal, Space
 from policies.evidence.counter_deltas import Gap, contradiction, difference, in_measured_waits
-from policies.evidence.device import calibrate, empty_devices, observe, observe_spaces
+from policies.evidence.device import LARGEST_FACTOR, calibrate, empty_devices, observe, observe_spaces
 from policies.evidence.prices import HOUR, Prices, ceiling_ratio, with_bounded_waits
 from policies.model.confidence import spread
 from policies.model.plan import HeatView, Situation
@@ -173,6 +173,7 @@ def assess(
     _insist_on_possible(observation)
     fast, slow = (replace(speed, by_default=True) for speed in (fast, slow))
     tiers = _tiers(observation, fast, slow, settings)
+    observation = replace(observation, notes=(*observation.notes, *_note_on_quick_reads(tiers[1].speed, slow)))
     counted = _reads_of_spaces(observation)
     observation, settings = _as_measured(observation, settings, tiers[1].speed)
     situation = _situation(observation, tiers, settings, offered)
@@ -221,6 +222,17 @@ def _without_broken(found: AssessmentResult, broken: tuple[Broken, ...]) -> Asse
         ceiling_ratio=nan if Part.KINDS in parts else found.ceiling_ratio,
         sizing=found.sizing if curve else None, offer=found.offer if curve else None, withheld=broken,
     )  # fmt: skip
+
+
+def _note_on_quick_reads(present: TierSpeed, slow: TierSpeed) -> Iterator[str]:
+    """That the present speed is a limit of what is believed, and no measurement: reads were quicker than that."""
+    least = slow.random_read_seconds / LARGEST_FACTOR
+    if present.measured and present.random_read_seconds <= least:
+        yield (
+            f"reads took less than {format_seconds(least)}, which is quicker than storage: most came from a cache of "
+            "the system or of the array. The present storage is shown with that limit; "
+            "how quick it is, the files do not say"
+        )
 
 
 def _insist_on_possible(observation: Observation) -> None:

@@ -92,6 +92,19 @@ def test_tables_of_db2_share_the_wait_of_their_space(here: Path) -> None:
     assert waits(found, "wait_high_per_hour_seconds") == pytest.approx(dict.fromkeys(waits(found), 40))
 
 
+def test_reads_from_a_cache_are_no_measured_storage(here: Path) -> None:
+    """Reads of 3 us each: the present speed is a limit, and the notes say so; nothing is gained."""
+    before = folder(here / "b", {"d.csv": PSQL["d.csv"].format(0, 0), "t.csv": PSQL["t.csv"].format("", "", 0, 0)})
+    after = folder(here / "a", {"d.csv": PSQL["d.csv"].format(900_000, 2_700),
+                                "t.csv": PSQL["t.csv"].format("", "", 900_000, 0)})  # fmt: skip
+    found = answered(before, after, "--elapsed", "1h")
+    assert any("quicker than storage" in note for note in found["notes"])
+    assert all(saved == 0 for saved in waits(found, "wait_saved_per_hour_seconds").values())
+    slow = folder(here / "slow", {"d.csv": PSQL["d.csv"].format(900_000, 4_500_000),
+                                  "t.csv": PSQL["t.csv"].format("", "", 900_000, 0)})  # fmt: skip
+    assert not any("quicker than storage" in note for note in answered(before, slow, "--elapsed", "1h")["notes"])
+
+
 PSQL = {
     "d.csv": "datname,blks_read,blk_read_time\nshop,{0},{1}\n",
     "t.csv": "schemaname,relname,heap_blks_read,idx_blks_read\npublic,orders,{2},{3}\n",
