@@ -406,7 +406,7 @@ def _refuse_stall(session: Session, number: int, conditions: Conditions) -> None
     by_name = conditions.most_stall_seconds
     most = by_name if by_name is not None else min(configured, default=MAXIMUM_STALL_SECONDS)
     left = [row.move for row in session.ledger.moves.rows(proposal_id=number) if row.state not in WITHDRAWN]
-    # Whoever carries a move out by hand chooses its hour, and reads in the file what it keeps out.
+    # The person who carries a move out by hand chooses the hour, and the file says what it locks.
     too_long = refuse_stall([move for move in left if not move.by_hand], most, by_name=by_name is not None)
     if not too_long or proposal.is_undo:  # what hurts goes back, and its time is said
         return

@@ -321,7 +321,7 @@ def digest_of_work(proposal: Proposal) -> str:
 
 
 def _work_of(route: Route) -> list[str]:
-    """Every statement that carries a route out, whoever does it."""
+    """Every statement that carries a route out, no matter who sends it."""
     hand = route.by_hand
     by_hand = () if hand is None else (*hand.before, *hand.statements, *hand.after)
     return [*route.prologue, *(step.sql for step in route.steps), *by_hand]

@@ -387,7 +387,7 @@ def require_held_to(row: ProposalRow, *, conditional: bool) -> None:
     if conditional and row.proposal.by_hand:
         raise WrongState(
             f"proposal {row.id} has moves by hand, which hotplace can hold to no condition and no turn",
-            advice="Approve it without, and agree with whoever carries it out when that may be.",
+            advice="Approve it without, and agree on the hour with the person who carries it out.",
         )
 
 

@@ -209,7 +209,7 @@ class ProposedMove:
 
     @property
     def stall_interval_seconds(self) -> tuple[float, float] | None:
-        """Between which two times it keeps others out, beside ``lock_seconds`` of waiting; None: not known."""
+        """Between which two times it keeps others out, in addition to ``lock_seconds`` of waiting; None: not known."""
         stall, between = self.stall_seconds, self.copy_interval_seconds
         if stall is None:
             return None

@@ -123,7 +123,7 @@ AT_ENGINE = frozenset({S.RUNNING, S.PAUSED})  # the engine works on a statement 
 UNFINISHED = frozenset({S.PRECHECK, S.RUNNING, S.PAUSED, S.UNKNOWN})  # begun, not ended: a restart reconciles it
 TO_BEGIN = frozenset({S.APPROVED, S.PRECHECK})  # approved, and no statement was sent
 ACTIONABLE = UNFINISHED | {S.APPROVED}  # what the executor has yet to begin or to end
-IN_HAND = ACTIONABLE | {S.HANDED_OVER}  # approved, and yet to be carried out by whoever does it
+IN_HAND = ACTIONABLE | {S.HANDED_OVER}  # approved, and not yet carried out by anyone
 OUTSTANDING = IN_HAND | {S.PROPOSED}  # may still be carried out
 STATEMENTS_ALLOWED = frozenset({S.RUNNING, S.PAUSED, S.UNKNOWN, S.UNDO_PROPOSED})  # else the ledger refuses an intent
 

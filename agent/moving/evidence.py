@@ -268,7 +268,7 @@ def _evidence(rows: Sequence[tuple[float, ...]]) -> Evidence:
 Spans = Mapping[int, tuple[datetime, datetime | None]]  # number of a move -> when it began and ended; None: it runs
 LONGEST_BACK_SECONDS = 7 * 86_400.0  # as long as the work of databases is kept
 HANDED_OVER = timedelta(hours=2)  # after which samples of an agent that is gone are in the ledger, or never will be
-CLOCK_SLACK = timedelta(seconds=60.0)  # by which a clock may be set back and nobody notices
+CLOCK_SLACK = timedelta(seconds=60.0)  # a clock set back by less is not noticed
 HISTORY_SECONDS = 3 * 86_400.0  # in which the noise of the days before is looked at
 SEEN_OVER_SETTLE = 0.5  # of the settle time must have been sampled: agents stop, and databases are down
 

@@ -390,7 +390,7 @@ def _needs_nothing_of(earlier: Sequence[MoveRow], later: Sequence[MoveRow]) -> b
     targets = {row.move.to_space for row in later}
     if not targets.isdisjoint(row.move.from_space for row in earlier):
         return False
-    # The moves of one proposal have room beside one another in the end; those of two may want the same.
+    # The moves of one proposal all fit in the end; those of two proposals may need the same room.
     same = earlier[0].proposal_id == later[0].proposal_id
     return same or targets.isdisjoint(row.move.to_space for row in earlier)
 

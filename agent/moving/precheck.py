@@ -180,7 +180,7 @@ def _target_takes(row: MoveRow, facts: PrecheckFacts) -> PrecheckRefusal | None:
     if facts.target is None:
         return PrecheckRefusal("no_target", f"space {row.move.to_space} no longer exists")
     if facts.target.lost:
-        return PrecheckRefusal("lost", f"nothing can be put into {row.move.to_space}: {facts.target.lost}")
+        return PrecheckRefusal("lost", f"{row.move.to_space} cannot take data: {facts.target.lost}")
     if facts.closed:
         return PrecheckRefusal("closed", f"space {row.move.to_space} is closed to arrivals; hotplace reopen opens it")
     if room_bytes(facts.target, facts.head_room_ratio) is None:

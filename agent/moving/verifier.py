@@ -244,7 +244,7 @@ def what_it_rests_on(effect: Effect, joint_share: float) -> str:
     )
     said = f"{effect.after} intervals after settling and {effect.before} before the moves, corrected for {corrected}"
     if effect.times < LEAST_TIMES:
-        said += f"; only {effect.times:.0f} spells of noise were seen before: harm is told from {LEAST_TIMES} on"
+        said += f"; only {effect.times:.0f} spells of noise were seen before; harm is judged from {LEAST_TIMES} on"
     if effect.outside >= NOTED_OUTSIDE:
         said += f"; {format_ratio(effect.outside)} of the work was done at a load not seen before the moves"
     if joint_share < 1.0:

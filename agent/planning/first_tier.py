@@ -1,4 +1,4 @@
-"""What to do where fewer than two tiers have a space, so that nothing can be moved from one to the other.
+"""What to do where fewer than two tiers have a space, so that no move between tiers is possible.
 
 One sentence for every command.
 """
@@ -12,13 +12,13 @@ USUAL = "ssd"  # the kind that is taken where nothing is said of a tier
 
 
 def what_is_missing(database: DatabaseConfig) -> str:
-    """Why nothing can be moved between tiers, one sentence without a full stop; "": two tiers or more have a space."""
+    """Why no move between tiers is possible, one sentence without a full stop; "": two tiers or more have a space."""
     (first, *others) = database.tiers_in_use
     if others:
         return ""
     if not first.spaces:
         return "no tier has a space, so nothing is managed"
-    return f"{first.name} is the only tier that has a space, so nothing can be moved to a faster or a slower one"
+    return f"{first.name} is the only tier that has a space, so there is no faster or slower one to move to"
 
 
 def next_step(database: DatabaseConfig) -> str:

@@ -20,7 +20,7 @@ from connectors.kit.rolling import seconds_of
 from connectors.kit.templates import StatementTemplate
 from connectors.model.moves import ByHand, NoRoute
 
-IN_VAIN = 2  # proposals under a rule, the last ones, that brought nothing: then people are told
+IN_VAIN = 2  # proposals under a rule in a row that brought nothing before a notice is sent
 _LOOKS_BACK = timedelta(days=30)
 _NOTHING_LEFT = "already_there"  # all partitions have aged and are where they belong: the next one comes of its own
 

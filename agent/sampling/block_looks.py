@@ -274,7 +274,7 @@ class BlockLooker:
             if each.physical_id not in before or not each.blocks or seconds <= 0:
                 continue
             earlier = before[each.physical_id]
-            if earlier.storage != each.storage:  # written anew between the looks: its blocks are others
+            if earlier.storage != each.storage:  # rewritten between the looks: its blocks are others
                 continue
             turnover = compare_looks(
                 earlier.resident, each.resident, blocks=each.blocks, block_bytes=second.block_bytes,

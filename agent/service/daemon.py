@@ -144,7 +144,7 @@ def _rooms(storage: Storage) -> tuple[SpaceRoom, ...]:
 
 
 def _lost(storage: Storage) -> dict[str, str]:
-    """Managed spaces into which nothing can be put now."""
+    """Managed spaces that cannot take data now."""
     managed = zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
     return {space.name: space.lost for tier, space in managed if tier >= 0 and space.lost}
 
@@ -415,7 +415,7 @@ class Daemon:
         """Tell people what is new.
 
         Raises:
-            HotplaceError: what they were told could not be noted; it is tried again at the next turn.
+            HotplaceError: the ledger could not note which notices were sent; it is tried again at the next turn.
         """
         if not self.config.notices:
             return

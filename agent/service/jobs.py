@@ -115,7 +115,7 @@ class Jobs:
         except HotplaceError as error:
             log.error("failed", job=name, database=watch.database.name, error=str(error), advice=error.advice)
             self._note_failures(name, (watch,), error)
-        except Exception as error:  # a fault of ours: whoever called says so, with the trace
+        except Exception as error:  # a fault of ours: the caller logs it, with the trace
             self._note_failures(name, (watch,), error)
             raise
 

@@ -183,7 +183,7 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
 def _lost_spaces(snapshots: list[Snapshot]) -> Metric:
     """Spaces whose storage has gone."""
     lost = GaugeMetricFamily(
-        "hotplace_space_lost", "1 for a space into which nothing can be put now.", labels=("database", "space")
+        "hotplace_space_lost", "1 for a space that cannot take data now.", labels=("database", "space")
     )
     for snapshot in snapshots:
         for space in () if snapshot.storage is None else snapshot.storage.spaces:

@@ -262,7 +262,7 @@ class NoticeFacts:
     idle_rules: Mapping[int, str] = field(default_factory=dict)  # open rule -> why nothing comes under its template
     expired: tuple[ExpiredApproval, ...] = ()
     rooms: tuple[SpaceRoom, ...] = ()
-    lost: Mapping[str, str] = field(default_factory=dict)  # space of a tier -> why nothing can be put there
+    lost: Mapping[str, str] = field(default_factory=dict)  # space of a tier -> why it cannot take data
     failing: tuple[FailingJob, ...] = ()
     server_changes: tuple[ServerChange, ...] = ()
     stalled: str = ""  # why it is not watched as it should be; "": it is
@@ -294,7 +294,7 @@ def find_notices(facts: NoticeFacts) -> Iterator[Notice]:
         command = f"hotplace rules show {number}"
         yield _notice(facts, NoticeEvent.RULE, f"{number} idle", sentence, command, facts.now, lasts=True)
     for space, why in facts.lost.items():
-        sentence = f"{facts.database}: nothing can be put into {space}: {why}"
+        sentence = f"{facts.database}: {space} cannot take data: {why}"
         yield _notice(facts, NoticeEvent.FILLING, f"{space} lost", sentence, "hotplace doctor", facts.now, lasts=True)
     if facts.stalled:
         sentence = f"{facts.database}: {facts.stalled}"

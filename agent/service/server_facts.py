@@ -42,8 +42,8 @@ class ServerFacts:
         Raises:
             KeyError, TypeError, ValueError: it holds none.
         """
-        told = document["identity"]
-        known = {each.name: told[each.name] for each in fields(Identity)}
+        stored = document["identity"]
+        known = {each.name: stored[each.name] for each in fields(Identity)}
         identity = Identity(**{**known, "version_number": tuple(known["version_number"])})
         capabilities = document["capabilities"]
         return cls(identity=identity, capabilities=None if capabilities is None else dict(capabilities))
@@ -133,7 +133,7 @@ class ServerRecord:
         self._store()
 
     def _load(self) -> None:
-        """What an earlier agent noted; what cannot be read begins anew."""
+        """What an earlier agent noted; what cannot be read is left out."""
         stored = None
         with suppress(LedgerCorrupt):
             stored = self._ledger.state.load_document(self._database, SERVER)

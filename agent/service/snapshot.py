@@ -28,7 +28,7 @@ from agent.service.server_facts import ServerChange
 from connectors.model.observation import Identity, RoleFigures
 from policies.model.plan import Plan
 
-FAILS_SECONDS = 900.0  # of a job, before people are told; as the alert HotplaceJobFails has it
+FAILS_SECONDS = 900.0  # of a job, before a notice is sent; as the alert HotplaceJobFails has it
 SLOW_CYCLE_SECONDS = 5.0  # what a cycle may take however often there is one
 
 
@@ -67,7 +67,7 @@ class JobHealth:
     error: str = ""  # of the last failure, however long ago
     failing_since: datetime | None = None  # the first failure since the last success; None: the last try succeeded
     failing_seconds: float = 0.0  # from that one to the last: of a single failure 0
-    _first: float = math.nan  # of them, on the monotonic clock, which nobody sets
+    _first: float = math.nan  # of them, on the monotonic clock, which is never set back
 
     def after_success(self, now: datetime) -> Self:
         """After a try that went well."""

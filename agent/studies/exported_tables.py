@@ -89,7 +89,7 @@ def titled_rows_of(path: str, text: str) -> tuple[Sequence[str], list[Row]]:
 
 
 def columns_of(query: str) -> tuple[str, ...]:
-    """Names of the columns of a query's result, as far as it names them; () where they cannot be told."""
+    """Names of the columns of a query's result, as far as it names them; () if it does not."""
     words = re.sub(r"--[^\n]*", " ", query)
     inner = re.match(r"\s*COPY\s*\(", words, re.IGNORECASE)
     if inner is not None:

@@ -32,7 +32,7 @@ class KindCompared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What changed between two periods, or why that cannot be told."""
+    """What changed between two periods, or why they cannot be compared."""
 
     refused: str  # "": it can
     before_wait: float = float("nan")  # seconds a transaction
@@ -66,10 +66,10 @@ def _unequal(before: AssessmentResult, after: AssessmentResult) -> str:
         return "waits were not measured in both"
     rates = [each.demand.database.transactions for each in (first, second)]
     if not all(rate > 0 for rate in rates):
-        return "transactions are not counted in both, so that equal work cannot be told"
+        return "transactions are not counted in both, so it is not known whether the work is equal"
     blocks = [each.logical_reads / rate for each, rate in zip((first, second), rates, strict=True)]
     if not all(each > 0 for each in blocks):
-        return "logical reads are not counted in both, so that equal work cannot be told"
+        return "logical reads are not counted in both, so it is not known whether the work is equal"
     ratio = blocks[1] / blocks[0]
     if not 1 / EQUAL_RATIO <= ratio <= EQUAL_RATIO:
         return f"a transaction reads {format_ratio(ratio)} of the blocks that one read before: it is other work"

@@ -1,6 +1,6 @@
 """A tier that is not there yet, for ``sizing``: named in the configuration without a space, or by options.
 
-Whoever has one class of storage asks first what a faster one would save. The tier is put before those that have spaces,
+A site with one class of storage asks first what a faster one would save. The tier is put before those that have spaces,
 and holds nothing yet.
 """
 

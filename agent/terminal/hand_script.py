@@ -1,4 +1,4 @@
-"""The one file of all that a person carries out for a proposal: whoever runs it needs no other page.
+"""The one file of all that a person carries out for a proposal; no other page is needed to run it.
 
 Statements of the engine stand in it as they are, everything else is a comment. A statement whose names hold a character
 that would break its line is a comment, too (``connectors.model.formatting``): no name becomes a statement.

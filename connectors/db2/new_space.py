@@ -33,7 +33,7 @@ from connectors.model.observation import Home, Inspection
 CREATE_GROUP, DROP_GROUP = "db2.create_storage_group", "db2.drop_storage_group"
 NAME_BYTES, PATH_BYTES = 128, 175
 NO_VIEW = "Db2 documents no function that looks into a folder of its host"
-NEEDS = "it takes SYSADM or SYSCTRL, which hotplace asks nobody for; without it the server refuses (SQL0552N)"
+NEEDS = "it takes SYSADM or SYSCTRL, which hotplace cannot ask for; without it the server refuses (SQL0552N)"
 NO_WAY_BACK = (
     "the tiers name table spaces (move_by: table), and DROP TABLESPACE would drop what is in one, so that there is no "
     "safe way back"

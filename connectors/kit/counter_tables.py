@@ -34,7 +34,7 @@ from connectors.model.observation import (
 )  # fmt: skip
 
 NamedRow = Mapping[str, Any]  # a row by its column's names, in lower case, without blanks and underscores
-ELSEWHERE = "(not told by the files)"
+ELSEWHERE = "(space not in the files)"
 REST = "(all else)"
 SOME_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 MILLISECONDS = 1e-3

@@ -51,7 +51,7 @@ def checks_of(place: str, facts: PlaceFacts) -> tuple[Check, ...]:
 
 
 def not_checked(why: str) -> tuple[Check, ...]:
-    """Every check, none of which could be made."""
+    """Every check, as one that could not be made."""
     return tuple(
         Check(name=name, state=CheckState.NOT_CHECKED, sentence=why) for name in (EMPTY, OWNER, DEVICE, RESTART)
     )

@@ -55,7 +55,7 @@ class BlockLook:
 
 
 def storage_mark(*identities: int) -> int:
-    """One number of 32 bits for the engine's identities of a unit's storage, which change when it is written anew.
+    """One number of 32 bits for the engine's identities of a unit's storage, which change when it is rewritten.
 
     PostgreSQL: the filenode; SQL Server: allocation units; Oracle: the data object id. What was learned by positions of
     blocks says nothing of other storage: a rewrite puts rows elsewhere.

@@ -131,7 +131,7 @@ class Space:
     free_bytes: int | None  # None: the connector cannot know; configuration may
     capacity_bytes: int | None
     containers: tuple[Container, ...] = ()  # (): the engine does not say
-    lost: str = ""  # why nothing can be put there now, a sentence without its end; "": nothing is known against it
+    lost: str = ""  # why it cannot take data now, a sentence without its end; "": nothing is known against it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

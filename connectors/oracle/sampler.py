@@ -27,7 +27,7 @@ segment::
 Meanings: Reference, appendix on wait events. One more block in a call costs about ``BLOCK_RATIO`` of a random read.
 
 ``role_figures`` holds the redo log, temporary and undo tablespaces; no view free of a licence tells sorts by unit.
-``Sessions`` counts who takes part in the load. Time in a call is told in whole seconds, so it is not known how often
+``Sessions`` counts who takes part in the load. Time in a call is given in whole seconds, so it is not known how often
 sessions of each kind come round.
 
 ``SegmentSampler`` takes the sample. ``read_statements`` reads V$SQLSTATS of every instance, which needs no pack.

@@ -119,7 +119,7 @@ def read_catalog(
 
 
 def _lost(session: ReadSession, found: list[Row], devices: dict[str, int], *, local: bool) -> dict[str, str]:
-    """Why nothing can be put into a space now, by its name; those are left out of which nothing is known."""
+    """Why a space cannot take data now, by its name; spaces that can are left out."""
     gone = "the server does not find its folder {}: is its file system mounted?"
     try:
         missing = {name for (name,) in session.rows(query("lost_spaces"), doing="looking at tablespaces")}
@@ -265,7 +265,7 @@ class Relation:
     system_identifier: int
     deadlock_seconds: float  # deadlock_timeout: who waits for a lock longer than that makes autovacuum give way
     service: str  # managed service that runs the server; "": none that is known
-    manager: str = ""  # why an extension moves it and nobody else, a sentence without its end; "": none does
+    manager: str = ""  # why only an extension may move it, a sentence without its end; "": none does
 
 
 def find_relation(session: ReadSession, key: str, space: str) -> Relation | None:

@@ -190,7 +190,7 @@ def _lost(space: Space) -> Finding:
     """A tablespace whose storage has gone: the server runs on, and says so only to who reads or writes there."""
     return Finding.error(
         "space_lost",
-        f"nothing can be put into {space.name}: {space.lost}",
+        f"{space.name} cannot take data: {space.lost}",
         "Bring its storage back; until then nothing is proposed to go there.",
         values={"space": space.name},
     )

@@ -87,7 +87,7 @@ def inspect_split(session: ReadSession, route: Route, settings: PostgresqlSettin
     return _split_inspection(route, home, running=running, size=route.bundle.size_bytes, leftovers=left)
 
 
-MOST_DEAD = 0.1  # dead rows of the cold part per row of the new one, of which rows that were moved are all
+MOST_DEAD = 0.1  # dead rows of the cold part per row of the new one; each moved row leaves one
 
 
 def _mending(route: Route, state: _SplitState) -> tuple[Step, ...]:

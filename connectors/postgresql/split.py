@@ -478,7 +478,7 @@ def wait_seconds(table: SplitTable, patience: float, settings: PostgresqlSetting
 
 
 def _references(table: SplitTable) -> int:
-    """How many foreign keys it has, each of which may name another table."""
+    """How many foreign keys it has; each may name another table."""
     return sum(each.type == FOREIGN_KEY for each in table.constraints)
 
 

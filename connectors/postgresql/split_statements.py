@@ -80,7 +80,7 @@ def switch(plan: SplitPlan) -> str:
     attached: then the server reads that part once more to prove it.
 
     Foreign keys come last, and the cold part behind them: for either, the server takes locks on the tables that they
-    name. Attaching it drops triggers there, which takes ACCESS EXCLUSIVE: nobody can read them until the commit.
+    name. Attaching it drops triggers there, which takes ACCESS EXCLUSIVE: they cannot be read until the commit.
     """
     whole, cold = whole_name(plan), own_name(plan, plan.names.cold)
     oid = sql.Literal(plan.table.oid)

@@ -29,7 +29,7 @@ _Z95 = 1.645
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Seconds, of which ``CERTAINTY`` of copies lie between the ends."""
+    """Seconds; ``CERTAINTY`` of copies lie between the ends."""
 
     low: float
     middle: float

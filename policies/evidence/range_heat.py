@@ -207,7 +207,7 @@ def with_turnover(before: RangeHeat | None, turnover: Turnover, counted: float, 
     """What is known after one more pair of looks.
 
     A unit that has become so short that its ranges were made narrower begins again: what was seen of ranges cannot be
-    taken apart. So does one whose storage was written anew: its rows lie elsewhere.
+    taken apart. So does one whose storage was rewritten: its rows lie elsewhere.
 
     Args:
         before: what was known, None: nothing.

@@ -154,7 +154,7 @@ class PolicySettings:
     ram_gib_year: float | None = None  # price of memory; None: not configured, so it is never found cheaper
     block_bytes: int = 8192  # that one read or write of a signal moves, for budgets in bytes
     certainty: float = 0.9  # share of outcomes that an interval is to hold; moves are decided on its lower end
-    taught_copies: tuple[TaughtCopy, ...] = ()  # finished moves, of which the interval of the next one's time is made
+    taught_copies: tuple[TaughtCopy, ...] = ()  # finished moves, from which the interval of the next one's time is made
     copy_factors: tuple[CopyFactor, ...] = ()  # what moves have taught; the one without a route is that of all
 
 

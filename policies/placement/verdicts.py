@@ -218,7 +218,7 @@ def growth_sentence(situation: Situation, rows: Sequence[int], tier: int, settin
 def _growing(situation: Situation, rows: Sequence[int]) -> str:
     """Bytes an hour or a day, and for how long that was seen, as text."""
     rate, seen = growth_rate(situation, rows)
-    # What was watched for hours is told by the hour: by the day it would be a forecast.
+    # What was watched for hours is given by the hour: by the day it would be a forecast.
     span, unit = (HOUR, "an hour") if seen < DAY_SECONDS else (DAY_SECONDS, "a day")
     known = f" (seen for {format_seconds(seen)})" if isfinite(seen) else ""
     return f"{format_bytes(int(rate * span))} {unit}{known}"

@@ -90,7 +90,7 @@ def test_a_space_whose_storage_has_gone_is_no_target(tmp_path: Path, monkeypatch
         assert not [move for move in planning.plan.moves if move.to_space == "ssd"]
         facts = facts_of(watch.snapshot, 60.0, ledger, site.clock.now())
         (notice,) = [each for each in find_notices(facts) if each.event is NoticeEvent.FILLING]
-        assert "nothing can be put into ssd" in notice.sentence
+        assert "ssd cannot take data" in notice.sentence
         why.clear()
         site.clock.sleep(CATALOG_EVERY_SECONDS)
         site.observe(watch, 1)

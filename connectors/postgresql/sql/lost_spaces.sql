@@ -1,6 +1,6 @@
 -- Tablespaces whose folder the server does not find, though this login may ask for their size: their size is unknown.
 -- Reads: pg_tablespace, pg_database. Since: 14. Privilege: none; of tablespaces that it may not ask about nothing is said.
--- Cost: as spaces.sql, of which it asks the same.
+-- Cost: as spaces.sql, which asks the same.
 SELECT t.spcname AS name
   FROM pg_catalog.pg_tablespace AS t
   JOIN pg_catalog.pg_database AS d ON d.datname = current_database()

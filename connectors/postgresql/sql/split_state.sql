@@ -18,7 +18,7 @@ SELECT t.oid::bigint AS oid,
                                        WHERE l.relation = hot.oid AND l.mode = 'AccessExclusiveLock')
                      THEN pg_table_size(hot.oid) END, 0) AS hot_bytes,
        coalesce(t.reltuples >= 0::real, false) AS analyzed,
-       -- What is in the new part was dead in the cold one until VACUUM had come; counters of a crashed server begin anew.
+       -- What is in the new part was dead in the cold one until VACUUM had come; counters of a crashed server begin at 0.
        pg_stat_get_dead_tuples(cold.oid)::float8 / greatest(pg_stat_get_live_tuples(hot.oid), 1)::float8 AS dead,
        current_setting('track_counts') = 'off'
        OR greatest(pg_stat_get_last_vacuum_time(cold.oid), pg_stat_get_last_autovacuum_time(cold.oid)) IS NOT NULL

@@ -121,7 +121,7 @@ def test_figures_without_a_tier_to_have_them(site: Site) -> None:
 def test_what_the_commands_say_of_one_tier(one: Site) -> None:
     """Nothing is wrong, nothing can be moved, and each of them names the next step; none speaks of a hotter unit."""
     plan = one.good("plan").out
-    assert plan.startswith("hdd is the only tier that has a space, so nothing can be moved")
+    assert plan.startswith("hdd is the only tier that has a space, so there is no faster or slower one")
     assert "next: what faster storage would save: hotplace sizing --tier ssd --size 500GiB" in plan
     assert "no hotter unit" not in plan
     doctor = one.good("doctor").out
