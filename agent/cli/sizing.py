@@ -301,7 +301,7 @@ def sizing_command(
         show_sizing(session, pool, more, limit)
         return
     refuse_without_all({"--pool": pool, "--more": more, "--limit": limit})
-    planned = _planned(session, tier, random_read, size)
+    planned = _find_planned_tier(session, tier, random_read, size)
     if break_even:
         refuse({**files, "--size": size}, "--break-even does not take it")
         show_break_even(session, *prices, drive_size or (), planned)
@@ -310,7 +310,9 @@ def sizing_command(
     _one(session, planned, *prices, raid, csv_file=csv_file, svg_file=svg_file)
 
 
-def _planned(session: Session, name: str | None, random_read: str | None, size: str | None) -> PlannedTier | None:
+def _find_planned_tier(
+    session: Session, name: str | None, random_read: str | None, size: str | None
+) -> PlannedTier | None:
     """The tier that is not there yet, by options and configuration.
 
     Raises:

@@ -56,7 +56,7 @@ def create(
         name=name,
         location=location,
         size_bytes=None if size is None else parse_option(more_than_zero(parse_bytes), size, "--size"),
-        accepted=_accepted(accept or ()),
+        accepted=_parse_accept(accept or ()),
     )
     watch = session.watch(asks_mover=True)
     try:
@@ -74,7 +74,7 @@ def create(
     session.out.document(_answer(session, found, stored, propose=propose))
 
 
-def _accepted(given: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+def _parse_accept(given: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     """Checks that may fail.
 
     Raises:

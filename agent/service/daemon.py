@@ -104,7 +104,7 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
         ),
         server_changes=tuple(each for each in snapshot.server_changes if abs(now - each.at) <= LOOKS_BACK),
         rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
-        lost={} if snapshot.storage is None else _lost(snapshot.storage),
+        lost={} if snapshot.storage is None else _find_lost_spaces(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
     )
 
@@ -143,7 +143,7 @@ def _rooms(storage: Storage) -> tuple[SpaceRoom, ...]:
     )
 
 
-def _lost(storage: Storage) -> dict[str, str]:
+def _find_lost_spaces(storage: Storage) -> dict[str, str]:
     """Managed spaces that cannot take data now."""
     managed = zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
     return {space.name: space.lost for tier, space in managed if tier >= 0 and space.lost}

@@ -68,7 +68,9 @@ def rows_of(path: str, text: str, columns: Sequence[str] = ()) -> list[Row]:
     lines = [line for line, _ in table.rows]
     style = _number_style(path, titles, cells, lines)
     named = [titles[at] if at < len(titles) else "" for at in range(len(cells))]
-    return list(zip(*(_typed(title, column, style) for title, column in zip(named, cells, strict=True)), strict=True))
+    return list(
+        zip(*(_parse_column(title, column, style) for title, column in zip(named, cells, strict=True)), strict=True)
+    )
 
 
 def titled_rows_of(path: str, text: str) -> tuple[Sequence[str], list[Row]]:
@@ -135,7 +137,7 @@ def _table(path: str, text: str, columns: Sequence[str]) -> _Table:
     else:
         if ruler is not None:
             lines = [line for line in lines if line[1] != lines[ruler][1]]
-        found = _separated(path, lines, columns, stripped=ruler is not None)
+        found = _split_at_separators(path, lines, columns, stripped=ruler is not None)
     (line, head), *rows = found
     has_head = ruler is not None or _is_head(head, [row for _, row in rows], columns)
     if not has_head:
@@ -180,7 +182,7 @@ def _under_ruler(lines: Sequence[tuple[int, str]], ruler: int) -> list[tuple[int
     ]
 
 
-def _separated(
+def _split_at_separators(
     path: str, lines: Sequence[tuple[int, str]], columns: Sequence[str], *, stripped: bool
 ) -> list[tuple[int, list[str]]]:
     numbers = [number for number, _ in lines]
@@ -279,7 +281,7 @@ def _style_of(cell: str) -> str | None:
     return COMMA if _DECIMAL_COMMA.match(cell) or _DOT_THOUSANDS.match(cell) else None
 
 
-def _typed(title: str, column: Sequence[str], style: str) -> list[Any]:
+def _parse_column(title: str, column: Sequence[str], style: str) -> list[Any]:
     """The cells as numbers or truth values where all of them are, else as text; empty ones are None."""
     values = [None if _is_empty(cell) else cell for cell in column]
     if _is_text(title):

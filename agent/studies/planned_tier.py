@@ -55,7 +55,7 @@ def planned_tier_of(
         if random_read_seconds is not None or capacity_bytes is not None:
             raise ValueError("say which tier it is about: --tier NAME")
         return None
-    configured = _configured(database.planned_tiers, name)
+    configured = _find_configured(database.planned_tiers, name)
     found = configured or _usual(name or USUAL, random_read_seconds)
     changed = {"random_read": random_read_seconds, "size": capacity_bytes}
     tier = found.model_copy(update={key: value for key, value in changed.items() if value is not None})
@@ -86,7 +86,7 @@ def with_planned_tier(situation: Situation, planned: PlannedTier) -> Situation:
     )
 
 
-def _configured(planned: Sequence[TierConfig], name: str | None) -> TierConfig | None:
+def _find_configured(planned: Sequence[TierConfig], name: str | None) -> TierConfig | None:
     return next((tier for tier in planned if name in {None, tier.name}), None)
 
 

@@ -92,7 +92,7 @@ def observe_tables(
         notes.append(f"one snapshot: counters since the server was started, {format_seconds(seconds)} ago")
     if any(table.timed_ahead for table in tables) and not any(row.seconds == row.seconds for row in objects):
         notes.append("times of files hold reads ahead: sessions waited for them at most as long")
-    return _observed(engine, after.path, seconds, objects, spaces, whole, notes, tables)
+    return _make_observation(engine, after.path, seconds, objects, spaces, whole, notes, tables)
 
 
 def _period(tables: Sequence[CounterTable], before: Snapshot | None, after: Snapshot) -> float:
@@ -166,7 +166,7 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and value == value else 0.0
 
 
-def _observed(
+def _make_observation(
     engine: str, path: str, seconds: float, objects: Sequence[_Counted], spaces: Sequence[_Counted],
     whole: Sequence[_Counted], notes: Sequence[str], tables: Sequence[CounterTable],
 ) -> Observation:  # fmt: skip

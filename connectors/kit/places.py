@@ -71,18 +71,18 @@ def _mounts(text: str) -> Iterator[Mount]:
         before, _, after = line.partition(" - ")
         fields, kind = before.split(" "), after.split(" ")[0]
         if len(fields) > 4 and kind:
-            yield Mount(point=_unescaped(fields[4]), device=fields[2], kind=kind)
+            yield Mount(point=_unescape(fields[4]), device=fields[2], kind=kind)
 
 
 def read_fstab(text: str) -> frozenset[str]:
     """The mount points of an ``fstab``, without those that are not mounted at a start (``noauto``)."""
     lines = (line.split() for line in text.splitlines() if not line.lstrip().startswith("#"))
     return frozenset(
-        _unescaped(fields[1]) for fields in lines if len(fields) > 3 and "noauto" not in fields[3].split(",")
+        _unescape(fields[1]) for fields in lines if len(fields) > 3 and "noauto" not in fields[3].split(",")
     )
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)
 
 
@@ -97,21 +97,21 @@ def _emptiness(facts: PlaceFacts) -> Check:
     if facts.is_folder is None:
         return _unknown(EMPTY, facts)
     if not facts.is_folder:
-        return _said(EMPTY, CheckState.FAILS, "there is no such folder on the server's host")
+        return _check(EMPTY, CheckState.FAILS, "there is no such folder on the server's host")
     if facts.entries is None:
         return _unknown(EMPTY, facts)
     if facts.entries:
         things = "1 thing" if facts.entries == 1 else f"{facts.entries} things"
-        return _said(EMPTY, CheckState.FAILS, f"the folder is not empty: {things} in it")
-    return _said(EMPTY, CheckState.HOLDS, "the folder exists and is empty")
+        return _check(EMPTY, CheckState.FAILS, f"the folder is not empty: {things} in it")
+    return _check(EMPTY, CheckState.HOLDS, "the folder exists and is empty")
 
 
 def _ownership(facts: PlaceFacts) -> Check:
     if facts.owned is None:
         return _unknown(OWNER, facts)
     if facts.owned:
-        return _said(OWNER, CheckState.HOLDS, "the folder belongs to the user that the server runs as")
-    return _said(OWNER, CheckState.FAILS, "the folder does not belong to the user that the server runs as")
+        return _check(OWNER, CheckState.HOLDS, "the folder belongs to the user that the server runs as")
+    return _check(OWNER, CheckState.FAILS, "the folder does not belong to the user that the server runs as")
 
 
 def _device(place: str, facts: PlaceFacts) -> Check:
@@ -120,9 +120,9 @@ def _device(place: str, facts: PlaceFacts) -> Check:
         return _unknown(DEVICE, facts)
     if own.device == data.device:
         sentence = f"it is on the same file system as the data directory ({own.point}, device {own.device})"
-        return _said(DEVICE, CheckState.FAILS, sentence)
+        return _check(DEVICE, CheckState.FAILS, sentence)
     sentence = f"it is on {own.point} (device {own.device}), the data directory on {data.point} (device {data.device})"
-    return _said(DEVICE, CheckState.HOLDS, sentence)
+    return _check(DEVICE, CheckState.HOLDS, sentence)
 
 
 def _restart(place: str, facts: PlaceFacts) -> Check:
@@ -130,27 +130,27 @@ def _restart(place: str, facts: PlaceFacts) -> Check:
     if own is None:
         return _unknown(RESTART, facts)
     if own.kind in IN_MEMORY:
-        return _said(
+        return _check(
             RESTART, CheckState.FAILS, f"{own.point} is {own.kind}: what is in it is lost when the host restarts"
         )
     if own.kind in OF_CONTAINERS:
-        return _said(RESTART, CheckState.FAILS, f"{own.point} is {own.kind}: what is in it is lost with the container")
+        return _check(RESTART, CheckState.FAILS, f"{own.point} is {own.kind}: what is in it is lost with the container")
     if own.point == "/":
-        return _said(RESTART, CheckState.HOLDS, f"it is on the root file system ({own.kind})")
+        return _check(RESTART, CheckState.HOLDS, f"it is on the root file system ({own.kind})")
     if facts.mounted_at_start is None:
-        return _said(RESTART, CheckState.NOT_CHECKED, "/etc/fstab of the server's host could not be read")
+        return _check(RESTART, CheckState.NOT_CHECKED, "/etc/fstab of the server's host could not be read")
     if own.point in facts.mounted_at_start:
-        return _said(RESTART, CheckState.HOLDS, f"{own.point} ({own.kind}) is in /etc/fstab")
-    return _said(
+        return _check(RESTART, CheckState.HOLDS, f"{own.point} ({own.kind}) is in /etc/fstab")
+    return _check(
         RESTART,
         CheckState.NOT_CHECKED,
         f"{own.point} is not in /etc/fstab; whether anything else mounts it is not known",
     )
 
 
-def _said(name: str, state: CheckState, sentence: str) -> Check:
+def _check(name: str, state: CheckState, sentence: str) -> Check:
     return Check(name=name, state=state, sentence=sentence)
 
 
 def _unknown(name: str, facts: PlaceFacts) -> Check:
-    return _said(name, CheckState.NOT_CHECKED, facts.why)
+    return _check(name, CheckState.NOT_CHECKED, facts.why)

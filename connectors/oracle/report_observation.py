@@ -174,9 +174,9 @@ def observation_of(report: WorkloadReport, sizes: Sizes, path: str = "the report
     )  # fmt: skip
     by_files, counts = _file_seconds(places), _by_space(divided.single.likely, space, len(places))
     by_events = single.seconds / single.waits if single is not None and single.waits > 0 else np.nan
-    times, doubt = _believed(by_files, counts, by_events, single)
+    times, doubt = _choose_read_times(by_files, counts, by_events, single)
     if not report.events:
-        kinds = _untimed(reads, space, by_files, path, report)
+        kinds = _kinds_by_read_times(reads, space, by_files, path, report)
     usual = by_events if by_events > 0 else _mean(times, counts)
     times = np.where(np.isfinite(times) & (times > 0), times, usual if usual > 0 else 1.0)
     rests = np.array([unit.segment is None for unit in units], dtype=np.bool_)
@@ -290,7 +290,7 @@ def _reads(report: WorkloadReport, places: Sequence[_Place], units: Sequence[_Un
     """Calls, blocks and direct blocks of each unit: of segments as listed, of rests what the totals leave."""
     largest = LARGEST_CALL_BYTES / report.block_bytes
     listed = np.array([unit.segment is not None for unit in units], dtype=np.bool_)
-    values = {name: _listed(report.lists.get(name), units) for name in STATISTICS}
+    values = {name: _values_of_list(report.lists.get(name), units) for name in STATISTICS}
     ends = {name: _most_unlisted(report, name) for name in STATISTICS}
     each = _blocks_a_call(report, places)[space]
     calls, blocks, direct = values["requests"], values["blocks"], values["direct"]
@@ -333,7 +333,7 @@ def _direct_share(report: WorkloadReport, listed: Bools, direct: F64, several: F
     return np.maximum(0.0, several) * (share if share == share else 0.0)
 
 
-def _listed(top: TopList | None, units: Sequence[_Unit]) -> F64:
+def _values_of_list(top: TopList | None, units: Sequence[_Unit]) -> F64:
     """What a list says of each unit, NaN where it names it not."""
     nan = float("nan")
     return np.array(
@@ -439,7 +439,7 @@ def _mean(times: F64, counts: F64) -> float:
     return float((times[known] * counts[known]).sum() / counts[known].sum()) if known.any() else float("nan")
 
 
-def _believed(by_files: F64, counts: F64, by_events: float, single: WaitKind | None) -> tuple[F64, str]:
+def _choose_read_times(by_files: F64, counts: F64, by_events: float, single: WaitKind | None) -> tuple[F64, str]:
     """Seconds of a read in each tablespace, NaN where that of the events is to be taken, and what is doubted."""
     if single is None or not by_events > 0:
         return by_files, ""
@@ -459,7 +459,7 @@ def _believed(by_files: F64, counts: F64, by_events: float, single: WaitKind | N
     )  # fmt: skip
 
 
-def _untimed(reads: Reads, space: I64, by_files: F64, path: str, report: WorkloadReport) -> list[WaitKind]:
+def _kinds_by_read_times(reads: Reads, space: I64, by_files: F64, path: str, report: WorkloadReport) -> list[WaitKind]:
     """Reads times read times, where the report has no wait events.
 
     Raises:

@@ -112,7 +112,7 @@ def divide(reads: Reads, largest: float, space: I64, singles: F64, rounding: flo
     tighter_least = np.maximum(least, floor[space] - (most_sum[space] - most))
     agrees = tighter_least <= tighter_most
     least, most = np.where(agrees, tighter_least, least), np.where(agrees, tighter_most, most)
-    single = ranged(least, _placed(least, most, space, singles, rounding, waited), most)
+    single = ranged(least, _place_reads(least, most, space, singles, rounding, waited), most)
     cached = Ranged(
         np.maximum(0.0, blocks.least - direct.most), np.maximum(0.0, blocks.likely - direct.likely),
         np.maximum(0.0, blocks.most - direct.least),
@@ -127,7 +127,7 @@ def divide(reads: Reads, largest: float, space: I64, singles: F64, rounding: flo
     return Divided(single=single, several=several, direct=direct)
 
 
-def _placed(least: F64, most: F64, space: I64, singles: F64, rounding: float, waited: float) -> F64:
+def _place_reads(least: F64, most: F64, space: I64, singles: F64, rounding: float, waited: float) -> F64:
     """Likely reads of one block: one share between the bounds for all units, so that as many were waited for.
 
     Where those of a tablespace then contradict what is printed for it, the nearest share that does not.
@@ -194,10 +194,10 @@ def divided_kinds(kinds: Sequence[WaitKind], reads: Divided, read_seconds: F64, 
     weights[UNTIMED] = single + several + direct
     unlisted = np.where(rests, weights[UNTIMED].likely, 0.0)
     fallback = unlisted if unlisted.any() else np.where(rests, 1.0, 0.0) if rests.any() else np.ones(len(rests))
-    return tuple(kind if not kind.of_units else _divided(kind, weights[kind.name], fallback) for kind in kinds)
+    return tuple(kind if not kind.of_units else _divide(kind, weights[kind.name], fallback) for kind in kinds)
 
 
-def _divided(kind: WaitKind, weights: Ranged, fallback: F64) -> WaitKind:
+def _divide(kind: WaitKind, weights: Ranged, fallback: F64) -> WaitKind:
     """The kind by weight; by the fallback, and as a mere guess, where nothing can have caused it."""
     if not weights.most.any():
         weights = Ranged(np.zeros(len(fallback)), fallback, fallback)

@@ -179,7 +179,7 @@ def parse_report(path: str, text: str) -> WorkloadReport:
         totals=_totals(sections, lists),
         cuts_names=not html,
         events_title=events_title,
-        notes=tuple(_broken(sections, whole_file=whole_file)),
+        notes=tuple(_notes_on_cut_sections(sections, whole_file=whole_file)),
     )
 
 
@@ -423,7 +423,7 @@ def _statistic_rows(section: Section) -> Iterable[tuple[str, float]]:
         yield words[0], number(words[1])
 
 
-def _broken(sections: Sequence[Section], *, whole_file: bool) -> Iterable[str]:
+def _notes_on_cut_sections(sections: Sequence[Section], *, whole_file: bool) -> Iterable[str]:
     """What to know of sections that the file breaks off in."""
     cut = [
         section for section in sections if not section.whole and re.match(r"Segments by", section.title, re.IGNORECASE)

@@ -110,15 +110,17 @@ def read_catalog(
     found = session.rows(query("spaces"), doing="reading tablespaces")  # the later, so that none is missing that came
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
-    lost = _lost(session, found, {} if devices is None else devices, local=local)
+    lost = _find_lost_spaces(session, found, {} if devices is None else devices, local=local)
     spaces = tuple(
         replace(_space(session, row, int(held), local=local), lost=lost.get(row[1], ""))
         for row, held in zip(found, in_units, strict=True)
     )
-    return Catalog(taken_at=taken_at, spaces=spaces, units=units, unsettled=_unsettled(session)), shape
+    return Catalog(taken_at=taken_at, spaces=spaces, units=units, unsettled=_read_unsettled(session)), shape
 
 
-def _lost(session: ReadSession, found: list[Row], devices: dict[str, int], *, local: bool) -> dict[str, str]:
+def _find_lost_spaces(
+    session: ReadSession, found: list[Row], devices: dict[str, int], *, local: bool
+) -> dict[str, str]:
     """Why a space cannot take data now, by its name; spaces that can are left out."""
     gone = "the server does not find its folder {}: is its file system mounted?"
     try:
@@ -142,7 +144,7 @@ def _lost(session: ReadSession, found: list[Row], devices: dict[str, int], *, lo
     return lost
 
 
-def _unsettled(session: ReadSession) -> I64:
+def _read_unsettled(session: ReadSession) -> I64:
     """Ids of indexes whose counters may become those of others; read after the units, so that none is missing."""
     try:
         rows = session.rows(query("unsettled"), doing="reading indexes that are being built")

@@ -176,7 +176,7 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found.append(_lock_of_agents(session))
     found += _may_split(session.rows(query("doctor_split"), doing="looking at schemas"))
     found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces if not space.lost]
-    found += [_lost(space) for space in catalog.spaces if space.lost]
+    found += [_find_lost_space(space) for space in catalog.spaces if space.lost]
     found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
     found += findings_on(read_replication(session), allowed=remote_apply_allowed)
     found += _unfinished_index_findings(
@@ -186,7 +186,7 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     return (*found, *unknown_files(session))
 
 
-def _lost(space: Space) -> Finding:
+def _find_lost_space(space: Space) -> Finding:
     """A tablespace whose storage has gone: the server runs on, and says so only to who reads or writes there."""
     return Finding.error(
         "space_lost",

@@ -110,14 +110,14 @@ def _host(session: ReadSession, place: str) -> PlaceFacts:
         return PlaceFacts(why=str(error))
     ((data, mounts, at_start, status),) = rows
     return PlaceFacts(
-        owned=_owned(place, mounts, status),
+        owned=_is_owned(place, mounts, status),
         mounts=read_mounts(mounts or ""),
         data=data,
         mounted_at_start=None if at_start is None else read_fstab(at_start),
     )
 
 
-def _owned(place: str, mounts: str | None, status: str | None) -> bool | None:
+def _is_owned(place: str, mounts: str | None, status: str | None) -> bool | None:
     """Whether the folder belongs to the server's user; None: the server's files are not those of this process.
 
     The list of mounts names each by a number that the kernel gives once: who has the same list sees the same files.
@@ -205,17 +205,17 @@ def inspect_space(session: ReadSession, route: Route, operation: Operation, *, r
     state = _state(session, name)
     if state is not None and state.location != place:
         sentence = f"the tablespace {name} is at {state.location}, not at {place}"
-        return _seen(route, Home.ELSEWHERE, sentence, running=running)
+        return _inspection(route, Home.ELSEWHERE, sentence, running=running)
     if operation.name == DROP_STEP:
         return _before_drop(route, name, state, running=running)
     if state is not None:
-        return _seen(route, Home.TARGET, f"the tablespace {name} is at {place}", running=running)
+        return _inspection(route, Home.TARGET, f"the tablespace {name} is at {place}", running=running)
     against = (
         None if running else _fit(session, WantedSpace(name=name, location=place, accepted=accepted_of(operation)))
     )
     if against is not None:
-        return _seen(route, Home.ELSEWHERE, against.sentence, running=running)
-    return _seen(route, Home.SOURCE, f"there is no tablespace {name}", running=running)
+        return _inspection(route, Home.ELSEWHERE, against.sentence, running=running)
+    return _inspection(route, Home.SOURCE, f"there is no tablespace {name}", running=running)
 
 
 def _fit(session: ReadSession, wanted: WantedSpace) -> NoRoute | None:
@@ -228,16 +228,16 @@ def _fit(session: ReadSession, wanted: WantedSpace) -> NoRoute | None:
 
 def _before_drop(route: Route, name: str, state: _State | None, *, running: bool) -> Inspection:
     if state is None:
-        return _seen(route, Home.TARGET, f"there is no tablespace {name}", running=running)
+        return _inspection(route, Home.TARGET, f"there is no tablespace {name}", running=running)
     if state.relations or state.databases:
         held = f"{state.relations} relations of this database are in it"
         home = f"it is the default of {state.databases} databases"
         sentence = f"the tablespace {name} is not empty: {home if state.databases else held}"
-        return _seen(route, Home.ELSEWHERE, sentence, running=running)
-    return _seen(route, Home.SOURCE, f"the tablespace {name} holds nothing of this database", running=running)
+        return _inspection(route, Home.ELSEWHERE, sentence, running=running)
+    return _inspection(route, Home.SOURCE, f"the tablespace {name} holds nothing of this database", running=running)
 
 
-def _seen(route: Route, home: Home, sentence: str, *, running: bool) -> Inspection:
+def _inspection(route: Route, home: Home, sentence: str, *, running: bool) -> Inspection:
     return Inspection(
         home=home, sentence=sentence, size_bytes=route.bundle.size_bytes, on_disk=None, running=running,
         finished=home is Home.TARGET,

@@ -187,29 +187,29 @@ def inspect_space(session: ReadSession, route: Route, made: Operation, *, runnin
     other = [each for each in held if each.name != file or folder_of(str(each.path)) != folder]
     if other:
         sentence = f"the filegroup {name} has the file {other[0].name} at {other[0].path}, which was not approved"
-        return _seen(route, Home.ELSEWHERE, sentence, running=running)
+        return _inspection(route, Home.ELSEWHERE, sentence, running=running)
     if made.name == LAST_FILE:
         return _before_drop(route, name, own, held, running=running)
     if held:
-        return _seen(route, Home.TARGET, f"the filegroup {name} has its file in {folder}", running=running)
+        return _inspection(route, Home.TARGET, f"the filegroup {name} has its file in {folder}", running=running)
     wanted = WantedSpace(name=name, location=folder, accepted=accepted_of(made))
     against = None if running else refuse_place(wanted, _checks(folder, every))
     if against is not None:
-        return _seen(route, Home.ELSEWHERE, against.sentence, running=running)
+        return _inspection(route, Home.ELSEWHERE, against.sentence, running=running)
     if own and not running:  # its file could not be made: it goes before the next try
-        return _seen(route, Home.SOURCE, f"the filegroup {name} has no file yet", leftovers=True, running=running)
-    return _seen(route, Home.SOURCE, f"there is no filegroup {name} with a file", running=running)
+        return _inspection(route, Home.SOURCE, f"the filegroup {name} has no file yet", leftovers=True, running=running)
+    return _inspection(route, Home.SOURCE, f"there is no filegroup {name} with a file", running=running)
 
 
 def _before_drop(route: Route, name: str, own: Sequence[File], held: Sequence[File], *, running: bool) -> Inspection:
     if not own:
-        return _seen(route, Home.TARGET, f"there is no filegroup {name}", running=running)
+        return _inspection(route, Home.TARGET, f"there is no filegroup {name}", running=running)
     if not held:
-        return _seen(route, Home.SPLIT, f"the filegroup {name} is there without a file", running=running)
-    return _seen(route, Home.SOURCE, f"the filegroup {name} is there", running=running)
+        return _inspection(route, Home.SPLIT, f"the filegroup {name} is there without a file", running=running)
+    return _inspection(route, Home.SOURCE, f"the filegroup {name} is there", running=running)
 
 
-def _seen(route: Route, home: Home, sentence: str, *, running: bool, leftovers: bool = False) -> Inspection:
+def _inspection(route: Route, home: Home, sentence: str, *, running: bool, leftovers: bool = False) -> Inspection:
     return Inspection(
         home=home, sentence=sentence, size_bytes=0, on_disk=None, running=running, finished=home is Home.TARGET,
         leftovers=route.tidy_steps if leftovers else (),

@@ -299,19 +299,19 @@ def paced_by_hours(work: Iterable[DatedWork], certainty: float) -> Paced:
     hours = [each for each in _by_hour(work) if each.transactions > 0]
     rates = np.array([each.transactions for each in hours])
 
-    def regressed(figure: str, otherwise: PacedShare) -> PacedShare:
+    def regress(figure: str, otherwise: PacedShare) -> PacedShare:
         done = np.array([getattr(each, figure) for each in hours])
         known = np.isfinite(done)
-        return _regressed(rates[known], done[known], certainty) or otherwise
+        return _regress(rates[known], done[known], certainty) or otherwise
 
     return Paced(
-        read_ahead=regressed("read_ahead", NOT_KNOWN.read_ahead),
-        writes=regressed("written", NOT_KNOWN.writes),
-        log=regressed("logged", NOT_KNOWN.log),
+        read_ahead=regress("read_ahead", NOT_KNOWN.read_ahead),
+        writes=regress("written", NOT_KNOWN.writes),
+        log=regress("logged", NOT_KNOWN.log),
     )
 
 
-def _regressed(rates: F64, done: F64, certainty: float) -> PacedShare | None:
+def _regress(rates: F64, done: F64, certainty: float) -> PacedShare | None:
     """The share of what is done that comes with the transactions; None where too few hours, or too similar, tell."""
     if len(rates) < LEAST_HOURS or np.log(rates).std() < LEAST_SPREAD or not done.mean() > 0:
         return None

@@ -85,18 +85,18 @@ def prefer_table(schema: str, table: str, media: Media) -> str:
 
 def prefer_member(of: Member, media: Media, *, index: bool = False) -> str:
     """One partition or one index, by a CL command: concurrent, where the newest PTFs are on; "" without its names."""
-    name, member = _qualified(of.library, of.file), cl_name(of.member)
+    name, member = _qualify(of.library, of.file), cl_name(of.member)
     command = "CHGLFM" if index else "CHGPFM"
     return _line(f"{command} FILE({name}) MBR({member}) UNIT(*{media})") if name and member else ""
 
 
 def prefer_file(library: str, file: str, media: Media, *, index: bool = False) -> str:
     """A whole physical or logical file; "" without its names."""
-    name = _qualified(library, file)
+    name = _qualify(library, file)
     return _line(f"{'CHGLF' if index else 'CHGPF'} FILE({name}) UNIT(*{media})") if name else ""
 
 
-def _qualified(library: str, file: str) -> str:
+def _qualify(library: str, file: str) -> str:
     parts = cl_name(library), cl_name(file)
     return "/".join(parts) if all(parts) else ""
 
