@@ -80,7 +80,10 @@ def situation_of(
         cooling = cool_down_left(
             since, earned, came_up, free, units.size_bytes, picture.work, settings, picture.dearest
         )
-        owed = owed_seconds(earned, came_up, units.size_bytes, picture.work, settings)
+        # Of partitions only: their heat ends with the birth of the next one, which pays for the exchange. Other units
+        # may be hot again within hours, and small ones would go to and fro.
+        yields = came_up & (False if picture.in_series is None else picture.in_series)
+        owed = owed_seconds(earned, yields, units.size_bytes, picture.work, settings)
     found = with_full_spaces(picture.storage.spaces, ledger, database, now)
     spaces, growth = _without_closed_spaces(found, ledger, database.name), None
     ahead = seconds_to_next_plan(database, now)

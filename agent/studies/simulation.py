@@ -162,7 +162,11 @@ class _World:
                 since, earned, resident, gave_way, units.size_bytes, self.situation.database, self.settings, dearest
             ),
             owed_seconds=owed_seconds(
-                earned, resident, units.size_bytes, self.situation.database, self.settings
+                earned,
+                resident & horizons.are_in_series(self.horizons, self.slots),
+                units.size_bytes,
+                self.situation.database,
+                self.settings,
             ),
             turned_over_ratio=self._turned_over(at),
         )

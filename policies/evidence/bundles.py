@@ -89,8 +89,8 @@ class Bundles:
 
 
 _BY_BUNDLE = (
-    "size", "growth", "space", "tier", "pin", "cooling", "yields", "observed", "routable", "rates", "wait", "copying", "cost",
-    "hotter", "colder", "error", "certain", "transient", "freed",
+    "size", "growth", "space", "tier", "pin", "cooling", "yields", "observed", "routable", "rates", "wait", "copying",
+    "cost", "hotter", "colder", "error", "certain", "transient", "freed",
 )  # fmt: skip
 
 

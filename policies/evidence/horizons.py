@@ -79,16 +79,7 @@ class HorizonState:
     @property
     def shares(self) -> F64:
         """Weight of each forecast in the mix, ``(FORECASTS,)``; equal before there was any score."""
-        return self._shares_of(FORECASTS if self.in_series.any() else BY_UNIT)
-
-    def _shares_of(self, first: int) -> F64:
-        """The same of a mix of the first ones only; 0 for the others."""
-        weight, best = np.zeros(FORECASTS), float(self.score[:first].max())
-        # Where no forecast saves anything, ratios to the best would turn their order round. Elsewhere by the distance
-        # from the best score and as a share of it: absolute seconds would make the mix depend on how busy the database
-        # is.
-        weight[:first] = np.exp(LEARNING_RATE * (self.score[:first] / best - 1.0)) if best > 0 else 1.0
-        return np.asarray(weight / weight.sum(), dtype=np.float64)
+        return _shares_of(self.score, FORECASTS if self.in_series.any() else BY_UNIT)
 
     @property
     def lasting_seconds(self) -> float:
@@ -200,6 +191,14 @@ def earned_seconds(state: HorizonState, slots: I64, fast: Bools) -> F64:
     return earned
 
 
+def are_in_series(state: HorizonState, slots: I64) -> Bools:
+    """Which units are partitions that were planned by their place in a series. Shape ``(n,)``."""
+    if not len(state):
+        return np.zeros(len(slots), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(state.slot, slots), len(state) - 1)
+    return np.asarray(state.in_series[place] & (state.slot[place] == slots), dtype=np.bool_)
+
+
 def dearest_copy(state: HorizonState, seasons: SeasonState, at: datetime) -> float:
     """How many times what recent work says a copy may cost in the hours to come, by who expects most; 1 or more."""
     if not np.array_equal(state.slot, seasons.slot):
@@ -262,6 +261,8 @@ def with_births(state: HorizonState, seasons: SeasonState, series: Sequence[tupl
         older, heirs = known[born:], at[born:][known[born:]]
         state.place_means[:, heirs] = means[:, :-born][:, older]
         state.place_weight[:, heirs] = weight[:, :-born][:, older]
+        # Of the places of the oldest ones nothing is known: who had them is gone. What they do by themselves counts.
+        state.in_series[at[:born][known[:born]]] = False
         newest, new = at[-born - 1], at[-born:][known[-born:]]
         if known[-born - 1]:
             for name in ("means", "weight", "day_means", "day_weight"):
@@ -269,6 +270,15 @@ def with_births(state: HorizonState, seasons: SeasonState, series: Sequence[tupl
                 column[:, new] = column[:, [newest]] * np.float32(LENT)
         state = replace(state, born=True)
     return state
+
+
+def _shares_of(score: F64, first: int) -> F64:
+    """Weights of a mix of the first forecasts only, 0 for the others. Shape ``(FORECASTS,)``."""
+    weight, best = np.zeros(FORECASTS), float(score[:first].max())
+    # Where no forecast saves anything, ratios to the best would turn their order round. Elsewhere by the distance from
+    # the best score and as a share of it: absolute seconds would make the mix depend on how busy the database is.
+    weight[:first] = np.exp(LEARNING_RATE * (score[:first] / best - 1.0)) if best > 0 else 1.0
+    return np.asarray(weight / weight.sum(), dtype=np.float64)
 
 
 def _forecasts(state: HorizonState, seasons: SeasonState, at: datetime) -> F64:
@@ -283,7 +293,7 @@ def _forecasts(state: HorizonState, seasons: SeasonState, at: datetime) -> F64:
     by_week = _mean_of_cells(demand, seconds, HOUR / 2, otherwise)
     by_unit = np.vstack((means, by_day, by_week))
     # Of all other units as the mix has it: only how series are placed is to tell these forecasts from the others.
-    mixed = state._shares_of(BY_UNIT)[:BY_UNIT] @ by_unit
+    mixed = _shares_of(state.score, BY_UNIT)[:BY_UNIT] @ by_unit
     whole_day = _ratio(state.place_means.sum(axis=0), state.place_weight.sum(axis=0))
     by_place = _mean_of_cells(state.place_means[day], state.place_weight[day], 0.0, whole_day)
     return np.vstack((by_unit, *(np.where(state.in_series, each, mixed) for each in (by_place, whole_day))))

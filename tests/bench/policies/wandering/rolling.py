@@ -2,8 +2,8 @@
 
 Frozen as ``frozen`` is: drawn before the policy was changed, and never changed to suit a policy. Each shape has a
 number of hot days; a day-and-night rhythm lies over all reads, and partitions are dropped after three weeks. Those of
-``rolling_3d`` fill in the course of their day, the others are loaded whole. Three and seven hot days and the partition of
-a week ago take 80 to 90 % of the fast tier; one hot day takes a fifth, or its copies would take more than six
+``rolling_3d`` fill in the course of their day, the others are loaded whole. Three and seven hot days and the partition
+of a week ago take 80 to 90 % of the fast tier; one hot day takes a fifth, or its copies would take more than six
 capacities a week whatever a policy does.
 """
 

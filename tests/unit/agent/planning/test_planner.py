@@ -25,6 +25,7 @@ from connectors.model.moves import Bundle, NoRoute, Route
 from connectors.model.observation import I64
 from connectors.simulated.connector import SimulatedConnector
 from policies.evidence.capacity import Growth, room_bytes
+from policies.model.plan import SavingLimit
 from tests.simulated.worlds import make
 from tests.unit.samples import a_move, a_route
 from tests.virtual_clock import VirtualClock
