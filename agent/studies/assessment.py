@@ -181,8 +181,6 @@ def assess(
     by_tier = Prices.of(situation, settings).per_hour(situation.heat.rates)
     wait = by_tier[1] * own
     measured = observation.demand.database.read_wait * HOUR
-    if wait.sum() > measured:  # by reads and read times: no more than sessions waited, of each the same share
-        wait = wait * (measured / wait.sum())
     saves = np.maximum(0.0, wait - by_tier[0])
     if observation.stays is not None:
         saves = np.where(observation.stays, 0.0, saves)
