@@ -28,7 +28,6 @@ from connectors.postgresql.split import column_of, routes_of_split
 from connectors.postgresql.split_table import read_border, read_present_share, read_table
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
-Facts = doctor.Facts
 
 
 class PostgresqlConnector:
