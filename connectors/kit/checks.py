@@ -27,7 +27,7 @@ class CheckCase:
     """What doctor says where a condition holds.
 
     Attributes:
-        severity: how much it matters.
+        severity: how much it matters; None: as much as the fact ``severity`` says.
         code: of the finding; a template.
         sentence: what was found; a template.
         remedy: the statement or step that mends it; a template, or "{name}" of a fact that is a remedy itself.
@@ -37,7 +37,7 @@ class CheckCase:
         values: of the finding; each is a template.
     """
 
-    severity: Severity
+    severity: Severity | None
     code: str
     sentence: str
     remedy: str = ""
@@ -53,7 +53,7 @@ class CheckCase:
     def finding(self, facts: Facts) -> Finding:
         """What is said of them."""
         return Finding(
-            severity=self.severity,
+            severity=self.severity or facts["severity"],
             code=_fill(self.code, facts),
             sentence=_fill(self.sentence, facts),
             remedy=_fill_remedy(Remedy(self.remedy), facts),
@@ -140,9 +140,8 @@ class _Template(string.Formatter):
 
 
 def _fill_remedy(remedy: Remedy, facts: Facts) -> Remedy:
-    fact = facts.get(remedy[1:-1]) if remedy.startswith("{") else None
-    if fact is not None:  # the server's advice, say: a fact keeps what it gives away, a filled text would not
-        return Remedy(fact)
+    if not remedy.gives and remedy[1:-1] in facts:  # a fact, as a server's advice: it keeps what it gives away
+        return Remedy(facts[remedy[1:-1]])
     return Remedy(_fill(remedy, facts), _fill(remedy.gives, facts))
 
 
