@@ -132,6 +132,16 @@ STATEMENTS = Check(
 )
 
 
+# Nothing else of hotplace needs to look at blocks, so that it is no warning.
+BLOCK_LOOKS = Check(
+    "blocks",
+    (
+        CheckCase(Severity.INFO, "block_looks", "large tables are not looked into: {why}", "{remedy}", when="why"),
+        CheckCase(Severity.OK, "block_looks", "{looks}"),
+    ),
+)
+
+
 class _Template(string.Formatter):
     """Also knows sizes."""
 

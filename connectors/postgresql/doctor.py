@@ -15,9 +15,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from connectors.kit.checks import STATEMENTS, Check, CheckCase, Facts, findings_of
+from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, Check, CheckCase, Facts, findings_of
 from connectors.kit.findings import Finding, Remedy, Severity
 from connectors.model.observation import Catalog
+from connectors.postgresql.blocks import look_facts
 from connectors.postgresql.catalog import ONE_STORAGE
 from connectors.postgresql.lease import find_stranger
 from connectors.postgresql.replication import doctor_facts, read_replication
@@ -38,6 +39,7 @@ OK, INFO, WARNING, ERROR = Severity.OK, Severity.INFO, Severity.WARNING, Severit
 OLDEST = 140000
 NEWEST_TRIED = 189999
 OLDER_THAN_SECONDS = 3600.0
+SHOWN = 3  # names of many
 
 # What each query is asked for, and its columns by the names that checks use.
 QUERIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -292,15 +294,30 @@ CHECKS = (
             CheckCase(OK, "files_known", "every file of a relation belongs to one"),
         ),
     ),
+    # Objects whose names no statement can write; their bytes are shown escaped.
+    Check(
+        "names",
+        (
+            CheckCase(WARNING, "names_unreadable",
+                      "left out, because their names are not UTF-8: {count} object(s), among them {some}",
+                      "Rename them; until then they are not ranked and not moved, and everything else is.",
+                      when="count", values={"objects": "{count}"}),
+            CheckCase(OK, "names", "every object's name can be read"),
+        ),
+    ),
+    BLOCK_LOOKS,
 )  # fmt: skip
 
 
-def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: bool, local: bool) -> tuple[Finding, ...]:
+def examine(
+    session: ReadSession, catalog: Catalog, left_out: Sequence[str], *, remote_apply_allowed: bool, local: bool
+) -> tuple[Finding, ...]:
     """All findings, including those that are ok.
 
     Args:
         session: to ask over.
         catalog: as it is now.
+        left_out: names of objects that are not in it, because no statement can write them.
         remote_apply_allowed: the configuration allows moves whose lock a standby could prolong.
         local: the server's files are on this machine.
 
@@ -342,6 +359,8 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
                 "unfinished_indexes": lambda: _unfinished_indexes(session),
                 "statements": lambda: (statement_facts(find_place(session)),),
                 "files": lambda: _files(session),
+                "names": lambda: (_names(left_out),),
+                "blocks": lambda: (look_facts(session),),
             },
         )
     )
@@ -360,6 +379,10 @@ def read_facts(session: ReadSession) -> Facts:
         ConnectorError: the server did not answer.
     """
     return _rows(session, "doctor")[0]
+
+
+def _names(left_out: Sequence[str]) -> Facts:
+    return {"count": len(left_out), "some": ", ".join(left_out[:SHOWN]) + (", ..." if len(left_out) > SHOWN else "")}
 
 
 def _server(facts: Facts) -> Facts:
@@ -412,22 +435,6 @@ def _files(session: ReadSession) -> Iterable[Facts]:
         return ({"hidden": True, "login": may["login"]},)
     rows = _rows(session, "unknown_files", {"older_than": OLDER_THAN_SECONDS})
     return [{**row, "hidden": False} for row in rows] or ({"hidden": False, "count": 0},)
-
-
-_SHOWN = 3  # names of many
-
-
-def names_finding(left_out: Sequence[str]) -> Finding:
-    """Objects whose names no statement can write; their bytes are shown escaped."""
-    if not left_out:
-        return Finding.ok("names", "every object's name can be read")
-    names = ", ".join(left_out[:_SHOWN]) + (", ..." if len(left_out) > _SHOWN else "")
-    return Finding.warning(
-        "names_unreadable",
-        f"left out, because their names are not UTF-8: {len(left_out)} object(s), among them {names}",
-        "Rename them; until then they are not ranked and not moved, and everything else is.",
-        values={"objects": str(len(left_out))},
-    )
 
 
 MOUNTS = Path("/proc/self/mountinfo")

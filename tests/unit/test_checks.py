@@ -14,9 +14,10 @@ from connectors.kit.findings import Finding, Remedy, RemedyKind, Severity
 from connectors.model.observation import Catalog
 from connectors.postgresql import doctor as of_postgresql
 from connectors.postgresql.sessions import ReadSession, query
+from connectors.sqlserver import doctor as of_sqlserver
 
 OK, WARNING = Severity.OK, Severity.WARNING
-TABLES = {"postgresql": of_postgresql.CHECKS, "db2": of_db2.CHECKS}
+TABLES = {"postgresql": of_postgresql.CHECKS, "db2": of_db2.CHECKS, "sqlserver": of_sqlserver.CHECKS}
 
 
 def said(check: Check, *facts: Facts) -> list[Finding]:
@@ -134,6 +135,7 @@ SOUND = ("16.2", 160002, "hp", True, True, True, True, False, None, "")
 WRONG = ("13.1", 130002, "hp", False, False, False, False, True, None, "Amazon RDS or Aurora")
 NO_REPLICA: list[tuple[object, ...]] = [("", "on", False, [], [])]
 REPLICAS: list[tuple[object, ...]] = [("s", "remote_apply", True, [("s", "sync", None)], [("slot", 5)])]
+NO_LOOKS: list[tuple[object, ...]] = [(False, False, False, "hp", 1, 1)]
 EXTENSION: list[tuple[object, ...]] = [("ext", "1.10", True, True)]
 
 
@@ -145,11 +147,11 @@ def space(name: str, path: str, free: int | None, lost: str = "") -> SimpleNames
 SPACES = [space("a", "/", 1), space("b", "/dev/shm", None), space("c", "", None, "gone")]
 
 
-def examined(session: Rows, *, allowed: bool) -> set[tuple[Severity, str]]:
+def examined(session: Rows, *left_out: str, allowed: bool) -> set[tuple[Severity, str]]:
     """What the doctor of PostgreSQL says."""
     found = of_postgresql.examine(
-        cast(ReadSession, session), cast(Catalog, SimpleNamespace(spaces=SPACES)), remote_apply_allowed=allowed,
-        local=True,
+        cast(ReadSession, session), cast(Catalog, SimpleNamespace(spaces=SPACES)), left_out,
+        remote_apply_allowed=allowed, local=True,
     )  # fmt: skip
     return {(each.severity, each.code) for each in found}
 
@@ -158,7 +160,7 @@ def test_every_row_of_postgresqls_table_is_reached() -> None:
     """By a sound server, one with all that can be wrong, and one that is too new: every name of a fact is right."""
     sound = Rows(
         doctor=[SOUND], doctor_spaces=[("fast", "fast", "hp", True)], unknown_files_may=[("hp", False, True)],
-        replication=NO_REPLICA, statements_place=EXTENSION,
+        replication=NO_REPLICA, statements_place=EXTENSION, blocks_may=[(True, True, True, "hp", 1, 1)],
     )  # fmt: skip
     wrong = Rows(
         doctor=[WRONG], doctor_spaces=[("fast", "fast", "hp", False)], unknown_files_may=[("hp", False, False)],
@@ -166,10 +168,11 @@ def test_every_row_of_postgresqls_table_is_reached() -> None:
         role_powers=[("p", "SUPERUSER")], lease_holder=[(1, "n", "local", "r", False, False)],
         doctor_obstacles=[(kind, "n", "d") for kind in ("read_only", "event_trigger", "index_function")],
         doctor_split=[("s", "o", 1)], unfinished_indexes=[("i", "t", "fast", 1, True)], replication=REPLICAS,
+        blocks_may=NO_LOOKS,
     )  # fmt: skip
     newer = Rows(
         doctor=[(SOUND[0], 990000, *SOUND[2:])], unknown_files_may=[("hp", False, True)], replication=REPLICAS,
-        unknown_files=[("fast", 1, 1, "f")],
+        unknown_files=[("fast", 1, 1, "f")], blocks_may=NO_LOOKS,
     )  # fmt: skip
-    reached = examined(sound, allowed=False) | examined(wrong, allowed=False) | examined(newer, allowed=True)
+    reached = examined(sound, allowed=False) | examined(wrong, "a\\xff", allowed=False) | examined(newer, allowed=True)
     assert reached == {(case.severity, case.code) for case in cases_of("postgresql")}
