@@ -27,7 +27,7 @@ from connectors.db2.sampler import column_names, statement_facts
 from connectors.db2.sessions import STANDBY, ReadSession, Row, Server, query
 from connectors.db2.settings import Db2Settings
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, ServerStorage, read_storage
-from connectors.kit.checks import STATEMENTS, Check, CheckCase, Facts, findings_of
+from connectors.kit.checks import STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
 from connectors.kit.contract import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.kit.findings import Capability, Finding, Remedy, Severity
 from connectors.model.blocks import BLOCK_HEAT
@@ -75,7 +75,7 @@ def probed() -> Mapping[str, str]:
 
 
 VIEW_CHECKS = (
-    Check(
+    DoctorCheck(
         "views",
         (
             CheckCase(None, "select_missing", "{user} may not read {view}: {lost}",
@@ -113,7 +113,7 @@ def _login(settings: Db2Settings) -> Facts:
 
 _SQLADM = Remedy(f"GRANT SQLADM ON DATABASE TO USER {{quoted}}; {SCRIPT}", SQLADM_GIVES)
 RIGHT_CHECKS = (
-    Check(
+    DoctorCheck(
         "rights",
         (
             CheckCase(WARNING, "may_move_unknown",
@@ -172,7 +172,7 @@ def _shut_spaces(session: ReadSession, settings: Db2Settings) -> list[str]:
 
 
 SPACE_CHECKS = (
-    Check(
+    DoctorCheck(
         "spaces",
         (
             CheckCase(WARNING, "space_state", "table space {space} is in state {state}", "Bring it to NORMAL.",
@@ -193,7 +193,7 @@ SPACE_CHECKS = (
         ),
         every=True,
     ),
-    Check(
+    DoctorCheck(
         "groups",
         (
             CheckCase(INFO, "storage_group",
@@ -281,7 +281,7 @@ def pools_of(rows: Sequence[Row]) -> tuple[BufferPool, ...]:
 
 
 POOL_CHECKS = (
-    Check(
+    DoctorCheck(
         "pools",
         (
             CheckCase(INFO, "buffer_pool",
@@ -378,7 +378,7 @@ def capabilities(session: ReadSession, server: Server) -> tuple[Capability, ...]
 
 
 CHECKS = (
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(ERROR, "version_unsupported",
@@ -390,7 +390,7 @@ CHECKS = (
             CheckCase(OK, "version", "{product}"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(INFO, "mon_obj_metrics_absent", "there is no EXTENDED before 10.1", when="too_old"),
@@ -400,7 +400,7 @@ CHECKS = (
                       EXTENDED_ON.format("{database}")),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(OK, "mon_req_metrics", "time in requests is counted", when="counts_requests"),
@@ -409,7 +409,7 @@ CHECKS = (
                       "UPDATE DB CFG FOR {database} USING MON_REQ_METRICS BASE IMMEDIATE"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(WARNING, "standby", "this is an HADR standby: hotplace only watches here",
@@ -420,7 +420,7 @@ CHECKS = (
             CheckCase(OK, "primary", "this database takes writes"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(INFO, "purescale", "pureScale does not rebalance table spaces between storage groups",
@@ -429,7 +429,7 @@ CHECKS = (
         ),
     ),
     # A move drops and recreates views: objects that use them must become valid again without a person's help.
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(WARNING, "auto_reval_off",
@@ -440,7 +440,7 @@ CHECKS = (
             CheckCase(OK, "auto_reval", "what a move made invalid is validated at use"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "queries",
         (
             CheckCase(OK, "execute", "{function} answers",
@@ -455,7 +455,7 @@ CHECKS = (
     ),
     *VIEW_CHECKS,
     *RIGHT_CHECKS,
-    Check(
+    DoctorCheck(
         "lease",
         (
             CheckCase(OK, "lease_table", f"{TABLE} is there", when="there"),
@@ -466,7 +466,7 @@ CHECKS = (
         ),
     ),
     # Without the protocol an open move is taken for none: SWAP fails, triggers stay, and the next INIT is SQL2104N.
-    Check(
+    DoctorCheck(
         "open_moves",
         (
             CheckCase(WARNING, "protocol_unreadable",
@@ -484,7 +484,7 @@ CHECKS = (
         ),
     ),
     # Database partitions that work much harder than the others: an average would hide them.
-    Check(
+    DoctorCheck(
         "skew",
         (
             CheckCase(OK, "skew", "members read evenly ({skew:.0%} skew)", unless="uneven"),
@@ -494,7 +494,7 @@ CHECKS = (
     ),
     *POOL_CHECKS,
     # No version has such a view, so that there is no query to try.
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(INFO, "block_looks",

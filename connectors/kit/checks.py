@@ -1,8 +1,9 @@
 """The doctor's checks as tables: which fact is looked at, what is said in each case, and what mends it.
 
-Each engine has tables of ``Check``; ``findings_of`` is the one loop that reads them. Sentences, remedies and values are
-templates that are filled from the facts by name: ``"{login} may not create in tablespace {name}"``; ``{size:bytes}``
-writes a size with its unit. What is more than filling in is worked out where the facts are read, and is a fact then.
+Each engine has tables of ``DoctorCheck``; ``findings_of`` is the one loop that reads them. Sentences, remedies and
+values are templates that are filled from the facts by name: ``"{login} may not create in tablespace {name}"``;
+``{size:bytes}`` writes a size with its unit. What is more than filling in is worked out where the facts are read, and
+is a fact then.
 
 The class of a check is that of its remedy: what a ``Remedy`` gives away is known before it is filled.
 """
@@ -70,7 +71,7 @@ class CheckCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One thing that doctor looks at.
 
     Attributes:
@@ -91,7 +92,7 @@ class Check:
         return said if self.every else itertools.islice(said, 1)
 
 
-def findings_of(checks: Iterable[Check], readers: Readers) -> Iterator[Finding]:
+def findings_of(checks: Iterable[DoctorCheck], readers: Readers) -> Iterator[Finding]:
     """What is to be said, check after check.
 
     Args:
@@ -117,7 +118,7 @@ def unseen_statements(why: str, remedy: str) -> Facts:
     return {"why": why, "remedy": remedy}
 
 
-STATEMENTS = Check(
+STATEMENTS = DoctorCheck(
     "statements",
     (
         CheckCase(
@@ -133,7 +134,7 @@ STATEMENTS = Check(
 
 
 # Nothing else of hotplace needs to look at blocks, so that it is no warning.
-BLOCK_LOOKS = Check(
+BLOCK_LOOKS = DoctorCheck(
     "blocks",
     (
         CheckCase(Severity.INFO, "block_looks", "large tables are not looked into: {why}", "{remedy}", when="why"),

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, Check, CheckCase, Facts, findings_of
+from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
 from connectors.kit.findings import Finding, Remedy, Severity
 from connectors.model.observation import Catalog
 from connectors.postgresql.blocks import look_facts
@@ -62,7 +62,7 @@ QUERIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 CHECKS = (
-    Check(
+    DoctorCheck(
         "doctor",
         (
             CheckCase(ERROR, "version_unsupported", "PostgreSQL {version} is older than 14", "Upgrade the server.",
@@ -72,7 +72,7 @@ CHECKS = (
             CheckCase(OK, "version", "PostgreSQL {version}"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "doctor",
         (
             CheckCase(OK, "pg_monitor", "{login} is a member of pg_monitor", when="monitor"),
@@ -81,7 +81,7 @@ CHECKS = (
                       monitor_remedy("{login}")),
         ),
     ),
-    Check(
+    DoctorCheck(
         "doctor",
         (
             CheckCase(OK, "track_counts", "the server counts what each relation reads", when="counters"),
@@ -90,7 +90,7 @@ CHECKS = (
                       "ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "doctor",
         (
             CheckCase(OK, "track_io_timing", "the server measures how long reads take", when="timing"),
@@ -99,7 +99,7 @@ CHECKS = (
                       "ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "doctor",
         (
             CheckCase(OK, "track_wal_io_timing", "the server measures how long its log takes", when="log_timing"),
@@ -108,7 +108,7 @@ CHECKS = (
                       "ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "doctor",
         (
             CheckCase(WARNING, "standby", "this server is a standby: hotplace only watches here",
@@ -116,7 +116,7 @@ CHECKS = (
             CheckCase(OK, "primary", "this server accepts writes"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "doctor",
         (
             CheckCase(ERROR, "managed_service", ONE_STORAGE.format("{service}"),
@@ -125,8 +125,8 @@ CHECKS = (
             CheckCase(OK, "own_storage", "no managed service is known to run this server", about_moving=True),
         ),
     ),
-    Check("doctor", (CheckCase(OK, "stats_reset", "statistics were last reset: {reset}"),)),
-    Check(
+    DoctorCheck("doctor", (CheckCase(OK, "stats_reset", "statistics were last reset: {reset}"),)),
+    DoctorCheck(
         "doctor_spaces",
         (
             CheckCase(OK, "space_create", "{login} may move relations to {space}",
@@ -137,7 +137,7 @@ CHECKS = (
                       about_moving=True, values={"space": "{space}"}),
         ),
     ),
-    Check(
+    DoctorCheck(
         "doctor_owners",
         (
             # None is handed over that could do more than own relations.
@@ -153,7 +153,7 @@ CHECKS = (
         nothing=CheckCase(OK, "ownership", "every relation may be altered by this login", about_moving=True),
     ),
     # What statements of moves would fail by, though every right is there.
-    Check(
+    DoctorCheck(
         "doctor_obstacles",
         (
             CheckCase(WARNING, "sessions_read_only",
@@ -174,7 +174,7 @@ CHECKS = (
         ),
     ),
     # Any user of the database may take the lock without being an agent.
-    Check(
+    DoctorCheck(
         "lease_lock",
         (
             CheckCase(WARNING, "lease_lock_taken",
@@ -186,7 +186,7 @@ CHECKS = (
         ),
     ),
     # A split makes tables next to the one that is split, for its owner.
-    Check(
+    DoctorCheck(
         "doctor_split",
         (
             CheckCase(INFO, "split_schema_missing",
@@ -196,7 +196,7 @@ CHECKS = (
         ),
         nothing=CheckCase(OK, "split_schema", "every owner of tables may make tables next to them", about_moving=True),
     ),
-    Check(
+    DoctorCheck(
         "seen_spaces",
         (
             CheckCase(OK, "space_visible", "the file system of {space} can be seen: {path}",
@@ -206,7 +206,7 @@ CHECKS = (
         ),
     ),
     # The server runs on without the storage, and says so only to who reads or writes there.
-    Check(
+    DoctorCheck(
         "lost_spaces",
         (
             CheckCase(ERROR, "space_lost", "{space} cannot take data: {lost}",
@@ -215,7 +215,7 @@ CHECKS = (
         ),
     ),
     # One tablespace that is gone after a restart can keep the whole server from starting.
-    Check(
+    DoctorCheck(
         "local_spaces",
         (
             CheckCase(WARNING, "storage_volatile",
@@ -226,7 +226,7 @@ CHECKS = (
             CheckCase(OK, "storage_lasts", "nothing shows that the storage of {space} is lost with a restart"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "replication",
         (
             CheckCase(INFO, "standbys", "standbys stream from this server: {listed}; {who_waits}",
@@ -236,7 +236,7 @@ CHECKS = (
             CheckCase(OK, "standbys", "no standby streams from this server now"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "replication",
         (
             CheckCase(WARNING, "remote_apply",
@@ -252,7 +252,7 @@ CHECKS = (
                       when="replay_allowed", about_moving=True),
         ),
     ),
-    Check(
+    DoctorCheck(
         "inactive_slots",
         (
             CheckCase(WARNING, "slot_inactive",
@@ -263,7 +263,7 @@ CHECKS = (
         ),
     ),
     # One that is maintained slows down every change of its table.
-    Check(
+    DoctorCheck(
         "unfinished_indexes",
         (
             CheckCase(WARNING, "unfinished_index",
@@ -276,7 +276,7 @@ CHECKS = (
         nothing=CheckCase(OK, "unfinished_index", "no rebuild has left an index behind"),
     ),
     STATEMENTS,
-    Check(
+    DoctorCheck(
         "files",
         (
             # A right that nothing else needs, and that is worth its price after a crash at most.
@@ -295,7 +295,7 @@ CHECKS = (
         ),
     ),
     # Objects whose names no statement can write; their bytes are shown escaped.
-    Check(
+    DoctorCheck(
         "names",
         (
             CheckCase(WARNING, "names_unreadable",

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, Check, CheckCase, Facts, findings_of
+from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
 from connectors.kit.contract import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.kit.findings import Finding, Remedy, Severity
 from connectors.model.moves import NoRoute
@@ -54,7 +54,7 @@ _HOLDS = {
 }
 
 CHECKS = (
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(OK, "version", "an Azure service, which is always the newest version", when="service"),
@@ -66,7 +66,7 @@ CHECKS = (
         ),
     ),
     # What the Azure services leave to do here.
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(INFO, "nothing_to_move",
@@ -80,7 +80,7 @@ CHECKS = (
                       "local SSD.", when="managed_instance"),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(OK, "server_state", "{user} may see files, counters and other sessions", when="sees_server"),
@@ -89,7 +89,7 @@ CHECKS = (
                       Remedy("USE master; GRANT {state_right} TO {login};", STATE_GIVES)),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(OK, "definitions", "{user} sees every table and index, filters included", when="definitions"),
@@ -99,7 +99,7 @@ CHECKS = (
         ),
     ),
     # Tables whose counters are seen and whose definition is not: their demand is left aside.
-    Check(
+    DoctorCheck(
         "unseen",
         (
             CheckCase(WARNING, "tables_unseen",
@@ -111,7 +111,7 @@ CHECKS = (
                              "definitions of every object in this database, code of procedures included")),
         ),
     ),
-    Check(
+    DoctorCheck(
         "may_alter",
         (
             CheckCase(OK, "alter", "{user} may move every table it sees", unless="missing"),
@@ -119,7 +119,7 @@ CHECKS = (
                       Remedy("GRANT ALTER ON SCHEMA::{schema} TO {login};", ALTER_GIVES)),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(OK, "dataspace", "{user} may make partition schemes", when="dataspaces"),
@@ -131,7 +131,7 @@ CHECKS = (
         ),
     ),
     # Only members of db_owner may empty files of the database.
-    Check(
+    DoctorCheck(
         "shrinking",
         (
             CheckCase(OK, "shrink", "{user} may empty and remove files", when="controls"),
@@ -142,7 +142,7 @@ CHECKS = (
         ),
     ),
     # Copying a partition is the only way that reads rows.
-    Check(
+    DoctorCheck(
         "copying",
         (
             CheckCase(WARNING, "copy_missing",
@@ -155,7 +155,7 @@ CHECKS = (
                       Remedy("GRANT CREATE TABLE TO {login};", TABLES_GIVE)),
         ),
     ),
-    Check(
+    DoctorCheck(
         "server",
         (
             CheckCase(OK, "online", "{edition} builds indexes while the table is used", when="online"),
@@ -164,7 +164,7 @@ CHECKS = (
         ),
     ),
     # No row at all means that registering the counters failed when the service started.
-    Check(
+    DoctorCheck(
         "counters",
         (
             CheckCase(WARNING, "counters_missing",
@@ -178,7 +178,7 @@ CHECKS = (
         ),
     ),
     # Pages that memory had no room for are read from its file; what sessions wait for is what it does not hold.
-    Check(
+    DoctorCheck(
         "pool_extension",
         (
             CheckCase(INFO, "pool_extension",
@@ -188,7 +188,7 @@ CHECKS = (
         ),
     ),
     BLOCK_LOOKS,
-    Check(
+    DoctorCheck(
         "replicas",
         (
             CheckCase(WARNING, "replica_suspended",
@@ -197,7 +197,7 @@ CHECKS = (
         ),
     ),
     # Pages a read since it began to keep them: near 1 the reads are random, far above they are read ahead.
-    Check(
+    DoctorCheck(
         "query_store",
         (
             CheckCase(WARNING, "query_store_off", "Query Store is {state} in this database",
@@ -210,7 +210,7 @@ CHECKS = (
     ),
     STATEMENTS,
     PROFILES,
-    Check(
+    DoctorCheck(
         "spaces",
         (
             CheckCase(OK, "space_visible", "how much room {space} has can be seen: {path}",
@@ -220,7 +220,7 @@ CHECKS = (
         ),
     ),
     # What the server says of the volumes (2019 and newer, on Windows): a hint for the configuration of tiers.
-    Check(
+    DoctorCheck(
         "devices",
         (
             CheckCase(WARNING, "mixed_devices",
@@ -232,7 +232,7 @@ CHECKS = (
         ),
     ),
     # A paused build holds room and refuses DDL; since 2022 the server aborts it after a while.
-    Check(
+    DoctorCheck(
         "paused_builds",
         (
             CheckCase(WARNING, "paused_build",
@@ -241,7 +241,7 @@ CHECKS = (
         ),
     ),
     # What of the log is used and cannot be used again; a move writes about what it copies into it.
-    Check(
+    DoctorCheck(
         "log",
         (
             CheckCase(WARNING, "log_held",
@@ -251,7 +251,7 @@ CHECKS = (
         ),
     ),
     # Partition schemes that moves have made and whose NEXT USED a SPLIT has used up: the next one fails for all.
-    Check(
+    DoctorCheck(
         "schemes",
         (
             CheckCase(WARNING, "next_used_missing",
@@ -261,7 +261,7 @@ CHECKS = (
         ),
     ),
     # Online in every edition; a person fills in the folder.
-    Check(
+    DoctorCheck(
         "whole_filegroups",
         (
             CheckCase(INFO, "whole_filegroup",
@@ -271,7 +271,7 @@ CHECKS = (
         ),
     ),
     # The primary file can never be emptied, so its filegroup changes disks offline only.
-    Check(
+    DoctorCheck(
         "offline_files",
         (
             CheckCase(INFO, "offline_files",
@@ -281,7 +281,7 @@ CHECKS = (
         ),
     ),
     # Tempdb is recreated at every start of the service, at the paths that the catalog names.
-    Check(
+    DoctorCheck(
         "tempdb",
         (
             CheckCase(INFO, "tempdb_files",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 
-from connectors.kit.checks import Check, CheckCase, Facts, unseen_statements
+from connectors.kit.checks import CheckCase, DoctorCheck, Facts, unseen_statements
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
 from connectors.kit.findings import Severity
@@ -122,7 +122,7 @@ class _Reading:
         return {"failed": "", "name": name, **asdict(self)}
 
 
-PROFILES = Check(
+PROFILES = DoctorCheck(
     "profiles",
     (
         CheckCase(Severity.WARNING, "query_profiles_unseen", "the reads of running queries are not known: {failed}",

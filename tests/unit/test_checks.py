@@ -9,25 +9,31 @@ from typing import cast
 import pytest
 
 from connectors.db2 import doctor as of_db2
-from connectors.kit.checks import STATEMENTS, Check, CheckCase, Facts, findings_of, unseen_statements
+from connectors.kit.checks import STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of, unseen_statements
 from connectors.kit.findings import Finding, Remedy, RemedyKind, Severity
 from connectors.model.observation import Catalog
+from connectors.oracle import doctor as of_oracle
 from connectors.postgresql import doctor as of_postgresql
 from connectors.postgresql.sessions import ReadSession, query
 from connectors.sqlserver import doctor as of_sqlserver
 
 OK, WARNING = Severity.OK, Severity.WARNING
-TABLES = {"postgresql": of_postgresql.CHECKS, "db2": of_db2.CHECKS, "sqlserver": of_sqlserver.CHECKS}
+TABLES = {
+    "postgresql": of_postgresql.CHECKS,
+    "db2": of_db2.CHECKS,
+    "sqlserver": of_sqlserver.CHECKS,
+    "oracle": of_oracle.CHECKS,
+}
 
 
-def said(check: Check, *facts: Facts) -> list[Finding]:
+def said(check: DoctorCheck, *facts: Facts) -> list[Finding]:
     """What a table of one check says."""
     return list(findings_of([check], {check.facts: lambda: facts}))
 
 
 def test_the_first_case_that_applies_speaks() -> None:
     """``when`` and ``unless`` name facts; where no case applies nothing is said."""
-    check = Check("space", (CheckCase(WARNING, "full", "{name} is full", when="full"),
+    check = DoctorCheck("space", (CheckCase(WARNING, "full", "{name} is full", when="full"),
                             CheckCase(OK, "free", "{name} has room", unless="hidden")))  # fmt: skip
     facts = {"name": "fast", "full": True, "hidden": False}
     assert [each.sentence for each in said(check, facts, {**facts, "full": False})] == ["fast is full", "fast has room"]
@@ -36,15 +42,15 @@ def test_the_first_case_that_applies_speaks() -> None:
 
 def test_every_case_speaks_where_that_is_asked() -> None:
     """In the order of the table, thing by thing."""
-    check = Check("space", (CheckCase(OK, "a", "a {name}"), CheckCase(OK, "b", "b {name}")), every=True)
+    check = DoctorCheck("space", (CheckCase(OK, "a", "a {name}"), CheckCase(OK, "b", "b {name}")), every=True)
     assert [each.sentence for each in said(check, {"name": 1}, {"name": 2})] == ["a 1", "b 1", "a 2", "b 2"]
 
 
 def test_what_is_not_there_is_said_too() -> None:
     """Where nothing was read the check has a sentence for that, or says nothing."""
     alone = CheckCase(WARNING, "one", "one")
-    assert [each.code for each in said(Check("x", (alone,), nothing=CheckCase(OK, "none", "none")))] == ["none"]
-    assert not said(Check("x", (alone,)))
+    assert [each.code for each in said(DoctorCheck("x", (alone,), nothing=CheckCase(OK, "none", "none")))] == ["none"]
+    assert not said(DoctorCheck("x", (alone,)))
 
 
 def test_facts_are_read_once_and_when_they_are_needed() -> None:
@@ -59,7 +65,12 @@ def test_facts_are_read_once_and_when_they_are_needed() -> None:
         return read
 
     case = (CheckCase(OK, "a", "a"),)
-    list(findings_of([Check("b", case), Check("a", case), Check("b", case)], {name: reader(name) for name in "abc"}))
+    list(
+        findings_of(
+            [DoctorCheck("b", case), DoctorCheck("a", case), DoctorCheck("b", case)],
+            {name: reader(name) for name in "abc"},
+        )
+    )
     assert asked == ["b", "a"]
 
 
