@@ -254,5 +254,5 @@ def company(stage: Stage, listener: Listener, settings: LoadSettings | None = No
             yield Company(ledger=ledger, watch=watch, load=running_load, pulse=pulse)
         finally:
             pulse.stop()
-            watch.stop()
+            watch.acting.stop()
             watch.close()
