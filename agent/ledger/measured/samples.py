@@ -103,12 +103,12 @@ def merged(database: Database, rows: Sequence[Row], coarse: int) -> list[dict[st
         LedgerCorrupt: a blob cannot be unpacked.
     """
     return [
-        _merged(signals, [unpacked(database, row) for row in group], coarse)
+        _merge(signals, [unpacked(database, row) for row in group], coarse)
         for signals, group in groupby(rows, key=lambda row: int(row.signals))
     ]
 
 
-def _merged(signals: int, rows: Sequence[HistoryRow], coarse: int) -> dict[str, Any]:
+def _merge(signals: int, rows: Sequence[HistoryRow], coarse: int) -> dict[str, Any]:
     return {
         "database": rows[0].database, "resolution_seconds": coarse,
         "started_at": min(row.started_at for row in rows), "ended_at": max(row.ended_at for row in rows),
