@@ -130,7 +130,7 @@ class Scrubber:
             is_event: the fields of an event as ``agent.model.logs`` writes them, where a number behind ``=`` is ours.
         """
         if self._names is not None:
-            text = self._names.sub(self._numbered, text)
+            text = self._names.sub(self._replace_name, text)
         text = _ENCLOSED.sub(rf"\1{MASK}", _without_statement(_QUOTED.sub(f" {MASK} ", text)))
         words = text.split()
         return " ".join(
@@ -169,18 +169,18 @@ class Scrubber:
         """A page of metrics: names and figures stay, the values of labels are masked."""
         return re.sub(r'="((?:[^"\\]|\\.)*)"', lambda found: f'="{self.text(found[1])}"', page)
 
-    def _numbered(self, found: re.Match[str]) -> str:
+    def _replace_name(self, found: re.Match[str]) -> str:
         number = self._number.get(found[0].casefold())  # few letters have a case that only the search knows
         return f" name-{number} " if number is not None else f" {MASK} "
 
     def _token(self, token: str, *, is_event: bool) -> str:
         name, *values = token.split("=")
         return "=".join([
-            _masked(name), *(value if is_event and _NUMBER.fullmatch(value) else _masked(value) for value in values)
+            _mask(name), *(value if is_event and _NUMBER.fullmatch(value) else _mask(value) for value in values)
         ])  # fmt: skip
 
 
-def _masked(token: str) -> str:
+def _mask(token: str) -> str:
     bare = token.strip(_EDGES)
     if not bare or bare in UNITS or re.fullmatch(r"name-[0-9]+", bare):
         return token
