@@ -266,11 +266,11 @@ class RecordingReader:
         try:
             return self._event(parse_json(next(self._lines).decode()))
         except StopIteration:
-            raise self._damaged("it ends there") from None
+            raise self._damage("it ends there") from None
         except _Damage as error:
-            raise self._damaged(str(error)) from None
+            raise self._damage(str(error)) from None
         except (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
-            raise self._damaged(f"{type(error).__name__} in what was to be an event") from error
+            raise self._damage(f"{type(error).__name__} in what was to be an event") from error
 
     def _event(self, line: dict[str, Any]) -> Event:
         at = Moment(*line["at"])
@@ -288,7 +288,7 @@ class RecordingReader:
         self._known[key] = tuple(rows)
         return Asked(at=at, until=until, query=query, values=values, rows=self._known[key])
 
-    def _damaged(self, why: str) -> BadRecording:
+    def _damage(self, why: str) -> BadRecording:
         return BadRecording(
             f"{self._path} is damaged at event {self._line}, after {self._last}: {why}",
             advice="Copy it again from where it was made; --until-damage uses what comes before.",

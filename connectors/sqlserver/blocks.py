@@ -237,7 +237,7 @@ class PoolReader(BlockReader):
         waits = [self._waits(unit) for unit in units]
         one_in = one_block_in(min(pages, EXTENT * sum(unit.extents for unit in units)), MOST_LISTED)
         started = self._clock.monotonic()
-        listed = self._listed(units, one_in)
+        listed = self._list_pages(units, one_in)
         return BlockLook(
             monotonic_seconds=started,
             server_seconds=self._clock.monotonic() - began,
@@ -286,7 +286,7 @@ class PoolReader(BlockReader):
             return float("nan")
         return float(rows[0][0] or 0)
 
-    def _listed(self, units: list[_Unit], one_in: int) -> I64:
+    def _list_pages(self, units: list[_Unit], one_in: int) -> I64:
         """File, page, allocation unit and microseconds of the read of each page in memory, shape ``(pages, 4)``."""
         wanted = [number for unit in units for number in unit.allocation_units][:MOST_ALLOCATION_UNITS]
         if not wanted:
