@@ -131,6 +131,7 @@ def _write_bundle(
     try:
         ledger = session.existing_ledger
     except LedgerError:
+        # A bundle is made to find out what is wrong, perhaps with the ledger: the rest of it goes without.
         ledger = None
     made = make_bundle(session.config, ledger, found, seconds, logs)
     try:

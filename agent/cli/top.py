@@ -47,6 +47,7 @@ def top(
         return
     from agent.cli.live import show  # draws, and is not needed for what is printed once
 
+    # Ctrl-C is the way out of the screen, and no failure.
     with suppress(KeyboardInterrupt):
         show(session, seconds)
 

@@ -1,6 +1,6 @@
 """What hotplace does to a watched database: it carries out approved moves, with the lease and over sessions of its own.
 
-Acting runs beside sampling, so that sampling goes on while a table is copied.
+Acting runs while sampling goes on: a table may take hours to copy.
 """
 
 from __future__ import annotations

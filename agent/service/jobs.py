@@ -333,6 +333,7 @@ class Jobs:
         try:
             watch.take_over()
         except (LeaseHeld, ConnectorError) as error:
+            # This is how a stand-by spends its days: more than a debug line would fill the log.
             log.debug("still stands by", database=watch.database.name, error=str(error))
             return
         log.info("acts from now on", database=watch.database.name, token=self._ledger.leases.token(watch.database.name))
@@ -394,6 +395,7 @@ class Jobs:
         try:
             given = self._ledger.upkeep.give_back()
         except HotplaceError as error:
+            # The ledger works as it is, only larger: no job has failed.
             log.warning("ledger not made smaller", error=str(error), advice=error.advice)
             return
         if given.bytes or given.sentence:

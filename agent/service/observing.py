@@ -1,6 +1,6 @@
 """What hotplace reads of a watched database: samples, single statements, looks inside units, and which server it is.
 
-Over the session of the watching account, which cannot write. Whoever reads has the lock of the watch.
+Over the session of the watching account, which cannot write. Its callers hold the lock of the watch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Observing:
     """Samples one database; the parts are made on first use.
 
     Attributes:
-        snapshot: what metrics and commands are told; acting notes there too.
+        snapshot: the state that metrics and commands show; acting notes there too.
         looker: looks inside large hot units.
     """
 
@@ -47,7 +47,7 @@ class Observing:
             ledger: the durable record.
             clock: time.
             lock: of the watch.
-            snapshot: what is told of it.
+            snapshot: the state that metrics and commands show.
             keeps: asked before anything that was learnt goes into the ledger.
             connector: to watch with, in place of one over the watching account.
         """

@@ -284,6 +284,7 @@ def _last_lines(path: Path) -> list[str]:
 def names_of_site(config: Config, ledger: Ledger | None) -> Iterator[str]:
     """What is known to be a name or a secret of this site."""
     yield from (socket.gethostname(), socket.getfqdn())
+    # In many containers the user has no entry.
     with suppress(OSError, KeyError):
         yield getpass.getuser()
     yield from (value for name in ("SUDO_USER", "LOGNAME", "HOSTNAME") if (value := os.environ.get(name)))
@@ -303,6 +304,7 @@ def names_of_site(config: Config, ledger: Ledger | None) -> Iterator[str]:
 def _strings(value: object) -> Iterator[str]:
     """Every text in a part of the configuration, and the secrets that it names."""
     if isinstance(value, SecretSource):
+        # What this process cannot read it cannot have written into the bundle either.
         with suppress(SecretUnavailable):
             yield value.read().get_secret_value()
         return
@@ -424,6 +426,7 @@ def mask_events(lines: Iterable[str], scrub: Scrubber) -> Iterator[str]:
         try:
             event = parse_json(line)
         except ValueError:
+            # A line that rotation has cut, or another program's.
             yield scrub.event(line)
             continue
         if not (isinstance(event, dict) and event.keys() >= OF_AN_EVENT):

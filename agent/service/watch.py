@@ -106,7 +106,7 @@ class Watch:
 
     @property
     def snapshot(self) -> Snapshot:
-        """What metrics and commands are told."""
+        """The state that metrics and commands show."""
         return self.observing.snapshot
 
     @property

@@ -351,6 +351,7 @@ def _salvage(unpacking: Any, chunk: bytes) -> bytes:  # noqa: ANN401  # zlib doe
     """What comes before the damage in a chunk."""
     found = bytearray()
     with suppress(zlib.error):
+        # Byte by byte: the call that meets the damage returns nothing of what it had unpacked.
         for at in range(len(chunk)):
             found += unpacking.decompress(chunk[at : at + 1])
     return bytes(found)

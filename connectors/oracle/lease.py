@@ -121,6 +121,7 @@ def _find_holders(driver: Driver, connection: DriverConnection) -> list[Holder]:
     try:
         rows = _ask(connection, "lease_holder", {"id": LEASE_ID})
     except driver.error:
+        # GV$LOCK and GV$SESSION may be closed to this login: the lease is refused all the same, without a name.
         return []
     return [Holder(_in_words(row), own=bool(row[_OWN])) for row in rows]
 

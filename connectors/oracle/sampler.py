@@ -349,6 +349,7 @@ class SegmentSampler:
         try:
             rows = self._instances.rows("sessions", doing="sampling sessions")
         except PrivilegeMissing:
+            # Forecasts become wider without it; ranking and moves need none of it.
             return {}
         return self._sessions.figures(rows, figures, processors=self._server().processors * instances, at=at)
 

@@ -285,6 +285,7 @@ def checked(rule: ApprovalRule, given: Iterable[Given]) -> tuple[list[CheckedSig
         try:
             signature = rule.signers.verify(each.signed, each.armored)
         except SignatureInvalid as error:
+            # One who may no longer sign makes the others' signatures no worse.
             why = str(error)
         else:
             found.append(CheckedSignature(signature.who, signature.key, signature.names, each.document.moves))

@@ -380,6 +380,7 @@ class Samples:
         try:
             send_hours(own, self.ledger, database, until, self._leases.require)
         except (*AWAY, LeaseLost):
+            # Nothing is lost: the hours stay here until a later call hands them over.
             return
         with own.write(durable=False) as transaction:
             row = {"database": database, "name": HANDED_OVER, "at": until, "body": str(microseconds(until))}
