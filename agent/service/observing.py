@@ -37,7 +37,7 @@ class Observing:
         lock: threading.RLock,
         snapshot: Snapshot,
         *,
-        keeps: Callable[[], bool],
+        may_store: Callable[[], bool],
         connector: Connector | None,
     ) -> None:
         """Connects on first use.
@@ -48,7 +48,7 @@ class Observing:
             clock: time.
             lock: of the watch.
             snapshot: the state that metrics and commands show.
-            keeps: asked before anything that was learnt goes into the ledger.
+            may_store: asked before anything that was learnt goes into the ledger.
             connector: to watch with, in place of one over the watching account.
         """
         self.snapshot = snapshot
@@ -56,7 +56,7 @@ class Observing:
         self._ledger = ledger
         self._clock = clock
         self._lock = lock
-        self._keeps = keeps
+        self._may_store = may_store
         self._connector = connector
         self._sampler: Sampler | None = None
         self._sampler_memory: SamplerMemory | None = None
@@ -66,7 +66,7 @@ class Observing:
         )  # fmt: skip
         self._statements = StatementReader(database, ledger, clock)
         self._statements_refused = ""  # why they could not be read
-        self._server = ServerRecord(database.name, ledger, clock, keeps)
+        self._server = ServerRecord(database.name, ledger, clock, may_store)
         self._identified_at = 0  # reads of the catalog by the sampler, when the server was identified last
 
     @property
@@ -89,7 +89,7 @@ class Observing:
                     self._ledger,
                     self._clock,
                     memory=self._sampler_memory,
-                    may_store=self._keeps,
+                    may_store=self._may_store,
                 )
             return self._sampler
 
@@ -136,7 +136,7 @@ class Observing:
         Without them an outcome says less, so a refusal is logged, once as long as it stays the same, and no more.
         """
         try:
-            return self._statements.read_if_due(self.connector, may_store=self._keeps())
+            return self._statements.read_if_due(self.connector, may_store=self._may_store())
         except ConnectorError as error:
             if str(error) != self._statements_refused:
                 log.warning("statements not read", database=self._database.name, error=str(error), advice=error.advice)

@@ -65,7 +65,7 @@ class Watch:
         listener: Listener | None = None,
         asked_by: str = "",
         top_units: int = MOST_TOP_UNITS,
-        keeps: Callable[[], bool] = always,
+        may_store: Callable[[], bool] = always,
         connector: Connector | None = None,
     ) -> None:
         """Wire it up; connects on first use.
@@ -79,7 +79,7 @@ class Watch:
             listener: notified of everything that happens to a move.
             asked_by: who gave the command that this is part of; "": the agent acts on its own.
             top_units: that the snapshot lists individually.
-            keeps: asked before anything that was learnt or planned goes into the ledger; proposals do in any case.
+            may_store: asked before anything that was learnt or planned goes into the ledger; proposals do in any case.
             connector: to watch with, in place of one over the watching account.
         """
         self.database = database
@@ -89,7 +89,7 @@ class Watch:
         self._clock = clock
         self._asked_by = asked_by
         self._top_units = top_units
-        self._keeps = keeps
+        self._may_store = may_store
         # Reentrant: verify and plan call other methods of the watch that take it too.
         self._lock = threading.RLock()
         self.offers = ProposalOffers(database, ledger, clock, level)
@@ -99,7 +99,9 @@ class Watch:
         snapshot = Snapshot(
             database=database.name, engine=database.engine, leftovers=left, sample_seconds=database.sample_seconds
         )
-        self.observing = Observing(database, ledger, clock, self._lock, snapshot, keeps=keeps, connector=connector)
+        self.observing = Observing(
+            database, ledger, clock, self._lock, snapshot, may_store=may_store, connector=connector
+        )
         self.acting = Acting(
             database, ledger, clock, self.observing, self._settling, self._groups, dry_run=dry_run, listener=listener
         )
@@ -211,7 +213,7 @@ class Watch:
                 return planning
             self.observing.looker.choose(units_worth_looks(planning.situation, planning.plan))
             ordered = Ordered(planning)
-            if self._keeps():
+            if self._may_store():
                 store_for_commands(self._ledger, self.database.name, planning, ordered)
             self.snapshot.worth, self.snapshot.standing = (
                 Worth.of(planning.plan),
