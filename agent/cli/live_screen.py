@@ -17,11 +17,12 @@ from agent.cli.under_way import progress_text
 from agent.ledger.rows import MoveRow, ProposalRow
 from agent.model.answers.watching import RoomOfSpace
 from agent.model.states import EXPIRABLE, UNFINISHED, ProposalState
+from agent.model.summary import gain_in_a_line
 from agent.planning.ranking import Ranking
 from agent.terminal.columns import GAP, Column
 from agent.terminal.tables import DOTS, SHORTEST_NAME, fit_columns, shorten_name, widths_of, wrap
 from agent.terminal.text_plots import sparkline
-from agent.terminal.wording import question, saving, short_digest, state_text
+from agent.terminal.wording import question, short_digest, state_text
 from connectors.model.formatting import (
     format_bytes,
     format_ratio,
@@ -294,7 +295,7 @@ def _say(picture: ScreenPicture, listing: Listing, chosen: Choice | None, *, blo
         return ""
     chosen = listing.at(listing.place_of(chosen))
     if chosen.kind is RowKind.PROPOSAL and (proposal := listing.proposal(chosen.name)):
-        return f"{question(proposal.proposal)}; {' '.join(saving(proposal.proposal))}"
+        return f"{question(proposal.proposal)}; {gain_in_a_line(proposal.proposal)}"
     if chosen.kind is RowKind.MOVE and (move := listing.move(chosen.name)):
         return picture.under_way.line(move)
     ranking, place = listing.ranking, listing.place_of(chosen) - len(listing.proposals) - len(listing.moves)

@@ -57,6 +57,7 @@ from agent.planning.single_moves import Splitting
 from agent.planning.splits import SeenBorder, SplitsOnPlan, border_seen, seen_border, split_worth, splits_on
 from agent.service.watch import Watch
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_details, print_notes, print_summary
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.hand_script import require_new, why_not_by_hand, write_script
 from agent.terminal.output import Output
@@ -65,9 +66,7 @@ from agent.terminal.wording import (
     forecast_facts,
     forecast_shown,
     plan_shown,
-    print_moves,
     print_statements,
-    print_value,
     work_by_hand,
 )
 from connectors.model.formatting import format_bytes, format_seconds, format_sessions, format_wait
@@ -168,12 +167,13 @@ def plan(
     trace: Annotated[bool, typer.Option("--trace", help="Rank by what `hotplace trace` collected, alone.")] = False,
     propose: ProposeOption = False,
     observe: ObserveOption = None,
+    sql: Annotated[bool, typer.Option("--sql", help="Also the exact statements, at the end.")] = False,
     script: Annotated[
         Path | None,
         typer.Option("--script", metavar="FILE", help="Write what a person carries out of the plan to one new file."),
     ] = None,
 ) -> None:
-    """Show what is worth moving, why not the others, and the exact statements; moves nothing."""
+    """Show what is worth moving, what it brings, locks and takes, and why not the others; moves nothing."""
     if script is not None:
         require_new(script)  # before anything is watched for minutes
     wanted = mode_of(
@@ -207,6 +207,8 @@ def plan(
         watch.close(save=observe is not None)
     reports = pin_reports(planning) if mode is ModeName.PREFERENCE else ()
     _print(session, planning, proposal, worth, reports)
+    if sql:
+        _print_sql(session.out, proposal, worth)
     if unwritten is not None:
         raise unwritten
     written_to = None if script is None or proposal is None else _write_script(session, script, proposal, stored)
@@ -279,6 +281,10 @@ def _print(
     print_spaces(out, spaces_after(planning.situation, planning.plan))
     print_pinned(out, reports)
     print_left_behind(out, planning)
+
+
+def _print_sql(out: Output, proposal: Proposal | None, worth: _Worth | None) -> None:
+    """The statements of the plan, or of what it would be as things look now."""
     shown = proposal or (worth.prospect.proposal if worth is not None and worth.prospect is not None else None)
     if shown is not None:
         print_statements(out, shown.moves)
@@ -290,18 +296,18 @@ def _print_worth(session: Session, planning: Planning, proposal: Proposal | None
     out.line(_answer(session.database, planning, ranking, proposal, prospect), style="bold")
     if step := next_step(session.database):
         out.line(f"next: {step}")
-    first = min(HEAD, len(ranking))
-    out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
-    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
     if proposal is not None:
-        usual = planning.purpose == BALANCE
-        out.heading("the plan" if usual else f"the plan: {in_words(planning.purpose)}")
-        print_value(out, proposal)
-        print_moves(out, proposal.moves)
+        if planning.purpose != BALANCE:
+            out.line(f"for: {in_words(planning.purpose)}")
+        print_summary(out, proposal, proposal.moves)
+        print_details(out, proposal, proposal.moves)
     elif prospect is not None:
         print_prospect(session, prospect)
     else:
         out.facts(forecast_facts(planning.forecast()))
+    first = min(HEAD, len(ranking))
+    out.heading(f"the {first} units of {len(ranking)} that fast storage is worth most to, in waiting sessions")
+    out.table(RANKING_COLUMNS, (_ranking_cells(ranking, row) for row in range(first)))
     out.sentence(f"read times: {read_times_text(planning.situation.tiers)}")
     not_chosen = [] if what_is_missing(session.database) else _not_chosen(ranking)
     if not_chosen:
@@ -483,9 +489,8 @@ def _print_split(out: Output, found: Splitting, stored: ProposalRow | None, *, p
     if found.proposal is not None:
         (move,) = found.proposal.moves
         out.heading(f"the plan ({move.reason})")
-        out.line(move.sentence)
-        out.facts([("moving rows takes" if move.size_bytes else "reading it takes", format_seconds(move.copy_seconds))])
-        print_moves(out, found.proposal.moves)
+        print_summary(out, found.proposal, found.proposal.moves)
+        print_notes(out, found.proposal.moves)
         print_statements(out, found.proposal.moves)
         print_next(out, found.proposal, stored, propose=propose)
     elif isinstance(found.answer, ByHand):

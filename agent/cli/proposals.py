@@ -25,10 +25,12 @@ from agent.model.answers.decisions import (
 )
 from agent.model.answers.kind import extend, narrow
 from agent.model.answers.plans import ValueOfPlan
+from agent.model.proposals import ProposedMove
 from agent.model.states import OPEN_PROPOSALS, WITHDRAWN, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.terminal.columns import Column
+from agent.terminal.deciding import print_details, print_summary
 from agent.terminal.hand_script import hand_script
 from agent.terminal.output import Output
 from agent.terminal.wording import (
@@ -37,9 +39,7 @@ from agent.terminal.wording import (
     move_sql,
     plan_shown,
     planned_move,
-    print_moves,
     print_statements,
-    print_value,
     question,
     short_digest,
 )
@@ -139,8 +139,9 @@ def print_conflicts(out: Output, conflicts: Iterable[Conflict]) -> None:
 
 
 def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> None:
-    """The proposal in one screen: state, value, moves with their locks."""
+    """The proposal: its summary, its state, and what else there is to know of its moves."""
     out.line(f"proposal {row.id} for {row.proposal.database}", style="bold")
+    print_summary(out, row.proposal, would_run(moves), row.id)
     who = f"{row.decided_by} from {row.decided_from}"
     decided = f" at {format_when(row.decided_at)} by {who}" if row.decided_at else ""
     out.facts(
@@ -151,13 +152,17 @@ def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> N
             ("proposed", f"{format_when(row.proposal.created_at)}, {expiry(row.proposal)}"),
         ]
     )
-    print_value(out, row.proposal)
-    out.line()
-    print_moves(out, [move.move for move in moves])
+    print_details(out, row.proposal, [move.move for move in moves])
     apart = [move for move in moves if move.state.value != row.state.value]
     for (state, reason), alike in groupby(apart, key=lambda move: (move.state, move.reason)):
         numbers = [move.move.ordinal for move in alike]
         out.line(f"{_moves_text(numbers)} {state.words}: {reason}")
+
+
+def would_run(moves: Sequence[MoveRow]) -> list[ProposedMove]:
+    """The moves that an approval is about: those that are not withdrawn; all of them where each is."""
+    left = [move.move for move in moves if move.state not in WITHDRAWN]
+    return left or [move.move for move in moves]
 
 
 def _moves_text(numbers: Sequence[int]) -> str:
@@ -211,7 +216,7 @@ def _shown(row: ProposalRow, moves: Sequence[MoveRow], conflicts: Iterable[Confl
     return extend(
         ProposalShown,
         _head(row),
-        narrow(ValueOfPlan, plan_shown(row.proposal)),
+        narrow(ValueOfPlan, plan_shown(row.proposal, would_run(moves), row.id)),
         database=row.proposal.database,
         moves=tuple(
             extend(MoveProposed, planned_move(move.move), id=move.id, state=move.state, state_reason=move.reason)

@@ -22,7 +22,7 @@ from agent.cli.app import command
 from agent.cli.commands import COMMANDS, HelpGroup, release_reloads
 from agent.cli.main import collect_as_usual
 from agent.cli.session import Options, Session
-from agent.cli.status import move_listed, open_proposal, print_moves, print_proposals
+from agent.cli.status import move_listed, open_proposals, print_moves, print_proposals
 from agent.cli.under_way import daemon_status_of
 from agent.config.models import Config
 from agent.ledger.ledger import Ledger
@@ -185,8 +185,7 @@ def _say_what_came(session: Session, database: str, started: datetime) -> CycleO
     """What the cycle that began at ``started`` has brought one database, printed and as an answer."""
     stored = session.ledger.state.load_document(database, STATUS)
     status = None if stored is None else daemon_status_of(stored[1])
-    rows = session.ledger.proposals.rows(database=database, states={ProposalState.PROPOSED})
-    proposals = tuple(map(open_proposal, rows))
+    proposals = open_proposals(session.ledger, database, {ProposalState.PROPOSED})
     if stored is not None and status is not None and stored[0] >= started and status.pid == os.getpid():
         session.out.line(f"{database}: {status.last_cycle}")  # else it was refused
         print_proposals(session.out, proposals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Annotated
@@ -12,6 +12,7 @@ import typer
 from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.options import AllDatabases, Engine, Limit, refuse, refuse_without_all
+from agent.cli.proposals import would_run
 from agent.cli.session import Session
 from agent.cli.under_way import (
     DaemonState,
@@ -37,7 +38,9 @@ from agent.model.answers.watching import (
     RoomOfSpace,
     StatusShown,
 )
+from agent.model.proposals import ProposedMove
 from agent.model.states import EXPIRABLE, OPEN_PROPOSALS, UNDER_WAY, UNFINISHED, ProposalState
+from agent.model.summary import summary_of
 from agent.model.units_of_measure import format_when
 from agent.moving.left_worse import left_worse_of
 from agent.planning.first_tier import next_step, what_is_missing
@@ -112,7 +115,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         database=database.name,
         engine=database.engine,
         daemon=_daemon_heard(daemon),
-        proposals=tuple(map(open_proposal, ledger.proposals.rows(database=database.name, states=OPEN_PROPOSALS))),
+        proposals=open_proposals(ledger, database.name, OPEN_PROPOSALS),
         moves=tuple(map(move_listed, rows)),
         spaces=daemon.status and daemon.status.spaces,
         tiers=daemon.status and daemon.status.tiers,
@@ -248,8 +251,14 @@ def _daemon_heard(daemon: DaemonState) -> DaemonHeard:
     )
 
 
-def open_proposal(row: ProposalRow) -> OpenProposal:
-    """A proposal without its moves as an answer has it."""
+def open_proposals(ledger: Ledger, database: str, states: Collection[ProposalState]) -> tuple[OpenProposal, ...]:
+    """Proposals in these states as an answer has them: what is decided on, without the moves."""
+    rows = ledger.proposals.rows(database=database, states=states)
+    moves = ledger.moves.by_proposal(rows)
+    return tuple(_open_proposal(row, would_run(moves[row.id])) for row in rows)
+
+
+def _open_proposal(row: ProposalRow, moves: Sequence[ProposedMove]) -> OpenProposal:
     return OpenProposal(
         id=row.id,
         digest=row.digest,
@@ -259,6 +268,7 @@ def open_proposal(row: ProposalRow) -> OpenProposal:
         moves=len(row.proposal.moves),
         wait_saved_per_hour_seconds=row.proposal.wait_saved_per_hour,
         expires_at=row.proposal.expires_at,
+        summary=summary_of(row.proposal, moves, row.id),
     )
 
 

@@ -19,6 +19,7 @@ from agent.model.outcomes import Outcome, OutcomeVerdict
 from agent.model.states import CARRIED_OUT
 from agent.moving.statement_texts import statement_lines
 from agent.planning.advice import stored_advice
+from agent.terminal.deciding import said_once
 from agent.terminal.wording import forecast_facts, state_text
 from connectors.model.formatting import format_bytes, format_seconds, format_wait
 
@@ -162,7 +163,7 @@ class Report:
         """What is to be said of proposals and moves, each sentence once, with the numbers of those it is about."""
         of_proposals = ((each.row.id, text) for each in self.proposals for text in each.remarks)
         of_moves = ((each.row.id, text) for each in self.moves for text in each.remarks)
-        return [*_said_once("proposal", of_proposals), *_said_once("move", of_moves)]
+        return [*said_once("proposal", of_proposals), *said_once("move", of_moves)]
 
     @property
     def decisions(self) -> list[AuditRow]:
@@ -207,23 +208,6 @@ class Report:
         if not totals.bytes_moved:
             return "nothing"
         return f"{size}, in a time that is not known" if took == NOT_KNOWN else f"{size} in {took}"
-
-
-def _said_once(what: str, said: Iterable[tuple[int, str]]) -> list[tuple[str, str]]:
-    """Sentences in their order with the proposals or moves that they are about: ``("moves 1 and 2", "...")``."""
-    about: dict[str, list[int]] = {}
-    for number, text in said:
-        about.setdefault(text, []).append(number)
-    return [(join_numbers(what, numbers), text) for text, numbers in about.items()]
-
-
-def join_numbers(what: str, numbers: Sequence[int]) -> str:
-    """Numbers of something for people, in rising order: ``move 3``, ``moves 3, 4 and 7``, ``moves 1 to 8``."""
-    if len(numbers) == 1:
-        return f"{what} {numbers[0]}"
-    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
-        return f"{what}s {numbers[0]} to {numbers[-1]}"
-    return f"{what}s {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _by_verdict(outcomes: Iterable[Outcome]) -> dict[OutcomeVerdict, int]:

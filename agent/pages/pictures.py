@@ -17,7 +17,7 @@ from leather import Chart
 from leather.shapes import Line
 
 from agent.model.outcomes import OutcomeVerdict
-from agent.pages.content import Report, counted, join_numbers
+from agent.pages.content import Report, counted
 from agent.pages.figures import ReportFigures
 from agent.pages.plots import (
     HEAT,
@@ -42,6 +42,7 @@ from agent.pages.plots import (
     upward_from_zero,
 )
 from agent.studies.sizing import curve_of
+from agent.terminal.deciding import join_numbers
 from agent.terminal.tables import shorten_name
 from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds
 

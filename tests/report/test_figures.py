@@ -14,10 +14,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from agent.ledger.ledger import Ledger
-from agent.pages.content import join_numbers, report_of
+from agent.pages.content import report_of
 from agent.pages.figures import figures_of
 from agent.pages.pictures import pictures_of
 from agent.pages.report import database_reported, html_page
+from agent.terminal.deciding import join_numbers
 from agent.terminal.output import plain_value
 from connectors.model.formatting import format_bytes, format_rate, format_ratio, format_seconds, printable
 from tests.ledger.clock import StillClock

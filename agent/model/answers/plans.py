@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from agent.model.answers.kind import answer
+from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import AdviceShown, BorderSeen, BorderShown, TierShown, UnitShown
 from agent.model.answers.watching import ContainerShown
 from connectors.model.moves import Locked
@@ -187,6 +188,8 @@ class ValueOfPlan:
     ceiling_ratio: float | None
     """By how much all work can become faster at most."""
     forecast: ForecastShown | None
+    summary: DecisionSummary | None
+    """What every command and page shows of it first; null: there is nothing to decide on."""
 
 
 @answer

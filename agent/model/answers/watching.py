@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from agent.model.answers.kind import answer
+from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import TierShown, UnitShown
 from agent.model.states import MoveState, ProposalState
 
@@ -102,6 +103,7 @@ class OpenProposal:
     moves: int
     wait_saved_per_hour_seconds: float
     expires_at: datetime
+    summary: DecisionSummary
 
 
 @answer
