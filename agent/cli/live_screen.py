@@ -197,18 +197,15 @@ def _rooms(picture: ScreenPicture) -> str:
     """How full each space is, fastest tier first."""
     status = picture.daemon.status
     rooms = () if status is None else status.spaces or ()
-    return "   ".join(_room(room) for room in rooms if room.tier is not None)
+    return "   ".join(room_text(room) for room in rooms if room.tier is not None)
 
 
-def _room(room: RoomOfSpace) -> str:
-    used, free, capacity = room.used_bytes, room.free_bytes, room.capacity_bytes
+def room_text(room: RoomOfSpace) -> str:
+    """How full the volume of a space is, and what is left of it."""
     named = f"{room.tier}" if room.tier == room.space else f"{room.tier} {room.space}"
-    if used is None:
-        return f"{named}: not known"
-    whole = capacity if capacity is not None else used + free if free is not None else 0
-    return f"{named}: {format_bytes(used)}" + (
-        f" of {format_bytes(whole)}, {format_ratio(used / whole)}" if whole else ""
-    )
+    if room.fill_ratio is None or room.free_bytes is None:
+        return f"{named}: not known" if room.used_bytes is None else f"{named}: {format_bytes(room.used_bytes)} own"
+    return f"{named}: {format_ratio(room.fill_ratio)} full, {format_bytes(room.free_bytes)} free"
 
 
 def _window(picture: ScreenPicture) -> str:

@@ -50,7 +50,7 @@ from agent.service.fleet import Heartbeat
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
 from agent.terminal.wording import count_of_moves, expiry, question, short_digest, state_text
-from connectors.model.formatting import format_bytes, format_wait
+from connectors.model.formatting import format_bytes, format_ratio, format_wait
 
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace plan --mode usage shows it as it is now"
 
@@ -184,7 +184,7 @@ def _print_rooms(out: Output, found: DatabaseStatus) -> None:
         return
     out.line(f"room when last sampled, {format_when(status.last_sample)}:")
     out.table(
-        (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("used", "free", "capacity"))),
+        (Column("tier"), Column("space"), *(Column(t, number=True) for t in ("own bytes", "free", "capacity", "fill"))),
         [_room_cells(room) for room in found.spaces],
     )
     if found.tiers:
@@ -238,7 +238,8 @@ def _print_under_way(out: Output, moves: Iterable[MoveListed], sentences: Iterab
 def _room_cells(room: RoomOfSpace) -> tuple[str, ...]:
     sizes = (room.used_bytes, room.free_bytes, room.capacity_bytes)
     cells = ("not known" if size is None else format_bytes(size) for size in sizes)
-    return (room.tier or "not managed", room.space, *cells)
+    fill = "not known" if room.fill_ratio is None else format_ratio(room.fill_ratio)
+    return (room.tier or "not managed", room.space, *cells, fill)
 
 
 def _daemon_heard(daemon: DaemonState) -> DaemonHeard:

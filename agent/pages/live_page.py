@@ -14,7 +14,6 @@ from agent.model.answers.watching import (
     DatabaseStatus,
     DatabaseWatched,
     MoveWatched,
-    RoomOfSpace,
     StatusShown,
     TopShown,
 )
@@ -62,7 +61,7 @@ def _part(status: DatabaseStatus, top: DatabaseWatched, snapshot: Snapshot | Non
         "daemon": top.daemon,
         "window": top.window.sentence,
         "problems": [*(trouble for trouble in troubles if trouble), *status.groups_left_worse],
-        "spaces": [_space(space) for space in status.spaces or ()],
+        "spaces": list(status.spaces or ()),
         "read_times": {tier.name: tier.random_read_seconds for tier in status.tiers or ()},
         "waits": [] if snapshot is None else waits_of(snapshot),
         "proposals": [proposal for proposal in status.proposals if proposal.state is ProposalState.PROPOSED],
@@ -83,13 +82,6 @@ def waits_of(snapshot: Snapshot) -> list[tuple[str, float]]:
         if is_measured(figures)
     ]
     return waits
-
-
-def _space(space: RoomOfSpace) -> dict[str, Any]:
-    """A space with its fill, 0 to 1; None where its free room is not known."""
-    used, free = space.used_bytes, space.free_bytes
-    fill = None if used is None or free is None or used + free <= 0 else used / (used + free)
-    return {**mapping_of(space), "fill": fill}
 
 
 def _move(move: MoveWatched, top: DatabaseWatched, *, guarded: bool) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def facts_of(snapshot: Snapshot, sample_seconds: float, ledger: Ledger, now: dat
             if each.keeps_failing and each.failing_since is not None and name != SAMPLE  # of samples ``stalled`` tells
         ),
         server_changes=tuple(each for each in snapshot.server_changes if abs(now - each.at) <= LOOKS_BACK),
-        rooms=() if snapshot.storage is None else _rooms(snapshot.storage),
+        rooms=() if snapshot.storage is None else rooms_of(snapshot.storage),
         lost={} if snapshot.storage is None else _find_lost_spaces(snapshot.storage),
         stalled=_why_stalled(snapshot, sample_seconds, now),
     )
@@ -132,14 +132,17 @@ def _why_stalled(snapshot: Snapshot, sample_seconds: float, now: datetime) -> st
     return f"it was last sampled {format_when(cycle.taken_at)}: {snapshot.error}"
 
 
-def _rooms(storage: Storage) -> tuple[SpaceRoom, ...]:
+def rooms_of(storage: Storage) -> tuple[SpaceRoom, ...]:
     """Every managed space whose free bytes are known."""
     return tuple(
         SpaceRoom(
-            space=space.name, tier=storage.tiers[tier].name, used_bytes=space.used_bytes, free_bytes=space.free_bytes
+            space=space.name,
+            tier=storage.tiers[tier].name,
+            free_bytes=volume.free_bytes,
+            fill_ratio=volume.fill_ratio,
         )
         for tier, space in zip(storage.tier_of_space.tolist(), storage.spaces, strict=True)
-        if tier >= 0 and space.free_bytes is not None
+        if tier >= 0 and (volume := space.volume) is not None and volume.fill_ratio is not None
     )
 
 

@@ -162,7 +162,10 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
     """Room in every managed space, and how fast its tier answers."""
     labels = ("database", "space", "tier")
     free = GaugeMetricFamily("hotplace_space_free_bytes", "Free bytes of a space, where known.", labels=labels)
-    used = GaugeMetricFamily("hotplace_space_used_bytes", "Used bytes of a space.", labels=labels)
+    used = GaugeMetricFamily("hotplace_space_used_bytes", "Bytes of a space itself.", labels=labels)
+    fill = GaugeMetricFamily(
+        "hotplace_space_fill_ratio", "How full the volume of a space is, by everything on it.", labels=labels
+    )
     latency = GaugeMetricFamily(
         "hotplace_tier_random_read_seconds", "Random read time of a tier.", labels=("database", "tier", "source")
     )
@@ -175,9 +178,11 @@ def _spaces(snapshots: list[Snapshot]) -> Iterator[Metric]:
             used.add_metric([snapshot.database, space.name, name], space.used_bytes)
             if space.free_bytes is not None:
                 free.add_metric([snapshot.database, space.name, name], space.free_bytes)
+            if space.volume is not None and space.volume.fill_ratio is not None:
+                fill.add_metric([snapshot.database, space.name, name], space.volume.fill_ratio)
         for each in storage.tiers:
             latency.add_metric([snapshot.database, each.name, each.speed.source], each.speed.random_read_seconds)
-    yield from (free, used, latency)
+    yield from (free, used, fill, latency)
 
 
 def _lost_spaces(snapshots: list[Snapshot]) -> Metric:

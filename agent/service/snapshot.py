@@ -229,7 +229,7 @@ def _plain(answer: object) -> dict[str, Any]:
 
 
 def _rooms(storage: Storage) -> list[dict[str, Any]]:
-    """Used, free and capacity bytes of each space with its tier, fastest first; spaces without a tier are last."""
+    """Bytes and fill of each space with its tier, fastest first; spaces without a tier are last."""
     names = [tier.name for tier in storage.tiers]
     tiered = sorted(
         zip(storage.tier_of_space.tolist(), storage.spaces, strict=True), key=lambda pair: (pair[0] < 0, pair[0])
@@ -241,6 +241,7 @@ def _rooms(storage: Storage) -> list[dict[str, Any]]:
             "used_bytes": space.used_bytes,
             "free_bytes": space.free_bytes,
             "capacity_bytes": space.capacity_bytes,
+            "fill_ratio": None if space.volume is None else space.volume.fill_ratio,
         }
         for tier, space in tiered
     ]

@@ -121,6 +121,24 @@ class Identity:
     writable: bool  # False on a standby: hotplace only watches there
 
 
+@dataclass(frozen=True, slots=True)
+class SpaceVolume:
+    """Where a space is: a file system, a disk group, or the size that is configured for it."""
+
+    capacity_bytes: int
+    free_bytes: int  # negative: more is there than was allowed
+
+    @property
+    def used_bytes(self) -> int:
+        """All that is not free, of the space or of anything else."""
+        return self.capacity_bytes - self.free_bytes
+
+    @property
+    def fill_ratio(self) -> float | None:
+        """How full it is, 0 to 1: the one fill that is shown, measured and alerted on; None: it has no size."""
+        return self.used_bytes / self.capacity_bytes if self.capacity_bytes > 0 else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
     """A tablespace or filegroup: what a move names."""
@@ -132,6 +150,18 @@ class Space:
     capacity_bytes: int | None
     containers: tuple[Container, ...] = ()  # (): the engine does not say
     lost: str = ""  # why it cannot take data now, a sentence without its end; "": nothing is known against it
+
+    @property
+    def volume(self) -> SpaceVolume | None:
+        """The room that it shares with whatever else is there; None: neither free bytes nor capacity are known.
+
+        Where both are known, the smaller claim counts.
+        """
+        if self.capacity_bytes is None and self.free_bytes is None:
+            return None
+        capacity = self.used_bytes + (self.free_bytes or 0) if self.capacity_bytes is None else self.capacity_bytes
+        left = capacity - self.used_bytes
+        return SpaceVolume(capacity, left if self.free_bytes is None else min(left, self.free_bytes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,13 +35,8 @@ def room_bytes(space: Space, head_room_ratio: float) -> int | None:
 
     None where neither free bytes nor capacity are known. Where both are, the smaller claim counts.
     """
-    if space.capacity_bytes is None and space.free_bytes is None:
-        return None
-    capacity = capacity_bytes(space)
-    free = capacity - space.used_bytes
-    if space.free_bytes is not None:
-        free = min(free, space.free_bytes)
-    return free - ceil(capacity * head_room_ratio)
+    volume = space.volume
+    return None if volume is None else volume.free_bytes - ceil(volume.capacity_bytes * head_room_ratio)
 
 
 def capacity_bytes(space: Space) -> int:

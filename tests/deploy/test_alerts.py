@@ -184,8 +184,7 @@ ENDS: dict[str, tuple[list[Series], int, int]] = {
     ),
     "HotplaceCostsTheServer": ([series("hotplace_server_seconds_total", WATCHED, "0x30 0+6x120 720x300")], 120, 220),
     "HotplaceSpaceNearlyFull": (
-        [series("hotplace_space_free_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 1x59 50x200"),
-         series("hotplace_space_used_bytes", {**DATABASE, "space": "s", "tier": "ssd"}, "50x59 99x59 50x200")],
+        [series("hotplace_space_fill_ratio", {**DATABASE, "space": "s", "tier": "ssd"}, "0.5x59 0.99x59 0.5x200")],
         100, 130,
     ),
     "HotplaceSpaceLost": ([series("hotplace_space_lost", {**DATABASE, "space": "s"}, "0x59 1x59 0x200")], 100, 130),

@@ -18,8 +18,11 @@ class RoomOfSpace:
     tier: str | None
     """Null: the space is in no tier."""
     used_bytes: int | None
+    """Of the space itself; other things may fill its volume."""
     free_bytes: int | None
     capacity_bytes: int | None
+    fill_ratio: float | None
+    """Of the volume that the space is on: everything on it counts."""
 
 
 @answer
