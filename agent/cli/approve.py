@@ -18,7 +18,7 @@ from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.fleet import proposal_of_database
 from agent.cli.options import end_of, parse_option
-from agent.cli.proposals import ProposalId, print_conflicts, print_proposal, would_run
+from agent.cli.proposals import ProposalId, print_conflicts, print_proposal
 from agent.cli.session import Session, actor, interactive
 from agent.cli.under_way import daemon_of
 from agent.config.models import MAXIMUM_STALL_SECONDS, DatabaseConfig
@@ -43,7 +43,7 @@ from agent.model.units_of_measure import format_when, parse_bytes, parse_seconds
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.service.fleet import ProposalWorth
 from agent.terminal.columns import Column
-from agent.terminal.deciding import print_lines
+from agent.terminal.deciding import print_lines, would_run
 from agent.terminal.errors import CommandError, ExitCode
 from agent.terminal.wording import count_of_moves, print_statements, short_digest
 from connectors.kit.files import read_given

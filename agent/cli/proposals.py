@@ -25,12 +25,11 @@ from agent.model.answers.decisions import (
 )
 from agent.model.answers.kind import extend, narrow
 from agent.model.answers.plans import ValueOfPlan
-from agent.model.proposals import ProposedMove
 from agent.model.states import OPEN_PROPOSALS, WITHDRAWN, ProposalState
 from agent.model.units_of_measure import format_when
 from agent.planning.conflicts import Conflict, conflicts_of, conflicts_with, with_proposal
 from agent.terminal.columns import Column
-from agent.terminal.deciding import print_details, print_summary
+from agent.terminal.deciding import print_details, print_summary, would_run
 from agent.terminal.hand_script import hand_script
 from agent.terminal.output import Output
 from agent.terminal.wording import (
@@ -157,12 +156,6 @@ def print_proposal(out: Output, row: ProposalRow, moves: Sequence[MoveRow]) -> N
     for (state, reason), alike in groupby(apart, key=lambda move: (move.state, move.reason)):
         numbers = [move.move.ordinal for move in alike]
         out.line(f"{_moves_text(numbers)} {state.words}: {reason}")
-
-
-def would_run(moves: Sequence[MoveRow]) -> list[ProposedMove]:
-    """The moves that an approval is about: those that are not withdrawn; all of them where each is."""
-    left = [move.move for move in moves if move.state not in WITHDRAWN]
-    return left or [move.move for move in moves]
 
 
 def _moves_text(numbers: Sequence[int]) -> str:

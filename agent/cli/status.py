@@ -12,7 +12,6 @@ import typer
 from agent.cli.app import command
 from agent.cli.commands import HelpGroup
 from agent.cli.options import AllDatabases, Engine, Limit, refuse, refuse_without_all
-from agent.cli.proposals import would_run
 from agent.cli.session import Session
 from agent.cli.under_way import (
     DaemonState,
@@ -48,6 +47,7 @@ from agent.planning.read_times import read_times_of
 from agent.sampling.trace_marks import read_figures, read_mark
 from agent.service.fleet import Heartbeat
 from agent.terminal.columns import Column
+from agent.terminal.deciding import would_run
 from agent.terminal.output import Output
 from agent.terminal.wording import count_of_moves, expiry, question, short_digest, state_text
 from connectors.model.formatting import format_bytes, format_ratio, format_wait

@@ -55,6 +55,14 @@ def summary_of(proposal: Proposal, moves: Sequence[ProposedMove], number: int | 
     )
 
 
+def named_lines(summary: DecisionSummary) -> Iterator[tuple[str, str]]:
+    """Its lines, each with the name of what it is about."""
+    name = ""
+    for line in summary.lines:
+        name = line.name or name
+        yield name, line.text
+
+
 def lock_expected(move: ProposedMove) -> LockExpected:
     """What sessions can't do while a move runs, and for how long."""
     between = move.stall_interval_seconds

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from agent.ledger.rows import MoveRow
 from agent.model.proposals import CLOSE_PART, CONTAINER, ROLLING, SPACE, SPLIT, Proposal, ProposedMove
+from agent.model.states import WITHDRAWN
 from agent.model.summary import lock_text, summary_of
 from agent.terminal.columns import Column
 from agent.terminal.output import Output
@@ -29,6 +31,12 @@ MOVE_COLUMNS = (
     Column("payback", number=True, leaves=3), Column("meanwhile", leaves=2),
 )  # fmt: skip
 IN_THE_SUMMARY = frozenset({"latency", "interval wider"})  # facts of a forecast that it has said
+
+
+def would_run(moves: Sequence[MoveRow]) -> list[ProposedMove]:
+    """The moves that an approval is about: those that are not withdrawn; all of them where each is."""
+    left = [move.move for move in moves if move.state not in WITHDRAWN]
+    return left or [move.move for move in moves]
 
 
 def print_summary(out: Output, proposal: Proposal, moves: Sequence[ProposedMove], number: int | None = None) -> None:

@@ -290,6 +290,13 @@ def _tidying(step: Step, *, in_full: bool) -> list[str]:
     return lines
 
 
+def with_other_names(step: Step) -> list[str]:
+    """The statements of a step; names that one of them may have instead stand behind it."""
+    found = other_names_of(step)
+    first, *others = found.statements
+    return [f"{first} -- or, in place of this name, {found.text}" if found.names else first, *others]
+
+
 def _as_comments(purpose: str, statements: Iterable[str]) -> list[str]:
     """Statements that who runs the script does not run, below what they are for."""
     return [comment(purpose), *commented(map(_with_semicolon, statements))]
