@@ -143,7 +143,7 @@ def remember(
 
 
 def command(
-    group: HelpGroup, example: str, *, name: str | None = None, of: typer.Typer = app
+    group: HelpGroup, example: str, *, name: str | None = None, of: typer.Typer = app, reads: bool = False
 ) -> Callable[[Command[P]], Callable[..., None]]:
     """Register a function as a command.
 
@@ -152,17 +152,18 @@ def command(
         example: a command line, shown below its help.
         name: its name; default: the function's.
         of: the group of commands it belongs to.
+        reads: it only reads, and makes no ledger where there is none.
     """
 
     def register(function: Command[P]) -> Callable[..., None]:
-        runner = _with_common_options(function)
+        runner = _with_common_options(function, reads=reads)
         of.command(name or function.__name__, epilog=f"Example: {example}", rich_help_panel=group)(runner)
         return runner
 
     return register
 
 
-def _with_common_options(function: Command[P]) -> Callable[..., None]:
+def _with_common_options(function: Command[P], *, reads: bool) -> Callable[..., None]:
     """The function as typer calls it: a context and the common options in place of the session."""
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
 
@@ -172,7 +173,12 @@ def _with_common_options(function: Command[P]) -> Callable[..., None]:
         # Only what was given: an option that is left out here has its default, which would undo the one before the
         # command.
         options = replace(before, **{key: value for key, value in after.items() if value})
-        code = run_guarded(options, lambda session: function(session, **given))  # type: ignore[call-arg]  # ty: P
+
+        def body(session: Session) -> ExitCode | None:
+            session.only_reads = reads
+            return function(session, **given)  # type: ignore[call-arg]  # ty: P
+
+        code = run_guarded(options, body)
         raise typer.Exit(int(code))
 
     keyword = inspect.Parameter.KEYWORD_ONLY

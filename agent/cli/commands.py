@@ -80,7 +80,7 @@ COMMANDS = {
     "plan": Listed(
         "plan",
         HelpGroup.LOOK,
-        "Show what is worth moving, why not the others, and the exact statements; moves nothing.",
+        "Show what is worth moving, what it brings, locks and takes, and why not the others; moves nothing.",
     ),
     "top": Listed(
         "top",

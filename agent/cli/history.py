@@ -159,7 +159,7 @@ app.add_typer(
 )
 
 
-@command(HelpGroup.LOOK_BACK, "hotplace history --limit 20")
+@command(HelpGroup.LOOK_BACK, "hotplace history --limit 20", reads=True)
 def history(
     session: Session,
     limit: Newest = SHOWN,
@@ -216,7 +216,7 @@ def _stall_line(row: MoveRow, steps: Sequence[StepRow]) -> str:
     return f"move {row.id}: locked for up to {format_seconds(stalled)}{said}"
 
 
-@command(HelpGroup.LOOK_BACK, "hotplace outcomes --limit 10")
+@command(HelpGroup.LOOK_BACK, "hotplace outcomes --limit 10", reads=True)
 def outcomes(
     session: Session,
     limit: Annotated[

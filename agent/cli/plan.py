@@ -47,7 +47,7 @@ from agent.ledger.rows import ProposalRow
 from agent.model.answers.kind import extend
 from agent.model.answers.plans import Planned, SplitByHand, SplitPlanned, TableSplit
 from agent.model.proposals import BALANCE, Proposal, in_words
-from agent.model.units_of_measure import parse_seconds
+from agent.model.units_of_measure import parse_seconds, parse_seconds_of_command
 from agent.planning.advice import PinReport, advice_on, advice_shown, pin_reports
 from agent.planning.first_tier import next_step, what_is_missing
 from agent.planning.planner import Planning
@@ -74,6 +74,7 @@ from connectors.model.moves import Border, ByHand, NoRoute
 from policies.model.plan import Advice, Verdict
 from policies.placement.dispatch import Hsm, HsmSubtype, UnknownName, spaces_after
 
+SHORTEST_LOOK_SECONDS = 0.05
 LONGEST_NAP_SECONDS = 0.25  # between looks at the progress bar
 PARTS = 6  # of a look: how much demand varies shows between samples ...
 SHORTEST_PART_SECONDS = 5.0  # ... unless they follow too closely
@@ -108,6 +109,21 @@ def look(session: Session, watch: Watch, observe: float | None) -> None:
             watch.sample()
 
 
+def _seconds_to_watch(text: str) -> float:
+    """How long --observe is to watch.
+
+    Raises:
+        BadParameter: it is no duration, or none to see anything in.
+    """
+    seconds = parse_option(parse_seconds_of_command, text, "--observe")
+    if seconds < SHORTEST_LOOK_SECONDS:
+        raise typer.BadParameter(
+            f"{text!r} is too short to see anything; give at least {format_seconds(SHORTEST_LOOK_SECONDS)}",
+            param_hint="--observe",
+        )
+    return seconds
+
+
 def sentence_without_demand(session: Session) -> str:
     """What to do where no demand is known yet."""
     if not session.daemon().alive:
@@ -128,8 +144,8 @@ ProposeOption = Annotated[
     bool, typer.Option("--propose/--dry-run", help="Store the plan as a proposal, or only print it.")
 ]
 ObserveOption = Annotated[
-    float | None,
-    typer.Option(min=0.05, metavar="SECONDS", help="Watch this long first; else only the stored heat is used."),
+    str | None,
+    typer.Option(metavar="DURATION", help="Watch this long first (60s, 1m); else only the stored heat is used."),
 ]
 
 TimeLimit = Annotated[
@@ -183,6 +199,7 @@ def plan(
             "--free-share": free_share,
         },
     )  # fmt: skip
+    seconds = None if observe is None else _seconds_to_watch(observe)
     limit = math.inf if time_limit is None else parse_option(parse_seconds, time_limit, "--time-limit")
     if container is not None:  # it goes as a whole and whatever its heat
         unwanted = {"--time-limit": time_limit is not None, "--trace": trace, "--script": script is not None}
@@ -191,7 +208,7 @@ def plan(
     try:
         if container is not None and take_out(session, watch, str(space), container, propose=propose):
             return
-        look(session, watch, observe)
+        look(session, watch, seconds)
         usual = wanted == Hsm() and time_limit is None and not trace  # the plan that the daemon makes: it is kept
         planning = watch.plan(None if usual else wanted, limit, traced=trace)
         assert planning is not None, "there is a sample"

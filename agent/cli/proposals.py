@@ -55,7 +55,7 @@ NO_PROPOSAL = {True: "no proposal", False: "no open proposal; --past shows the o
 ProposalId = Annotated[int, typer.Argument(min=1, metavar="ID", help="Number that `hotplace proposals` shows.")]
 
 
-@command(HelpGroup.DECIDE, "hotplace proposals --past")
+@command(HelpGroup.DECIDE, "hotplace proposals --past", reads=True)
 def proposals(
     session: Session,
     past: Annotated[bool, typer.Option("--past", help="Also those that are done, rejected or expired.")] = False,
@@ -98,7 +98,7 @@ def proposals(
     )
 
 
-@command(HelpGroup.DECIDE, "hotplace show 3 --sql")
+@command(HelpGroup.DECIDE, "hotplace show 3 --sql", reads=True)
 def show(
     session: Session,
     number: ProposalId,

@@ -28,7 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@command(HelpGroup.LOOK_BACK, "hotplace report --since 90d --html report.html")
+@command(HelpGroup.LOOK_BACK, "hotplace report --since 90d --html report.html", reads=True)
 def report(
     session: Session,
     since: Annotated[str, typer.Option(metavar="DURATION", help="How far back.")] = "30d",

@@ -48,6 +48,7 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.out = Output(as_json=options.as_json, no_color=options.no_color, wide=options.wide)
+        self.only_reads = False  # the command makes no ledger where there is none: it reads an empty one
         self.within_daemon = False  # what asks is the daemon itself, not a command next to it
         self._open = ExitStack()
 
@@ -113,7 +114,7 @@ class Session:
         Raises:
             LedgerError: it is damaged, busy or cannot be opened.
         """
-        return self._open_ledger(create=True)
+        return self._open_ledger(create=True) if self._may_create() else self._empty_ledger()
 
     @cached_property
     def existing_ledger(self) -> Ledger:
@@ -123,6 +124,27 @@ class Session:
             LedgerError: there is none, or it is damaged, busy or cannot be opened.
         """
         return self._open_ledger(create=False)
+
+    def _may_create(self) -> bool:
+        """Whether the command may make a ledger, or need not."""
+        from agent.ledger.store.opening import anchor_file_of
+
+        place = self.config.ledger
+        if not self.only_reads or not isinstance(place.place, Path):
+            return True
+        path = place.place.expanduser()
+        return path.exists() or anchor_file_of(path, place.anchors).path.exists()
+
+    def _empty_ledger(self) -> Ledger:
+        """One that ends with the command: root's look at a service that never ran leaves no file behind."""
+        from tempfile import TemporaryDirectory
+
+        from agent.ledger.ledger import Ledger
+
+        folder = self._open.enter_context(TemporaryDirectory(prefix="hotplace-"))
+        ledger = Ledger.open(Path(folder) / "ledger.db", self.clock)
+        self._open.callback(ledger.close)
+        return ledger
 
     def _open_ledger(self, *, create: bool) -> Ledger:
         from agent.ledger.chain.signed import ApprovalRule

@@ -90,7 +90,7 @@ COLUMNS = (Column("at"), Column("unit", name=True), Column("from"), Column("to")
 SHOWN = 50
 
 
-@command(HelpGroup.LOOK, "hotplace simulate --capacity ssd='500 GiB' --policy cool_down=7d --since 7d")
+@command(HelpGroup.LOOK, "hotplace simulate --capacity ssd='500 GiB' --policy cool_down=7d --since 7d", reads=True)
 def simulate(
     session: Session,
     since: Annotated[str, typer.Option(metavar="DURATION", help="How far back the history is played again.")] = "14d",

@@ -251,7 +251,10 @@ NVME = "nvme"  # the fastest kind, for an example
 SHOWN_PERCENT = (1, 5, 10, 25, 50, 100)  # rows of the table, in addition to the knee and the present size
 
 
-@command(HelpGroup.LOOK, "hotplace sizing --tier ssd --size 500GiB --price ssd=2.40 --price hdd=0.30", name="sizing")
+@command(
+    HelpGroup.LOOK, "hotplace sizing --tier ssd --size 500GiB --price ssd=2.40 --price hdd=0.30", name="sizing",
+    reads=True,
+)  # fmt: skip
 def sizing_command(
     session: Session,
     tier: Annotated[

@@ -55,7 +55,7 @@ from connectors.model.formatting import format_bytes, format_ratio, format_wait
 NO_ROOM_KNOWN = "room in each tier: no daemon has sampled it yet; hotplace plan --mode usage shows it as it is now"
 
 
-@command(HelpGroup.LOOK, "hotplace status --all --database 'shop-*'")
+@command(HelpGroup.LOOK, "hotplace status --all --database 'shop-*'", reads=True)
 def status(
     session: Session,
     containers: Annotated[

@@ -47,12 +47,11 @@ from agent.config.quantities import (
     Seconds,
     Window,
     Zone,
-    resolve_against_config_file,
 )
 from agent.config.tiers import Storage, TierConfig, resolve
 from connectors.kit.contract import Clock, Connector, UnknownEngine
 from connectors.kit.registry import Engine, find_engine
-from connectors.kit.settings import SecretSource
+from connectors.kit.settings import ConfigPath, SecretSource
 from connectors.model.formatting import format_seconds
 from policies.model.calendar import Calendar
 from policies.model.settings import Pin, PolicySettings
@@ -78,12 +77,10 @@ class LedgerServer(ConfigPart):
     user: Name
     password: SecretSource | None = None  # None: peer, certificate, .pgpass ... as libpq finds it
     sslmode: Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] | None = None
-    sslrootcert: Path | None = None
+    sslrootcert: ConfigPath | None = None
     schema_name: SchemaName = Field(default="hotplace", alias="schema")  # made where the user may
     connect_timeout: Seconds = Field(default=10.0, gt=0)
     lease_seconds: Seconds = Field(default=30.0, alias="lease", ge=1)  # until an agent that says nothing has lost it
-
-    _absolute = field_validator("sslrootcert", mode="after")(resolve_against_config_file)
 
     @property
     def name(self) -> str:
@@ -110,12 +107,10 @@ class LedgerServer(ConfigPart):
 class LedgerConfig(ConfigPart):
     """Where the durable record lives."""
 
-    path: Path = Path("/var/lib/hotplace/ledger.db")
+    path: ConfigPath = Path("/var/lib/hotplace/ledger.db")
     postgresql: LedgerServer | None = None  # in place of a file: one ledger for several agents
-    anchors: Path | None = None  # file of the chain's anchors; None: next to the ledger, .anchors behind its name
+    anchors: ConfigPath | None = None  # file of the chain's anchors; None: next to the ledger, .anchors behind its name
     history_seconds: Seconds = Field(default=14 * 86400.0, alias="history", gt=0)  # how long heat history is kept
-
-    _absolute = field_validator("path", "anchors", mode="after")(resolve_against_config_file)
 
     @model_validator(mode="after")
     def _one_place(self) -> LedgerConfig:
@@ -285,11 +280,9 @@ def _only_lacks(error: ValidationError) -> bool:
 class TlsConfig(ConfigPart):
     """The certificate of the /metrics endpoint; read again when the file changes."""
 
-    certificate: Path  # PEM, the chain
-    key: Path | None = None  # PEM; None: in the same file
-    client_ca: Path | None = None  # PEM; clients must show a certificate of it
-
-    _absolute = field_validator("certificate", "key", "client_ca", mode="after")(resolve_against_config_file)
+    certificate: ConfigPath  # PEM, the chain
+    key: ConfigPath | None = None  # PEM; None: in the same file
+    client_ca: ConfigPath | None = None  # PEM; clients must show a certificate of it
 
 
 class BasicAuthConfig(ConfigPart):
@@ -494,7 +487,7 @@ class Config(ConfigPart):
     level: Level = Level.OBSERVE
     dry_run: Flag = True  # approved moves are printed, not carried out
     approval: ApprovalMode = ApprovalMode.PLAIN
-    allowed_signers: Path | None = None  # people and their public keys, see ssh-keygen(1); not writable by the agent
+    allowed_signers: ConfigPath | None = None  # people and their public keys, ssh-keygen(1); not writable by the agent
     approvals: Count = Field(default=1, ge=1, le=MOST_APPROVALS)  # people who must sign, each with a key of his own
     ledger: LedgerConfig = Field(default_factory=LedgerConfig)
     metrics: MetricsConfig = Field(default_factory=MetricsConfig)
@@ -502,8 +495,6 @@ class Config(ConfigPart):
     notices: tuple[NoticeConfig, ...] = ()  # channels over which people are told
     pools: tuple[PoolConfig, ...] = ()  # of fast storage that databases share, for `hotplace sizing --all`
     databases: tuple[DatabaseConfig, ...] = Field(min_length=1)
-
-    _absolute = field_validator("allowed_signers", mode="after")(resolve_against_config_file)
 
     @field_validator("notices", "pools")
     @classmethod

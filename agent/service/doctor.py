@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel
 
 from agent.config.errors import ConfigError
 from agent.config.models import Config, DatabaseConfig, LedgerConfig, LedgerServer
@@ -31,9 +32,10 @@ from connectors.kit.contract import (
     HotplaceError,
     PrivilegeMissing,
 )
+from connectors.kit.files import is_read_by_others
 from connectors.kit.findings import Finding, Remedy
 from connectors.kit.registry import install_command
-from connectors.kit.settings import SecretUnavailable
+from connectors.kit.settings import SecretSource, SecretUnavailable
 from connectors.model.blocks import SeesValues
 from connectors.model.formatting import format_bytes, format_ratio
 from connectors.model.observation import Catalog, Identity, Space
@@ -135,12 +137,41 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
     findings = [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
+    findings += secret_findings(config)
     findings += policy_findings(database)
     watching = list(_examine_watching(database, clock))
     if database.move_connection is None:
         return findings + watching
     moving = list(_examine_moving(database, clock))
     return findings + _merge_accounts(watching, moving)
+
+
+def secret_findings(config: Config) -> Iterator[Finding]:
+    """Files with a password that users of this machine other than their owner may read."""
+    for path in sorted({source.file for source in _secrets_of(config) if source.file is not None}):
+        try:
+            exposed = is_read_by_others(path)
+        except OSError:
+            continue  # who needs it says that it cannot be read
+        if exposed:
+            yield Finding.warning(
+                "secret_file",
+                f"other users of this machine may read the password in {path}",
+                f"chmod 600 {path}, and let it belong to the user that runs hotplace.",
+                values={"path": str(path)},
+            )
+
+
+def _secrets_of(part: object) -> Iterator[SecretSource]:
+    """Every place of a secret that a configuration names."""
+    if isinstance(part, SecretSource):
+        yield part
+    elif isinstance(part, BaseModel):
+        for name in type(part).model_fields:
+            yield from _secrets_of(getattr(part, name))
+    elif isinstance(part, tuple | list):
+        for each in part:
+            yield from _secrets_of(each)
 
 
 def packages_finding() -> Finding:

@@ -61,6 +61,26 @@ def find_fault(path: Path, owners: Collection[int] | None = None, *, named: bool
     return next(filter(None, faults), "")
 
 
+def give_to_owner_of_folder(path: Path) -> None:
+    """Let a file that root has just made belong to the owner of its folder: a service there could not write it.
+
+    Raises:
+        OSError: the file system does not allow it.
+    """
+    folder = path.absolute().parent.stat()
+    if os.geteuid() == ROOT and folder.st_uid != ROOT:
+        os.chown(path, folder.st_uid, folder.st_gid)
+
+
+def is_read_by_others(path: Path) -> bool:
+    """Whether users of this machine other than its owner and root may read a file.
+
+    Raises:
+        OSError: it is not there.
+    """
+    return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
 def advice_for(path: Path) -> str:
     """What makes a file believed."""
     path = path.absolute()

@@ -31,6 +31,7 @@ from sqlalchemy import select
 
 from agent.ledger.store.database import Reading, Row
 from agent.ledger.store.schema import audit, audit_head, given, microseconds, value_for
+from connectors.kit.files import give_to_owner_of_folder
 
 GENESIS = "0" * 64
 CREATED, MIGRATED, MOVED = "ledger.created", "ledger.migrated", "ledger.moved"
@@ -160,6 +161,8 @@ class AnchorFile:
         # processes never mix.
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, FILE_MODE)
         try:
+            if not os.fstat(handle).st_size:
+                give_to_owner_of_folder(self.path)
             os.write(handle, f"{at.isoformat(timespec='seconds')} {anchor.text}\n".encode())
             os.fsync(handle)
         finally:
