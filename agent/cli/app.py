@@ -9,6 +9,7 @@ A command is a function whose first parameter is the ``Session``; ``command`` re
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import sys
@@ -64,6 +65,7 @@ class LazyGroup(TyperGroup):
 P = ParamSpec("P")
 Command = Callable[Concatenate[Session, P], ExitCode | None]
 COMMON = "Common options (before the command or after it)"
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 INTERNAL_ADVICE = "This is a fault of hotplace itself; run the command again with --debug and report what it shows."
 
 
@@ -221,15 +223,27 @@ def run_guarded(options: Options, body: Callable[[Session], ExitCode | None]) ->
     except KeyboardInterrupt:
         session.out.problem("interrupted", "", ends_with=ExitCode.INTERRUPTED)
         return ExitCode.INTERRUPTED
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            return _say_fault(session, options, error)
+        _forget_standard_output()
+        advice = "Free some room, or send the output elsewhere."
+        session.out.problem(f"the output cannot be written: {error.strerror}", advice, ends_with=ExitCode.REFUSED)
+        return ExitCode.REFUSED
     except HotplaceError as error:
         code = exit_code_of(error)
         session.out.problem(str(error), explained(error.advice), ends_with=code)
         _trace(options)
         return code
     except Exception as error:  # noqa: BLE001 (nothing is swallowed: it is said, and shown in full with --debug)
-        session.out.problem(f"{type(error).__name__}: {error}", INTERNAL_ADVICE, ends_with=ExitCode.INTERNAL)
-        _trace(options)
-        return ExitCode.INTERNAL
+        return _say_fault(session, options, error)
+
+
+def _say_fault(session: Session, options: Options, error: Exception) -> ExitCode:
+    """A fault of our own."""
+    session.out.problem(f"{type(error).__name__}: {error}", INTERNAL_ADVICE, ends_with=ExitCode.INTERNAL)
+    _trace(options)
+    return ExitCode.INTERNAL
 
 
 def _trace(options: Options) -> None:

@@ -79,6 +79,8 @@ def proposals(
     titles = parse_columns(columns, COLUMNS)
     cells, listed = [], []
     for row in session.ledger.proposals.each(database=session.database.name, states=wanted):
+        if wanted is OPEN_PROPOSALS and row.has_expired(session.clock.now()):
+            continue  # no daemon has noted it yet
         cells.append(_cells(row))  # and not the row: thousands of proposals with all their statements are much
         listed.append(_listed(row))
     if cells:

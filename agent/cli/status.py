@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import groupby
 from typing import Annotated
 
@@ -115,7 +116,7 @@ def _show_database(session: Session, database: DatabaseConfig, ledger: Ledger, *
         database=database.name,
         engine=database.engine,
         daemon=_daemon_heard(daemon),
-        proposals=open_proposals(ledger, database.name, OPEN_PROPOSALS),
+        proposals=open_proposals(ledger, database.name, OPEN_PROPOSALS, now),
         moves=tuple(map(move_listed, rows)),
         spaces=daemon.status and daemon.status.spaces,
         tiers=daemon.status and daemon.status.tiers,
@@ -252,9 +253,11 @@ def _daemon_heard(daemon: DaemonState) -> DaemonHeard:
     )
 
 
-def open_proposals(ledger: Ledger, database: str, states: Collection[ProposalState]) -> tuple[OpenProposal, ...]:
-    """Proposals in these states as an answer has them: what is decided on, without the moves."""
-    rows = ledger.proposals.rows(database=database, states=states)
+def open_proposals(
+    ledger: Ledger, database: str, states: Collection[ProposalState], now: datetime
+) -> tuple[OpenProposal, ...]:
+    """Proposals in these states as an answer has them, without moves; none whose time to decide is over."""
+    rows = [row for row in ledger.proposals.rows(database=database, states=states) if not row.has_expired(now)]
     moves = ledger.moves.by_proposal(rows)
     return tuple(_open_proposal(row, would_run(moves[row.id])) for row in rows)
 

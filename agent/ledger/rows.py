@@ -57,6 +57,10 @@ class ProposalRow:
     decided_by: str
     decided_from: str  # terminal, address; "" until it is decided
 
+    def has_expired(self, now: datetime) -> bool:
+        """Whether it was not decided in time, whether or not a daemon has noted that yet."""
+        return self.state is ProposalState.PROPOSED and self.proposal.expires_at <= now
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveRow:

@@ -18,6 +18,7 @@ from agent.model.answers.watching import (
     TopShown,
 )
 from agent.model.states import ProposalState
+from agent.model.summary import named_lines
 from agent.model.units_of_measure import format_when
 from agent.service.snapshot import Snapshot
 from connectors.model.formatting import (
@@ -107,6 +108,7 @@ def _template() -> Template:
         "ratio": format_ratio,
         "wait": format_wait,
         "sessions": format_sessions,
+        "lines": named_lines,
     }
     return environment.get_template("page.html")
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +92,27 @@ def test_a_password_that_others_may_read(tmp_path: Path, mode: int, *, warned: b
 def test_seconds_need_no_unit_in_a_command(text: str, seconds: float) -> None:
     """A duration with its unit, or seconds."""
     assert parse_seconds_of_command(text) == seconds
+
+
+def test_what_expired_is_not_open(fresh: Site) -> None:
+    """Neither in proposals nor in status, although no daemon has run since to note it."""
+    fresh.database["proposal_expires"] = "1s"
+    fresh.write()
+    number, _ = fresh.propose()
+    time.sleep(1.2)
+    assert fresh.good("proposals", "--json").document["proposals"] == []
+    assert fresh.good("status", "--json").document["databases"][0]["proposals"] == []
+    assert [each["id"] for each in fresh.good("proposals", "--past", "--json").document["proposals"]] == [number]
+
+
+def test_a_full_disk_is_named(fresh: Site) -> None:
+    """Where the output goes to one, the command says so, and not that hotplace is at fault."""
+    command = [sys.executable, "-m", "hotplace", "deploy", "systemd"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=fresh.folder, check=False)
+    assert done.returncode == 6
+    assert "the output cannot be written: No space left on device" in done.stderr
+    assert "fault of hotplace" not in done.stderr
 
 
 def test_what_is_no_duration_is_said_in_our_words(fresh: Site) -> None:
