@@ -397,7 +397,14 @@ class Daemon:
 
     def _registry(self) -> CollectorRegistry:
         registry = CollectorRegistry()
-        registry.register(AgentCollector(self.snapshots, top_units=self.config.metrics.top_units, now=self._clock.now))
+        registry.register(
+            AgentCollector(
+                self.snapshots,
+                top_units=self.config.metrics.top_units,
+                now=self._clock.now,
+                acts=lambda: (self.config.level, self.config.dry_run),
+            )
+        )
         ProcessCollector(registry=registry)
         GCCollector(registry=registry)
         return registry

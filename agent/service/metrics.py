@@ -33,6 +33,7 @@ class AgentCollector(Collector):
         *,
         top_units: int,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        acts: Callable[[], tuple[str, bool]] = lambda: ("observe", True),
     ) -> None:
         """Wire it up.
 
@@ -40,10 +41,12 @@ class AgentCollector(Collector):
             snapshots: the present snapshot of every watched database.
             top_units: how many units are exported one by one.
             now: wall-clock time.
+            acts: the configured level, and whether it is a dry run.
         """
         self._snapshots = snapshots
         self._top_units = top_units
         self._now = now
+        self._acts = acts
 
     def describe(self) -> Iterable[Metric]:
         """Nothing in advance: the registry then does not collect just to learn the names."""
@@ -64,6 +67,7 @@ class AgentCollector(Collector):
 
     def _families(self) -> Iterator[Metric]:
         every = list(self._snapshots())
+        yield self._info()
         yield _standing_by(every)
         snapshots = [snapshot for snapshot in every if not snapshot.stands_by]  # the other agent tells of the rest
         yield from self._agent(snapshots)
@@ -80,6 +84,17 @@ class AgentCollector(Collector):
         yield from _outcomes(snapshots)
         yield from _units(snapshots, self._top_units)
         yield _insides(snapshots)
+
+    def _info(self) -> Metric:
+        """Which agent this is, and what it may do."""
+        from importlib.metadata import version
+
+        family = GaugeMetricFamily(
+            "hotplace_info", "1: which agent this is, and what it may do.", labels=("version", "level", "dry_run")
+        )
+        level, dry_run = self._acts()
+        family.add_metric([version("hotplace"), level, "true" if dry_run else "false"], 1.0)
+        return family
 
     def _agent(self, snapshots: list[Snapshot]) -> Iterator[Metric]:
         """The agent's own health and cost."""
