@@ -106,7 +106,8 @@ def _print_proposal(out: Output, proposal: ProposalRecord) -> None:
             f"{format_when(decision.at)}: {decision.event} of {decision.subject} "
             f"by {facts.get('who')} from {facts.get('origin')}{reason}"
         )
-    out.facts([(line.name, line.text) for line in proposal.summary.lines])
+    if proposal.lines:
+        out.facts([(line.name, line.text) for line in proposal.summary.lines])
     if proposal.measured:
         out.line(f"measured: {proposal.measured}")
     cells = [

@@ -43,7 +43,7 @@ def summary_of(proposal: Proposal, moves: Sequence[ProposedMove], number: int | 
         ("copies", _copies(proposal, moves)),
         *_by_hand(moves),
         *_way_back(proposal, moves, number),
-        ("how sure", "; ".join(_how_sure(proposal))),
+        ("how sure", "; ".join(_how_sure(proposal, moves))),
     )
     return DecisionSummary(
         lines=tuple(SummaryLine(name=name, text=text) for name, text in lines),
@@ -203,8 +203,10 @@ def _way_back(proposal: Proposal, moves: Sequence[ProposedMove], number: int | N
     yield "way back", f"{command} proposes it, at any time after the moves{but}"
 
 
-def _how_sure(proposal: Proposal) -> Iterator[str]:
+def _how_sure(proposal: Proposal, moves: Sequence[ProposedMove]) -> Iterator[str]:
     forecast = proposal.forecast
+    if len(moves) < len(proposal.moves):
+        yield f"the gain is that of all {len(proposal.moves)} moves that were proposed"
     if forecast is not None:
         yield f"{format_ratio(forecast.certainty)} of outcomes lie within these intervals"
         if forecast.per_second is not None and forecast.assumed:

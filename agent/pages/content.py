@@ -18,7 +18,7 @@ from agent.model.answers.report import ReportTotals
 from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import AdviceShown
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.states import CARRIED_OUT, MoveState
+from agent.model.states import CARRIED_OUT, MoveState, ProposalState
 from agent.model.summary import named_lines, summary_of
 from agent.moving.statement_texts import statement_lines
 from agent.planning.advice import stored_advice
@@ -30,6 +30,7 @@ _Word = TypeVar("_Word", bound=str)
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 READ_AT_ONCE = 50  # proposals
 NOT_KNOWN = "not known"
+NEVER_BEGUN = frozenset({ProposalState.SUPERSEDED, ProposalState.EXPIRED, ProposalState.REJECTED})
 OPEN_ENDED = frozenset({StepState.INTENDED, StepState.UNKNOWN})
 
 
@@ -131,8 +132,8 @@ class ProposalRecord:
 
     @property
     def lines(self) -> Sequence[tuple[str, str]]:
-        """The lines of the summary, each with its name."""
-        return tuple(named_lines(self.summary))
+        """The lines of the summary, each with its name; none of what came to nothing before it began."""
+        return () if self.row.state in NEVER_BEGUN else tuple(named_lines(self.summary))
 
     @property
     def outcome(self) -> Outcome | None:

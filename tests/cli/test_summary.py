@@ -105,4 +105,6 @@ def test_a_move_that_is_struck_is_left_out(seven: Life) -> None:
     """The summary is about what an approval would run."""
     number = seven.open_proposal("archive")
     seven.site.good("strike", str(number), "7", "--reason", "not this one", "--database", "archive")
-    assert any("in 6 moves of 7" in line for line in lines_of(seven, number))
+    said = " ".join(lines_of(seven, number))
+    assert "in 6 moves of 7" in said
+    assert "the gain is that of all 7 moves that were proposed" in said
