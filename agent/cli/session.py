@@ -133,7 +133,7 @@ class Session:
         if not self.only_reads or not isinstance(place.place, Path):
             return True
         path = place.place.expanduser()
-        return path.exists() or anchor_file_of(path, place.anchors).path.exists()
+        return not (_is_missing(path) and _is_missing(anchor_file_of(path, place.anchors).path))
 
     def _empty_ledger(self) -> Ledger:
         """One that ends with the command: root's look at a service that never ran leaves no file behind."""
@@ -194,6 +194,17 @@ def actor() -> Actor:
     user, behind = user_name(), os.environ.get("SUDO_USER")
     who = f"{user} (sudo by {behind})" if behind and behind != user else user
     return Actor(who=who, origin=f"{socket.gethostname()} {_terminal() or f'pid {os.getpid()}'}")
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether there is no such file; not where the folder must not be looked into: opening it says so."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def interactive() -> bool:
