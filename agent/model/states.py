@@ -163,6 +163,7 @@ class ProposalState(StrEnum):
 
 OPEN_PROPOSALS = (ProposalState.PROPOSED, ProposalState.APPROVED)  # undecided, or approved and not ended
 APPROVED_PROPOSALS = frozenset({ProposalState.APPROVED, ProposalState.FINISHED})  # by whom or by what rule ever
+LAPSED_PROPOSALS = frozenset(ProposalState) - {ProposalState.PROPOSED} - APPROVED_PROPOSALS  # came to nothing
 DECIDED_PROPOSALS = (ProposalState.REJECTED, ProposalState.FINISHED)  # ended by a decision, not a deadline
 
 

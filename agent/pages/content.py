@@ -18,7 +18,7 @@ from agent.model.answers.report import ReportTotals
 from agent.model.answers.summary import DecisionSummary
 from agent.model.answers.units import AdviceShown
 from agent.model.outcomes import Outcome, OutcomeVerdict
-from agent.model.states import CARRIED_OUT, MoveState, ProposalState
+from agent.model.states import AWAITING_OUTCOME, CARRIED_OUT, LAPSED_PROPOSALS
 from agent.model.summary import named_lines, summary_of
 from agent.moving.statement_texts import statement_lines
 from agent.planning.advice import stored_advice
@@ -30,7 +30,6 @@ _Word = TypeVar("_Word", bound=str)
 DECISIONS = ("proposal.approved", "proposal.rejected", "move.struck", "move.asked.")  # events that name a person
 READ_AT_ONCE = 50  # proposals
 NOT_KNOWN = "not known"
-NEVER_BEGUN = frozenset({ProposalState.SUPERSEDED, ProposalState.EXPIRED, ProposalState.REJECTED})
 OPEN_ENDED = frozenset({StepState.INTENDED, StepState.UNKNOWN})
 
 
@@ -133,7 +132,7 @@ class ProposalRecord:
     @property
     def lines(self) -> Sequence[tuple[str, str]]:
         """The lines of the summary, each with its name; none of what came to nothing before it began."""
-        return () if self.row.state in NEVER_BEGUN else tuple(named_lines(self.summary))
+        return () if self.row.state in LAPSED_PROPOSALS else tuple(named_lines(self.summary))
 
     @property
     def outcome(self) -> Outcome | None:
@@ -218,7 +217,7 @@ class Report:
         measured = [each for each in self.proposals if each.outcome is not None and each.outcome.measured]
         if measured:
             return result_of(max(measured, key=_when_measured))
-        waiting = sum(move.row.state in {MoveState.PLACED, MoveState.SETTLING} for move in self.moves)
+        waiting = sum(move.row.state in AWAITING_OUTCOME for move in self.moves)
         return f"not measured yet, {waiting} moved" if waiting else "nothing was measured"
 
     @property
