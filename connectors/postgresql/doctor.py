@@ -18,7 +18,7 @@ from typing import Any
 from connectors.kit.findings import Finding, Remedy
 from connectors.model.formatting import format_bytes
 from connectors.model.observation import Catalog, Space
-from connectors.postgresql.catalog import ONE_STORAGE
+from connectors.postgresql.catalog import ONE_STORAGE, rows_beside_unusable
 from connectors.postgresql.lease import find_stranger
 from connectors.postgresql.replication import findings_on, read_replication
 from connectors.postgresql.rights import (
@@ -54,7 +54,11 @@ def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
                 _listing(login),
             ),
         )
-    rows = session.rows(query("unknown_files"), {"older_than": OLDER_THAN_SECONDS}, doing="looking for unknown files")
+    unusable: dict[int, str] = {}  # of which the finding says more that is about them
+    values = {"older_than": OLDER_THAN_SECONDS}
+    rows = rows_beside_unusable(session, "unknown_files", values, "looking for unknown files", unusable)
+    if not rows and unusable:
+        return ()
     if not rows:
         return (Finding.ok("files_known", "every file of a relation belongs to one"),)
     return tuple(_finding(row) for row in rows)
@@ -180,7 +184,7 @@ def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: boo
     found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
     found += findings_on(read_replication(session), allowed=remote_apply_allowed)
     found += _unfinished_index_findings(
-        session.rows(query("unfinished_indexes"), doing="looking for unfinished indexes")
+        rows_beside_unusable(session, "unfinished_indexes", {}, "looking for unfinished indexes")
     )
     found += statement_findings(find_place(session))
     return (*found, *unknown_files(session))
