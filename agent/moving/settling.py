@@ -172,7 +172,7 @@ class Settling:
         evidence, noise = reader.read(look.before, look.after), lasting_noise(reader.history(*look.history))
         shares = evidence.moved_after.shares()
         mine = [at for at, row in enumerate(joint) if row.proposal_id == proposal_id]
-        effect = estimate(evidence.before, evidence.after, seed=proposal_id, noise=noise)
+        effect = estimate(evidence.before, evidence.after, seed=proposal_id, noise=noise, may_hurt=noise is not None)
         stored = self._ledger.state.load_document(name, work_before_proposal(proposal_id))
         before = DatabaseDemand(**(stored[1] if stored else {}))
         after = work.between(name, *look.after)
@@ -196,7 +196,13 @@ class Settling:
         if not (before and after):
             return outcome
         compared = compare_statements(
-            before, after, StatementLoad.of(evidence), seed=proposal_id, noise=noise, by_execution=evidence.split
+            before,
+            after,
+            StatementLoad.of(evidence),
+            seed=proposal_id,
+            noise=noise,
+            by_execution=evidence.split,
+            may_hurt=noise is not None,
         )
         return with_statements(outcome, compared)
 

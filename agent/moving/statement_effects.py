@@ -134,6 +134,7 @@ def compare_statements(
     noise: LastingNoise | None = None,
     *,
     by_execution: bool = False,
+    may_hurt: bool = True,
 ) -> ComparedStatements:
     """How the statements fared between two times.
 
@@ -144,6 +145,7 @@ def compare_statements(
         seed: of the draws; the same gives the same intervals.
         noise: of the waits of the whole database on the days before: it slows each statement down; None: not known.
         by_execution: more reads per execution count as well: a table was split.
+        may_hurt: as of ``estimate``: False: none is called slower.
     """
     loads = {name: [load.within(side, name) for side in (before, after)] for name in ("placed", "asked")}
     both = _with_most_time(before, after)
@@ -154,7 +156,7 @@ def compare_statements(
             continue
         compared += 1
         if pair.plain >= LEAST_CHANGE:
-            slower.append(_judge(id_, pair, seed, noise))
+            slower.append(_judge(id_, pair, seed, noise, may_hurt=may_hurt))
         elif pair.plain <= -LEAST_CHANGE:
             faster.append(_judge(id_, pairs["asked"] or pair, seed, noise))
         whole = _pair(id_, (before, after), loads["placed"], by_execution=True) if pair.reads_more else None
@@ -268,10 +270,10 @@ def _runs_of(id_: str, intervals: Sequence[StatementInterval], loads: F64 | None
     return _Runs(evidence=evidence, by_interval=reads, **dict(zip(names, sums, strict=True)))
 
 
-def _judge(id_: str, pair: _Pair, seed: int, noise: LastingNoise | None) -> _Judged | None:
+def _judge(id_: str, pair: _Pair, seed: int, noise: LastingNoise | None, *, may_hurt: bool = True) -> _Judged | None:
     """What the effect on its waits means for its time; None where it was waited for in too few intervals."""
     was, now = pair.was, pair.now
-    effect = estimate(was.evidence, now.evidence, seed, noise)
+    effect = estimate(was.evidence, now.evidence, seed, noise, may_hurt=may_hurt)
     if effect is None or (effect.log_change > 0 and not is_no_noise(effect)):
         return None
     took, waits = was.per_execution("seconds"), pair.waits

@@ -14,7 +14,7 @@ from connectors.model.moves import Border, NoRoute
 from connectors.model.observation import Home
 from connectors.postgresql.connector import PostgresqlConnector
 from tests.contract.asking import run
-from tests.labs.postgresql import Cluster, installations, running_cluster, wait_until
+from tests.labs.postgresql import Cluster, client, installations, running_cluster, wait_until
 from tests.labs.test_split import ORDERS, PARTS, a_bundle, only_newest, orders, split_route, state_after, way_back
 
 __all__ = ["orders"]
@@ -156,7 +156,7 @@ def test_a_dump_of_the_table_alone_has_no_row(
     route = split_route(connector, orders, "id", AMONG)
     assert any("pg_dump -t orders" in note for note in route.notes)
     run(connector, route)
-    pg_dump = str(installations()[cluster.major] / "bin" / "pg_dump")
+    pg_dump = str(client("pg_dump", cluster.major))
     where = [pg_dump, "-h", str(cluster.server.folder), "-U", "postgres", "-a", dbname]
 
     def rows(*options: str) -> int:
