@@ -20,8 +20,7 @@ from agent.model.outcomes import OutcomeVerdict
 from agent.model.proposals import SPLIT, ProposedMove
 from agent.model.states import MoveState
 from agent.moving import settling
-from agent.moving.effect import Effect
-from agent.moving.effect import estimate
+from agent.moving.effect import Effect, estimate
 from agent.moving.evidence import EvidenceReader, MovedWork, next_look, own_figures
 from agent.sampling.picture import UnitHomes
 from connectors.kit.contract import Connector
