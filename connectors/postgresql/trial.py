@@ -48,7 +48,7 @@ def try_moves(session: ReadSession, settings: PostgresqlSettings, spaces: Sequen
         "statement_timeout": milliseconds(settings.statement_timeout),
     }
     found = []
-    with closing(open_connection(settings, name="hotplace trial", options=options)) as writing:
+    with closing(open_connection(settings, name="hotplace", options=options)) as writing:
         for space in spaces:
             try:
                 with writing.transaction(force_rollback=True):
