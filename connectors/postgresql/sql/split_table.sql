@@ -21,6 +21,7 @@ WITH t AS (
       JOIN pg_catalog.pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
 ), of_the_table AS ( -- what depends on it and goes with it: parts of the table that every split knows
     SELECT 'pg_class'::regclass::oid AS classid, i.indexrelid AS objid FROM t JOIN pg_catalog.pg_index AS i ON i.indrelid = t.oid
+    UNION ALL SELECT 'pg_class'::regclass::oid, t.oid FROM t -- 14 notes so a generated column that is computed of another
     UNION ALL SELECT 'pg_class'::regclass::oid, t.reltoastrelid FROM t
     UNION ALL SELECT 'pg_class'::regclass::oid, q.oid FROM sequences AS q
     UNION ALL SELECT 'pg_type'::regclass::oid, t.reltype FROM t
