@@ -115,7 +115,7 @@ def read_catalog(
     if left_out is not None:
         left_out[:] = unread
     # The later, so that none is missing that came.
-    found = rows_beside_unusable(session, "spaces", {}, "reading tablespaces", unusable)
+    found = rows_beside_unusable(session, "spaces", None, "reading tablespaces", unusable)
     units, shape = _units(numbers, keys, [row[0] for row in found], None if before is None else before.units)
     in_units = np.bincount(units.space, weights=units.size_bytes, minlength=len(found))
     lost = _find_lost_spaces(session, found, unusable, {} if devices is None else devices, local=local)
@@ -150,7 +150,11 @@ def beside_unusable(session: ReadSession, unusable: dict[int, str], read: Callab
 
 
 def rows_beside_unusable(
-    session: ReadSession, name: str, values: Mapping[str, object], doing: str, unusable: dict[int, str] | None = None
+    session: ReadSession,
+    name: str,
+    values: Mapping[str, object] | None,
+    doing: str,
+    unusable: dict[int, str] | None = None,
 ) -> list[Row]:
     """Rows of a query that asks for files, see ``beside_unusable``."""
     left_out = {} if unusable is None else unusable
@@ -184,7 +188,7 @@ def _find_lost_spaces(
     """Why a space cannot take data now, by its name; spaces that can are left out."""
     gone = "the server does not find its folder {}: is its file system mounted?"
     try:
-        rows = rows_beside_unusable(session, "lost_spaces", {}, "looking at tablespaces", unusable)
+        rows = rows_beside_unusable(session, "lost_spaces", None, "looking at tablespaces", unusable)
         missing = {name for (name,) in rows}
     except NotRecorded:  # by an earlier version
         missing = set()
