@@ -30,6 +30,7 @@ from connectors.kit.contract import (
     DriverMissing,
     HotplaceError,
     PrivilegeMissing,
+    TriesMoves,
 )
 from connectors.kit.findings import Finding, Remedy
 from connectors.kit.registry import install_command
@@ -136,10 +137,11 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
     """
     findings = [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
     findings += policy_findings(database)
-    watching = list(_examine_watching(database, clock))
+    tries = not config.dry_run
+    watching = list(_examine_watching(database, clock, tries=tries))
     if database.move_connection is None:
         return findings + watching
-    moving = list(_examine_moving(database, clock))
+    moving = list(_examine_moving(database, clock, tries=tries))
     return findings + _merge_accounts(watching, moving)
 
 
@@ -233,7 +235,7 @@ def storage_findings(storage: Storage, head_room_ratio: float, held_bytes: Seque
             yield _not_managed(space.name, held, everything)
 
 
-def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+def _examine_watching(database: DatabaseConfig, clock: Clock, *, tries: bool) -> Iterator[Finding]:
     """The account that watches, and the storage as it sees it."""
     try:
         with closing(database.connect(clock)) as connector:
@@ -244,17 +246,33 @@ def _examine_watching(database: DatabaseConfig, clock: Clock) -> Iterator[Findin
             yield from (finding for finding in findings if moves_too or not finding.about_moving)
             yield from values_finding(database, connector)
             yield from _storage(database, catalog)
+            if moves_too and tries:
+                yield from _trial(database, connector, catalog)
     except HotplaceError as error:
         yield _error_finding(error, WATCHING)
 
 
-def _examine_moving(database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+def _trial(database: DatabaseConfig, connector: Connector, catalog: Catalog) -> tuple[Finding, ...]:
+    """What a move of something of its own, rolled back, shows of moves to the spaces of tiers."""
+    try:
+        storage = database.resolve_spaces(catalog)
+    except ConfigError:
+        return ()  # ``_storage`` says what is wrong
+    managed = [space for space, row in zip(storage.spaces, storage.tier_of_space, strict=True) if row >= 0]
+    spaces = [space.name for space in managed if not space.lost]
+    return connector.try_moves(spaces) if spaces and isinstance(connector, TriesMoves) else ()
+
+
+def _examine_moving(database: DatabaseConfig, clock: Clock, *, tries: bool) -> Iterator[Finding]:
     """The account that moves: what it lacks, and whether it reaches the same database as the one that watches."""
     try:
         with closing(database.connect_mover_side(clock)) as moving:
             identity = moving.identify()
             yield _connection_finding(identity, MOVING)
-            yield from _without_foreign_spaces(moving.doctor(), database, moving.catalog())
+            catalog = moving.catalog()
+            yield from _without_foreign_spaces(moving.doctor(), database, catalog)
+            if tries:
+                yield from _trial(database, moving, catalog)
         with closing(database.connect(clock)) as watching:
             watched = watching.identify()
     except HotplaceError as error:

@@ -607,7 +607,7 @@ def outcome_shown(outcome: Outcome) -> OutcomeShown:
 def _statements_compared(found: ComparedStatements) -> StatementsCompared:
     lists = {
         name: tuple(extend(StatementCompared, each) for each in changes)
-        for name, changes in (("slower", found.slower), ("faster", found.faster))
+        for name, changes in (("slower", found.slower), ("faster", found.faster), ("grown", found.grown))
     }
     return extend(StatementsCompared, found, **lists)
 

@@ -19,7 +19,7 @@ from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorChec
 from connectors.kit.findings import Finding, Remedy, Severity
 from connectors.model.observation import Catalog
 from connectors.postgresql.blocks import look_facts
-from connectors.postgresql.catalog import ONE_STORAGE
+from connectors.postgresql.catalog import ONE_STORAGE, rows_beside_unusable
 from connectors.postgresql.lease import find_stranger
 from connectors.postgresql.replication import doctor_facts, read_replication
 from connectors.postgresql.rights import (
@@ -31,7 +31,7 @@ from connectors.postgresql.rights import (
     read_powers,
     refused_owner_remedy,
 )
-from connectors.postgresql.sessions import ReadSession, query
+from connectors.postgresql.sessions import ReadSession
 from connectors.postgresql.statements import find_place, statement_facts
 
 OK, INFO, WARNING, ERROR = Severity.OK, Severity.INFO, Severity.WARNING, Severity.ERROR
@@ -366,10 +366,16 @@ def examine(
     )
 
 
-def _rows(session: ReadSession, name: str, values: Mapping[str, float] | None = None) -> list[Facts]:
-    """The rows of a query of ``QUERIES`` by the names of its columns."""
+def _rows(
+    session: ReadSession,
+    name: str,
+    values: Mapping[str, float] | None = None,
+    unusable: dict[int, str] | None = None,
+) -> list[Facts]:
+    """The rows of a query of ``QUERIES`` by the names of its columns; ``unusable``: as of ``rows_beside_unusable``."""
     doing, columns = QUERIES[name]
-    return [dict(zip(columns, row, strict=True)) for row in session.rows(query(name), values, doing=doing)]
+    rows = rows_beside_unusable(session, name, values, doing, unusable)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def read_facts(session: ReadSession) -> Facts:
@@ -433,7 +439,10 @@ def _files(session: ReadSession) -> Iterable[Facts]:
         return ()
     if not may["may"]:
         return ({"hidden": True, "login": may["login"]},)
-    rows = _rows(session, "unknown_files", {"older_than": OLDER_THAN_SECONDS})
+    unusable: dict[int, str] = {}  # of which the finding says more that is about them
+    rows = _rows(session, "unknown_files", {"older_than": OLDER_THAN_SECONDS}, unusable)
+    if not rows and unusable:
+        return ()
     return [{**row, "hidden": False} for row in rows] or ({"hidden": False, "count": 0},)
 
 

@@ -58,6 +58,11 @@ def in_extension(statement: bytes, schema: str) -> bytes:
     return statement.replace(b"extension_schema.", schema.encode().replace(b"%", b"%%") + b".")
 
 
+def without_files(statement: bytes, spaces: Iterable[int]) -> bytes:
+    """The statement so that it asks for no file in those tablespaces, given by oid: what the catalog knows must do."""
+    return statement.replace(b"'{}'::bigint[]", f"'{{{','.join(map(str, spaces))}}}'::bigint[]".encode())
+
+
 @cache
 def name_of(statement: bytes) -> str:
     """The name of the query of that text; "" of none."""
@@ -423,10 +428,11 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
 
         return self._tapped(name or name_of(statement), tuple((values or {}).values()), answer, doing)
 
-    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
+    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str, name: str = "") -> Result:
         """What ``take`` makes of the output of a COPY TO STDOUT, which it gets part by part as the server sends it.
 
-        It may be called again, with the output from its start, when the session turns out to have died.
+        It may be called again, with the output from its start, when the session turns out to have died. ``name``: as
+        of ``rows``.
 
         Raises:
             ConnectorError: a subclass that says what may be done.
@@ -438,7 +444,8 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
 
         if self._tap is None:
             return self._with_retry(read, doing)
-        return take(to_copy(self._tapped(name_of(statement), (), lambda: self._copied_rows(statement, doing), doing)))
+        name = name or name_of(statement)
+        return take(to_copy(self._tapped(name, (), lambda: self._copied_rows(statement, doing, name), doing)))
 
     @property
     def host_address(self) -> str:
@@ -478,14 +485,14 @@ class ReadSession(RetryingSession[psycopg.Connection, psycopg.Error]):
         seconds, count = self._tapped("processors", (), look, "looking at processor time")[0]
         return seconds, count
 
-    def _copied_rows(self, statement: bytes, doing: str) -> list[Row]:
+    def _copied_rows(self, statement: bytes, doing: str, name: str) -> list[Row]:
         """The output of a COPY as rows, which are what a tap takes."""
 
         def read(connection: psycopg.Connection) -> bytes:
             with reading(connection), connection.cursor() as cursor, cursor.copy(statement) as copy:
                 return b"".join(map(bytes, copy))
 
-        return from_copy(self._with_retry(read, doing), text_last=name_of(statement) in WITH_TEXT)
+        return from_copy(self._with_retry(read, doing), text_last=name in WITH_TEXT)
 
     def _connection_facts(self) -> Row:
         def facts() -> list[Row]:

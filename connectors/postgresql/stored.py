@@ -59,9 +59,9 @@ class StoredSession(ReadSession):
             return [(*row[:_FOLDER], row[_FOLDER] or "", *row[_FOLDER + 1 :]) for row in self.export.rows(known)]
         return self.export.rows(known) if known in QUERIES else []
 
-    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str) -> Result:
+    def copy(self, statement: bytes, take: Callable[[Iterable[Part]], Result], *, doing: str, name: str = "") -> Result:
         """What is made of the result in COPY's binary form."""
-        name = self._names[statement]
+        name = name or self._names[statement]
         rows, advice = self.export.rows(name), "Export all columns of the query as they are."
         texts = 1 if name == "units" else 0  # at the end of a row; the binary form does not tell them from numbers
         if not all(_is_typed(row, texts) for row in rows):
