@@ -291,6 +291,19 @@ def groups_of(rows: Collection[MoveRow]) -> list[list[MoveRow]]:
     return [[by_ordinal[move.ordinal] for move in group] for group in grouped(row.move for row in rows)]
 
 
+def for_a_person(rows: Collection[MoveRow]) -> list[MoveRow]:
+    """Of moves that are in hand, the handed-over ones and those of their groups that wait for them."""
+    found = []
+    for number in dict.fromkeys(row.proposal_id for row in rows):
+        for group in groups_of([row for row in rows if row.proposal_id == number]):
+            states = [row.state for row in group]
+            if MoveState.HANDED_OVER in states:
+                first = states.index(MoveState.HANDED_OVER)
+                waiting = {MoveState.HANDED_OVER, MoveState.APPROVED}
+                found += [row for row in group[first:] if row.state in waiting]
+    return found
+
+
 def first_dropped(group: Iterable[MoveRow]) -> MoveRow | None:
     """The first move of a group that ended without being carried out, or that was taken back; None: there is none."""
     return next((row for row in group if row.state not in OUTSTANDING | IN_PLACE), None)

@@ -34,7 +34,7 @@ from agent.model.proposals import (
 )
 from agent.planning.allowance import BY_HAND_LASTS, budget_of, expiry_of, limits_of
 from agent.planning.routing import RouteRefusals, find_routes
-from agent.planning.situation import PinRule, pins_of, situation_of, with_rest
+from agent.planning.situation import PinRule, around_people, pins_of, situation_of, with_rest
 from agent.sampling.experience import since_for, turnover_ratio_of, with_bytes_written, with_experience
 from agent.sampling.picture import Picture
 from connectors.kit.contract import Connector, NotRecorded, TellsCopies
@@ -121,6 +121,7 @@ def make_planning(
     situation = replace(situation_of(picture, database, ledger, settings, now), by_mean=as_it_looks)
     if mode is None:  # who asks for one by a command has perhaps removed the cause, and is not held up
         situation = with_rest(situation, database, ledger, settings, now)
+    situation = around_people(situation, database, ledger)
     habits = connector.copy_habits() if isinstance(connector, TellsCopies) else CopyHabits()
     situation = replace(
         situation,

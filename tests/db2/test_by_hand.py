@@ -109,6 +109,35 @@ def test_a_life_on_i(on_i: Site, power: SimulatedI) -> None:
     assert all(sent.startswith("SELECT") for sent in power.sent)
 
 
+def test_others_are_planned_around_what_a_person_carries_out(on_i: Site, power: SimulatedI) -> None:
+    """While a move is handed over, new ones of other objects are stored, and what it will take is not given away."""
+    for name in ("ITEMS", "ORDERS_IX"):
+        power.held[name].random_reads = 0
+    document, first = propose(on_i)
+    assert [move["unit"] for move in document["moves"]] == ["SHOP.ORDERS"]
+    on_i.good("approve", str(document["proposal"]["id"]), "--yes")
+    power.held["ITEMS"].random_reads = 90_000
+    on_i.database["tiers"][0]["spaces"] = [{"name": "ASP1 SSD", "capacity": "10 GiB"}]
+    on_i.write()
+    tight = on_i.good("plan", "--observe", "1.2", "--propose")
+    assert "a person is to bring it to ASP1 SSD (move 1), which hotplace looks for until" in re.sub(
+        r"\s+", " ", tight.out
+    )
+    assert "there is nothing to propose" in tight.out  # 4 GiB beside the 6 GiB of ORDERS are more than its head-room
+    on_i.database["tiers"][0]["spaces"] = [{"name": "ASP1 SSD", "capacity": "20 GiB"}]
+    on_i.write()
+    (on_i.folder / "moves.sql").unlink()
+    document, second = propose(on_i)
+    assert [move["unit"] for move in document["moves"]] == ["SHOP.ITEMS"]
+    on_i.good("approve", str(document["proposal"]["id"]), "--yes")
+    for script in (first, second):
+        power.run(script)
+        power.balance()
+    for _ in range(2):
+        on_i.good("run", "--once")
+    assert {state for _, state in states(on_i)} <= {"settling", "kept"}
+
+
 def test_a_file_is_not_overwritten(on_i: Site) -> None:
     """Said before anything is watched; and where nothing is by hand, or proposed, no file comes."""
     path = on_i.folder / "mine.sql"
