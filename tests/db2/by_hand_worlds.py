@@ -25,10 +25,15 @@ def statements(script: str) -> Iterator[str]:
     """The statements of a script: comments begin with two hyphens, a semicolon outside quotation marks ends each."""
     text = "\n".join(line for line in script.split("\n") if not line.startswith("--"))
     found = re.findall(r"""(?:[^;'"]|'(?:[^']|'')*'|"(?:[^"]|"")*")+;?""", text)
+    compound = ""
     for each in (part.strip() for part in found):
         if each:
             assert each.endswith(";"), f"nothing ends {each!r}"
-            yield each[:-1]
+            compound = f"{compound} {each}".strip()
+            if not compound.startswith("BEGIN ") or each == "END;":  # a dynamic compound statement goes to its END
+                yield compound[:-1]
+                compound = ""
+    assert not compound, f"nothing ends {compound!r}"
 
 
 @dataclass(slots=True)
@@ -55,11 +60,13 @@ class SimulatedI(Double):
     held: dict[str, Held] = field(default_factory=dict)
     ran: list[str] = field(default_factory=list)
     balancing: bool = False
+    tracing: bool = False
+    shows_asps: bool = True  # 7.6: to those who may see them
 
     def __init__(self, *held: Held) -> None:
         super().__init__({})
         self.held = {each.name: each for each in held}
-        self.ran, self.balancing = [], False
+        self.ran, self.balancing, self.tracing, self.shows_asps = [], False, False, True
         self.look()
 
     def execute(self, operation: str) -> None:
@@ -133,8 +140,30 @@ class SimulatedI(Double):
                 self._command(each.removeprefix("CL: "))
             elif found := re.fullmatch(rf"ALTER TABLE {SQL_NAME}\.{SQL_NAME} ALTER UNIT (SSD|ANY)", each):
                 self._prefer(found[1], found[2], found[3])
+            elif each.startswith("BEGIN "):
+                self._compound(each)
             else:
                 raise Refused(each)
+
+    def _compound(self, text: str) -> None:
+        """The one kind that is known here: a look into ASP_INFO, and SIGNAL unless a row is as it asks."""
+        found = re.fullmatch(
+            r"BEGIN IF NOT EXISTS \(SELECT 1 FROM QSYS2\.ASP_INFO WHERE ASP_NUMBER = (\d+) AND (.+)\) "
+            r"THEN SIGNAL SQLSTATE '([0-9A-Z]{5})' SET MESSAGE_TEXT = '([^']{1,70})'; END IF; END",
+            text,
+        )
+        asked = r"COALESCE\((\w+), ''\) IN \(([^()]*)\)"
+        if found is None or re.sub(asked, "?", found[2]) != "? AND ?":
+            raise Refused(text)
+        row = {
+            "BALANCE_STATUS": "IN PROGRESS" if self.balancing else "",
+            "TRACE_STATUS": "IN PROGRESS" if self.tracing else "",
+        }
+        shown = self.shows_asps and found[1] == "1"
+        if not (
+            shown and all(f"'{row[column]}'" in words.split(", ") for column, words in re.findall(asked, found[2]))
+        ):
+            raise Refused(f"{found[3]}: {found[4]}")
 
     def _command(self, command: str) -> None:
         file = rf"FILE\(({NAME})/({NAME})\)"

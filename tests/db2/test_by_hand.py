@@ -109,6 +109,19 @@ def test_a_life_on_i(on_i: Site, power: SimulatedI) -> None:
     assert all(sent.startswith("SELECT") for sent in power.sent)
 
 
+@pytest.mark.parametrize("busy", ["balancing", "tracing", "not shown"])
+def test_a_balance_or_a_trace_stops_the_file_before_anything(busy: str, on_i: Site, power: SimulatedI) -> None:
+    """The check is a statement: what runs in the ASP, or cannot be seen, ends the file, and nothing is preferred."""
+    _, text = propose(on_i)
+    power.balancing, power.tracing, power.shows_asps = busy == "balancing", busy == "tracing", busy != "not shown"
+    with pytest.raises(Refused, match="75001: ASP 1 is balanced or traced, or cannot be seen"):
+        power.run(text)
+    assert not any(each.preferred for each in power.held.values())
+    power.balancing, power.tracing, power.shows_asps = False, False, True
+    power.run(text)
+    assert power.balancing
+
+
 def test_others_are_planned_around_what_a_person_carries_out(on_i: Site, power: SimulatedI) -> None:
     """While a move is handed over, new ones of other objects are stored, and what it will take is not given away."""
     for name in ("ITEMS", "ORDERS_IX"):
@@ -283,9 +296,12 @@ def test_no_name_becomes_a_statement(on_i: Site, power: SimulatedI) -> None:
     power.look()
     document, text = propose(on_i)
     assert len(document["moves"]) == 2
-    assert statements_of(text) == [
+    check, *others = statements_of(text)
+    assert check.startswith("BEGIN IF NOT EXISTS (SELECT 1 FROM QSYS2.ASP_INFO ")
+    assert others == [
         'ALTER TABLE "SHOP"."ORDERS" ALTER UNIT SSD;',
         "CL: STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW);",
     ]
     assert "not to be run as it stands" in text
-    assert not [line for line in text.split("\n") if line and not line.startswith(("--", "ALTER TABLE", "CL: STRASP"))]
+    starts = ("--", "BEGIN IF", "ALTER TABLE", "CL: STRASP")
+    assert not [line for line in text.split("\n") if line and not line.startswith(starts)]

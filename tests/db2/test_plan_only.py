@@ -124,7 +124,10 @@ def test_balances_of_i_come_last_and_once() -> None:
     asp = ibm_i.Asp(1)
     hand = ibm_i.move_by_hand("CL: CHGPF FILE(A/B) UNIT(*SSD);", "CL: CHGPF FILE(A/B) UNIT(*ANY);", asp)
     live = [line for line in (*hand.before, *hand.statements, *hand.after) if not line.startswith("--")]
-    assert live == [
+    check, *others = live
+    assert check == hand.before[-1]
+    assert "QSYS2.ASP_INFO WHERE ASP_NUMBER = 1" in check
+    assert others == [
         "CL: CHGPF FILE(A/B) UNIT(*SSD);",
         "CL: STRASPBAL TYPE(*MP) ASP(1) SUBTYPE(*CALC) TIMLMT(120) PRIORITY(*LOW);",
     ]
@@ -135,6 +138,7 @@ def test_balances_of_i_come_last_and_once() -> None:
     for each in ("*USAGE", "*CAPACITY", "*ENDALC", "*MOVDTA", "SUBTYPE(*HDD)", "TIMLMT", "ENDASPBAL"):
         assert each in offered
     assert "neither a balance nor a trace runs" in hand.before[0]
+    assert len(re.findall(r"MESSAGE_TEXT = '(.*?)'", check)[0]) <= 70
 
 
 def command(text: str) -> str:
