@@ -222,7 +222,8 @@ def for_its_carrier(route: Route, database: DatabaseConfig) -> Route:
 
     Of a route that was stored for another carrier, and of its way back, statements by hand are made again.
     """
-    if not route.steps:
+    of_engine = route.by_hand is not None and route.by_hand.because != BY_HAND
+    if of_engine or not route.steps:
         return route
     return route.by_a_person(BY_HAND) if database.by_hand else replace(route, by_hand=None)
 

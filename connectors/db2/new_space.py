@@ -1,8 +1,8 @@
 """Making a storage group on an empty path, and dropping it while no table space uses it.
 
 ``CREATE STOGROUP ... ON``; back ``DROP STOGROUP ... RESTRICT``, which the server refuses as long as a table space uses
-the group. Source: IBM's SQL Reference, CREATE STOGROUP and DROP. Where tiers name table spaces (``move_by: table``), the
-group gets a table space of its name. ``DROP TABLESPACE`` drops what is in it, and nothing could keep a table from
+the group. Source: IBM's SQL Reference, CREATE STOGROUP and DROP. Where tiers name table spaces (``move_by: table``)
+the group gets a table space of its name. ``DROP TABLESPACE`` drops what is in it, and nothing could keep a table from
 coming between a look and the statement: a person makes that one and takes it back, after a look that fails unless it is
 empty.
 """

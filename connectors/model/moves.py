@@ -248,15 +248,16 @@ class Route:
             Transfer(space=self.to_space, bytes=size, written=True),
         )
 
-    def by_a_person(self, because: str) -> Route:
+    def by_a_person(self, because: str, *more: str) -> Route:
         """The same for a person to carry out.
 
         Its steps stay, since ``Connector.inspect`` knows a move by them; the ledger lets no step of it be sent.
 
         Args:
             because: why it is left to one, a sentence without a full stop.
+            more: statements behind those of its steps.
         """
-        there = (*self.prologue, *(step.sql for step in self.steps))
+        there = (*self.prologue, *(step.sql for step in self.steps), *more)
         hand = ByHand(
             statements=tuple(map(terminated, there)),
             because=because,

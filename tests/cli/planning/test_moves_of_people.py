@@ -1,4 +1,4 @@
-"""A database whose moves people carry out (``by_hand``): planned, written to a file, approved, run by them, measured."""
+"""A database whose moves people carry out (``by_hand``): planned, written to a file, approved, run by them, seen."""
 
 from __future__ import annotations
 
