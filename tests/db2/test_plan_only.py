@@ -284,7 +284,7 @@ def on_i(index: dict[str, Any] | None = None, **reads: Any) -> tuple[PlanOnlyCon
     return connector_over(Platform.I, double), double
 
 
-def on_zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnlyConnector:
+def on_zos(kind: str | None = "R", stortype: str = "I", most: int | None = None, **more: Any) -> PlanOnlyConnector:
     """A table space of two partitions, one with a figure that is negative for the moment, and an index."""
     space = {"DBNAME": "DB      ", "NAME": "TS", "INSTANCE": 1, "UPDATESTATSTIME": None}
     ix = {"CREATOR": "ME", "INDEXSPACE": "IX1A"}
@@ -302,7 +302,8 @@ def on_zos(kind: str | None = "R", stortype: str = "I", **more: Any) -> PlanOnly
                 for n in (1, 2)
             ],
             "SYSIBM.SYSTABLESPACE": [
-                {"DBNAME": "DB", "NAME": "TS", "PARTITIONS": 2, **({"TYPE": kind} if kind else {})},
+                {"DBNAME": "DB", "NAME": "TS", "PARTITIONS": 2, "MAXPARTITIONS": most,
+                 **({} if kind is None else {"TYPE": kind})},
             ],
         }
     )  # fmt: skip
@@ -394,6 +395,23 @@ def test_what_zos_does_not_tell_is_no_script() -> None:
     found = connector.routes(bundle_of(connector, "DB.TS partition P1"), "(no storage group)")
     assert isinstance(found, NoRoute)
     assert (found.code, "STOGROUP" in found.sentence) == ("no_space", False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "most", "alone"),
+    [("R", 0, True), (" ", 0, True), ("L", None, True), ("P", 0, True), ("P", 256, False), ("G", 256, False)],
+)
+def test_kinds_of_partitioned_spaces(kind: str, most: int | None, alone: bool) -> None:
+    """Blank and L are by range, of a time before universal spaces; those of XML documents as their table's space is."""
+    hand = by_hand(on_zos(kind=kind, most=most), "DB.TS partition P1", "SGSSD")
+    assert ("ALTER PARTITION 1" in hand.statements[2]) is alone
+
+
+@pytest.mark.parametrize(("kind", "most"), [("P", None), ("?", 0), (None, None)])
+def test_a_kind_that_is_not_known_has_no_script(kind: str | None, most: int | None) -> None:
+    """The wrong statement ends with -665 while the space is stopped."""
+    connector = on_zos(kind=kind, most=most)
+    assert isinstance(connector.routes(bundle_of(connector, "DB.TS partition P1"), "SGSSD"), NoRoute)
 
 
 def test_a_space_that_grows_moves_with_all_its_partitions() -> None:
