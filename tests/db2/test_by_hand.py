@@ -305,3 +305,23 @@ def test_no_name_becomes_a_statement(on_i: Site, power: SimulatedI) -> None:
     assert "not to be run as it stands" in text
     starts = ("--", "BEGIN IF", "ALTER TABLE", "CL: STRASP")
     assert not [line for line in text.split("\n") if line and not line.startswith(starts)]
+
+
+def test_no_name_of_zos_becomes_a_statement(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Indexes and storage groups with such names: all statements of a move are comments, its -STOP too."""
+    world = SimulatedZ(
+        Space("SHOPDB", "PLAIN", "SGHDD", " "), Space("SHOPDB", "BADIX", "SGHDD", index=("SHOP", HOSTILE)),
+        Space("SHOPDB", "OTHER", HOSTILE, " "),
+    )  # fmt: skip
+    monkeypatch.setattr(session, "open_zos", lambda _: (world, "DB2", "12.01"))
+    site = on_zos(tmp_path)
+    for pattern in ("SHOPDB.*", "index SHOP.*"):
+        site.good("pin", pattern, "must")
+    _, text = propose(site, "--mode", "preference")
+    found = statements_of(text)
+    assert any('ALTER TABLESPACE "SHOPDB"."PLAIN"' in each for each in found)
+    assert not [each for each in found if "BADIX" in each or each.startswith(("DROP", "CL:"))]
+    assert not [line for line in text.split("\n") if line and not line.startswith(("--", "CALL", "ALTER", "COMMIT"))]
+    world.run(text)
+    assert world.spaces[0].group == "SGSSD"
+    assert not any(each.stopped for each in world.spaces)
