@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agent.model.approvals import StandingRule
 from agent.model.outcomes import Outcome
 from agent.model.proposals import Proposal, ProposedMove, grouped, takes_back
-from agent.model.states import IN_PLACE, OUTSTANDING, UNFINISHED, MoveState, ProposalState
+from agent.model.states import IN_PLACE, NOT_BEGUN, OUTSTANDING, UNFINISHED, MoveState, ProposalState
 from policies.model.settings import Pin
 
 if TYPE_CHECKING:
@@ -299,8 +299,7 @@ def for_a_person(rows: Collection[MoveRow]) -> list[MoveRow]:
             states = [row.state for row in group]
             if MoveState.HANDED_OVER in states:
                 first = states.index(MoveState.HANDED_OVER)
-                waiting = {MoveState.HANDED_OVER, MoveState.APPROVED}
-                found += [row for row in group[first:] if row.state in waiting]
+                found += [row for row in group[first:] if row.state in NOT_BEGUN]
     return found
 
 
