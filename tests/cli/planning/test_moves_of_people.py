@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from agent.model.clock import SystemClock
 from connectors.simulated.connector import connect
 from connectors.simulated.settings import SimulatedSettings
 from tests.cli.site import Site
+from tests.labs.postgresql import Cluster
 
 
 @pytest.fixture
@@ -94,3 +96,28 @@ def test_the_setting_is_read(site: Site) -> None:
     """False unless it is set."""
     assert load(site.folder / "hotplace.yaml").databases[0].by_hand
     assert not load(Site(site.folder).folder / "hotplace.yaml").databases[0].by_hand
+
+
+def test_a_file_for_postgresql(tmp_path: Path, cluster: Cluster, dbname: str) -> None:
+    """A client carries the file out, and hotplace, whose login may not move, sees where table and index went."""
+    with cluster.session(dbname) as dba:
+        dba.execute('CREATE TABLE "o\'ld; ""t" (id int PRIMARY KEY) TABLESPACE slow')
+    database: dict[str, Any] = {
+        "name": "real", "engine": "postgresql", "by_hand": True,
+        "connection": {"host": str(cluster.server.folder), "dbname": dbname, "user": "looker"},
+        "tiers": [{"name": name, "spaces": [{"name": space, "capacity": "1 GiB"}]}
+                  for name, space in (("ssd", "fast"), ("hdd", "slow"))],
+        "sample_every": "0.2s", "settle": "0.1s", "policy": {"minimum_history": "0s", "regret": 0},
+    }  # fmt: skip
+    site, path = Site(tmp_path, database), tmp_path / "moves.sql"
+    site.good("pin", "public.*", "must")
+    document = site.good(
+        "plan", "--mode", "preference", "--observe", "0.5", "--propose", "--script", str(path), "--json"
+    ).document
+    assert document["moves"]
+    site.good("approve", str(document["proposal"]["id"]), "--yes")
+    psql = ("psql", "-X", "-v", "ON_ERROR_STOP=1", "-h", str(cluster.server.folder), "-U", "postgres", "-d", dbname)
+    subprocess.run([*psql, "-f", str(path)], check=True, capture_output=True)
+    for _ in range(2):
+        site.good("run", "--once")
+    assert set(states(site).values()) <= {"settling", "kept"}
