@@ -110,6 +110,7 @@ def test_a_file_for_postgresql(tmp_path: Path, cluster: Cluster, dbname: str) ->
         "sample_every": "0.2s", "settle": "0.1s", "policy": {"minimum_history": "0s", "regret": 0},
     }  # fmt: skip
     site, path = Site(tmp_path, database), tmp_path / "moves.sql"
+    assert "space_create_missing" not in site.run("doctor").out + site.run("doctor", "--json").out
     site.good("pin", "public.*", "must")
     document = site.good(
         "plan", "--mode", "preference", "--observe", "0.5", "--propose", "--script", str(path), "--json"
