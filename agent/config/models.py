@@ -358,6 +358,7 @@ class DatabaseConfig(ConfigPart):
     maximum_stall_seconds: Seconds = Field(
         default=MAXIMUM_STALL_SECONDS, alias="maximum_stall", gt=0
     )  # that a move may keep sessions out; one that may for longer is approved by naming it: approve --stall
+    by_hand: bool = False  # a person carries every move out: hotplace sends no statement, and looks at the catalog
     windows: tuple[Window, ...] = ()  # when moves may run; none: always
     time_zone: Zone = UTC  # of the windows
     excluded_days: tuple[Days, ...] = ()  # on which no move runs

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from datetime import datetime
 from enum import Enum
@@ -266,13 +266,13 @@ def _continues(before: ProposedMove, move: ProposedMove) -> bool:
     return before.group == move.group
 
 
+def _goes_back(move: ProposedMove, group: Sequence[ProposedMove]) -> bool:
+    return move is not group[-1] and bool(move.route.undo_steps) and not move.by_hand
+
+
 def with_ways_back(moves: Iterable[ProposedMove]) -> tuple[ProposedMove, ...]:
     """The moves, marked where they go back if their group cannot be completed: all but the last of each group."""
-    return tuple(
-        replace(move, goes_back=move is not group[-1] and bool(move.route.undo_steps))
-        for group in grouped(moves)
-        for move in group
-    )
+    return tuple(replace(move, goes_back=_goes_back(move, group)) for group in grouped(moves) for move in group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -240,7 +240,7 @@ def _examine_watching(database: DatabaseConfig, clock: Clock, *, tries: bool) ->
     try:
         with closing(database.connect(clock)) as connector:
             yield _connection_finding(connector.identify(), WATCHING)
-            moves_too = database.move_connection is None
+            moves_too = database.move_connection is None and not database.by_hand
             findings, catalog = connector.doctor(), connector.catalog()
             findings = _without_foreign_spaces(findings, database, catalog)
             yield from (finding for finding in findings if moves_too or not finding.about_moving)
