@@ -84,6 +84,9 @@ _OWN_ROW = _FIGURES + 3  # what follows are the sessions; exports and recordings
 _TRANSACTIONS = DATABASE_FIGURES.index("transactions")
 
 
+OTHERS_MOST = 0.5  # of the processors, that other programs keep from a server which has work for all of them
+
+
 class StatisticsSampler:
     """Samples over one session. Knows which table each TOAST relation belongs to, and asks when it meets a new one."""
 
@@ -93,6 +96,7 @@ class StatisticsSampler:
         self._population = Population()
         self._kinds = SessionKinds()
         self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
+        self._others_seconds = math.nan  # of processors, that other programs had used by then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
         self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
@@ -147,14 +151,19 @@ class StatisticsSampler:
     def _processors(self, monotonic: float) -> dict[str, float]:
         """What processors do for the server, where this machine tells."""
         try:
-            seconds, count = self._session.processors()
+            seconds, count, used = self._session.processors()
         except NotRecorded:  # by an earlier version
             return {}
         if seconds is None or count is None:
             return {}
         # Added up, since the server may be given more of them, or fewer.
         passed, self._counted_at = monotonic - self._counted_at, monotonic
-        self._processors_seconds += 0.0 if math.isnan(passed) else float(count) * passed
+        others = 0.0 if used is None else float(used) - float(seconds)
+        taken, self._others_seconds = others - self._others_seconds, others
+        if not math.isnan(passed):
+            whole = float(count) * passed
+            # Other programs give way as far as the server asks for its share.
+            self._processors_seconds += whole - min(max(0.0, taken), OTHERS_MOST * whole)
         return {"processor_seconds": float(seconds), "processors_seconds": self._processors_seconds}
 
     def _database_row(self) -> Row:

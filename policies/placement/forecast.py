@@ -24,7 +24,9 @@ is unknown widens the interval: each cause is solved at both of its ends, and th
 - what part of reads ahead, of background writes and of the log's work comes with the transactions (``workload`` learns
   it from hours that differ); until that is known, half of the reads ahead, with ends at none and all;
 - what background work costs a tier: a scan may be one endless run, or seek once for each ``RUN_BLOCKS``; a write may
-  cost nothing (a cache takes it) or one random write. The forecast takes the geometric mean of both;
+  cost nothing (a cache takes it) or one random write. Of a scan the forecast takes the latter, as far as the random
+  reads leave the disk that much time (utilisation law): where sessions queue for random reads, one of these comes
+  between two runs. Of a write it takes the geometric mean of both;
 - whether sessions that wait for a log, temporary or undo space wait for one another: a fixed delay, or a queue of one;
 - how many processors there are, where the engine does not say: at worst as many as leave half of them idle now;
 - how many sessions are in use, where the engine does not say: the lower end is then as much as now;
@@ -49,6 +51,8 @@ from policies.evidence.queueing import (
     CARRIED_AHEAD,
     CARRIED_WRITES,
     LEAST_ELSEWHERE,
+    LEAST_WAITED,
+    READ_ROWS,
     ROWS,
     TRANSACTIONS,
     WRITES,
@@ -263,6 +267,7 @@ POPULATION_ERROR = 0.05
 PROCESSOR_ERROR = 0.05
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
+MOST_READING = 0.9  # of a disk, by random reads, where it reads ahead as well: its idle time may be off by a tenth
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
 ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that no one paid more for
 ASSUMED_BYTES = 125 * 2**20  # and bytes a second
@@ -291,17 +296,21 @@ class _Case:
     paced_writes: float  # the same of the writes that no session waits for
     share: float = 1.0  # of all transactions, those of the sessions in the network
     others_computing: float = 0.0  # processors busy with the other sessions
-    sorting: float = 0.5  # 0: what is read and written in the background is sorted perfectly, 1: as badly as may be
+    sorting: float = 1.0  # of reads ahead: 0 if each scan is one endless run, 1 if other requests come between its runs
 
     def loop(self) -> Loop | None:
         """Of the present placement; None where nothing says what it is."""
-        dearest = np.array([_dearest(tier) for tier in self.situation.tiers])
+        tiers = self.situation.tiers
+        dearest = np.array([_dearest(tier) for tier in tiers])
+        most = np.array(
+            [_most_seeks(tier, *row) for tier, row in zip(tiers, self.waits.now.T[:, READ_ROWS], strict=True)]
+        )
         return closed_loop(
             self.waits.now,
             self.situation,
             paced=self.paced,
             paced_writes=self.paced_writes,
-            seeks=dearest**self.sorting,
+            seeks=np.minimum(dearest**self.sorting, most),
         )
 
     def network(self) -> Network | None:
@@ -647,6 +656,23 @@ def _dearest(tier: Tier) -> float:
     speed = tier.speed  # both times as measured, with the same queue in them
     place = speed.random_read_seconds / RUN_BLOCKS
     return 1 + place / speed.sequential_read_seconds if speed.sequential_read_seconds > 0 else 1.0
+
+
+def _most_seeks(tier: Tier, waiting: float, ahead: float) -> float:
+    """Highest cost of a read ahead that the tier has time for beside random reads, as a multiple of that in a run.
+
+    Args:
+        tier: with its speed now and without a queue.
+        waiting: sessions that wait there, at the speeds that are believed.
+        ahead: the same of reads ahead.
+    """
+    speed, servers = tier.speed, max(1.0, tier.speed.servers.count)
+    served = 0.0  # share of a wait that is no queue; 0: not known
+    if speed.random_read_seconds > 0:
+        served = min(1.0, speed.idle_read_seconds / speed.random_read_seconds)
+    left = 1 - min(MOST_READING, waiting * served / servers)
+    share = ahead / (servers + waiting + ahead)
+    return max(1.0, left / share) if share > LEAST_WAITED else inf
 
 
 def _times(rows: F64, factor: F64) -> F64:

@@ -290,7 +290,19 @@ def test_processors_that_are_added_count_from_then_on(
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4))
     interval = difference(before, connector.sample(), longest_seconds=60.0)
     assert isinstance(interval, Interval)
-    assert 2 <= interval.database_rates().processors <= 4.01
+    assert 1 <= interval.database_rates().processors <= 4.01, "of two, other programs keep one at most"
+
+
+@pytest.mark.parametrize(("used", "left"), [(5.0, 4.0), (1e6, 2.0), (None, 4.0)])
+def test_what_other_programs_use_is_not_left_to_the_server(
+    connector: PostgresqlConnector, monkeypatch: pytest.MonkeyPatch, used: float | None, left: float
+) -> None:
+    """Of four processors all where no one else works, half where others always do, all where nothing tells."""
+    looks = iter([(5.0, 4.0, None if used is None else 5.0), (5.0, 4.0, used)])
+    monkeypatch.setattr("connectors.postgresql.sessions.server_processors", lambda *_: next(looks))
+    interval = difference(connector.sample(), connector.sample(), longest_seconds=60.0)
+    assert isinstance(interval, Interval)
+    assert interval.database_rates().processors == pytest.approx(left)
 
 
 def test_sessions_are_seen_by_kind(dbname: str, connector: PostgresqlConnector, cluster: Cluster) -> None:
