@@ -352,11 +352,7 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
         tier: row of ``situation.tiers`` for each unit, shape ``(n,)``; -1 where it is not managed.
     """
     why_not = _unforeseeable(situation)
-    here = situation.tier_of_space[situation.units.space].astype(np.int64)
-    waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
-    mixture = mixture_of(situation.database)
-    paced = situation.paced
-    case = _Case(situation=situation, waits=waits, paced=paced.read_ahead.share, paced_writes=paced.writes.share)
+    case, mixture = _case_of(situation, settings, tier), mixture_of(situation.database)
     if mixture is not None:
         # A limit that showed in the transactions of all says nothing of how long it holds up the readers' own.
         apart = replace(situation, database=mixture.readers, elsewhere_alone=NAN)
@@ -364,7 +360,7 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     loop = None if why_not else case.loop()
     if loop is None:
         return _nothing(situation.database, why_not or "no reads were seen that anybody could wait for")
-    network = loop.network(waits.then[:, :, np.newaxis])
+    network = loop.network(case.waits.then[:, :, np.newaxis])
     found = _closed(case, loop, network, settings, _counting_error(situation, tier))
     arriving = situation.load == "open"
     if arriving:
@@ -373,6 +369,33 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
         found = mixture.forecast(found, MODEL_ERROR * spread(settings.certainty))
     found = replace(found, unmodelled=tuple(_unmodelled(situation)))
     return taught(found, situation.past_forecasts, 0.0 if arriving else loop.sessions)
+
+
+def rate_without(situation: Situation, settings: PolicySettings, tier: I64, seconds: float) -> float:
+    """Transactions a second, were each spared so much time that it spends at no tier.
+
+    Args:
+        situation: as of ``forecast``.
+        settings: likewise.
+        tier: row of ``situation.tiers`` for each unit, shape ``(n,)``; -1 where it is not managed.
+        seconds: of a transaction, 0 or more.
+
+    Returns:
+        NaN where that is not forecast: of a load that arrives independently, or of sessions of two kinds.
+    """
+    alike = situation.load != "open" and mixture_of(situation.database) is None
+    network = _case_of(situation, settings, tier).network() if alike and not _unforeseeable(situation) else None
+    if network is None:
+        return NAN
+    least = LEAST_ELSEWHERE * network.elsewhere
+    return float(replace(network, elsewhere=max(least, network.elsewhere - seconds)).solve()[0][0])
+
+
+def _case_of(situation: Situation, settings: PolicySettings, tier: I64) -> _Case:
+    here = situation.tier_of_space[situation.units.space].astype(np.int64)
+    waits = _Waits(now=_waits(situation, settings, here), then=_waits(situation, settings, tier))
+    paced = situation.paced
+    return _Case(situation=situation, waits=waits, paced=paced.read_ahead.share, paced_writes=paced.writes.share)
 
 
 def _nothing(database: DatabaseDemand, why_not: str) -> Forecast:
