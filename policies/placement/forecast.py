@@ -42,7 +42,7 @@ from math import ceil, exp, hypot, inf, isfinite, isnan, log, sqrt
 import numpy as np
 
 from connectors.model.formatting import format_bytes, format_rate, format_seconds
-from connectors.model.observation import F64, I64, DatabaseDemand, Role, RoleFigures, Signal
+from connectors.model.observation import F64, I64, SIGNALS, DatabaseDemand, Role, RoleFigures, Signal
 from policies.evidence.capacity import RUN_BLOCKS
 from policies.evidence.prices import Prices, is_measured, own_waits
 from policies.evidence.queueing import (
@@ -84,6 +84,7 @@ class Forecast:
     load: str = ""  # "closed", "open", or "" where it is not known: then the forecast is that of a closed one
     open_latency: float = NAN  # seconds, were as many transactions to come as now; NaN: not forecast
     busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
+    needs: tuple[str, ...] = ()  # what each faster tier has to serve then, of the units that are managed
     assumed: tuple[str, ...] = ()  # what is not known and widens the interval, each a sentence without full stop
     unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval, by name
     why_not: str = ""  # "" where it is forecast; else the reason, to go after "not forecast: "
@@ -268,6 +269,7 @@ PROCESSOR_ERROR = 0.05
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 MOST_READING = 0.9  # of a disk, by random reads, where it reads ahead as well: its idle time may be off by a tenth
+LEAST_NEEDED = 1.0  # I/Os a second of a tier: less is no need of it
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
 ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that no one paid more for
 ASSUMED_BYTES = 125 * 2**20  # and bytes a second
@@ -365,6 +367,7 @@ def forecast(situation: Situation, settings: PolicySettings, tier: I64) -> Forec
     arriving = situation.load == "open"
     if arriving:
         found = _opened(found, network, settings)
+    found = replace(found, needs=tuple(_needs(case, settings, tier, found.gain)))
     if mixture is not None:
         found = mixture.forecast(found, MODEL_ERROR * spread(settings.certainty))
     found = replace(found, unmodelled=tuple(_unmodelled(situation)))
@@ -603,6 +606,29 @@ def _busiest(case: _Case, network: Network, rate: float) -> str:
         return ""
     name = max(found, key=lambda each: found[each])
     return said[name] if found[name] >= ASSUMED_BUSY else f"nothing that is counted ({said[name]})"
+
+
+def _needs(case: _Case, settings: PolicySettings, tier: I64, gain: float) -> Iterator[str]:
+    """What each tier but the slowest has to serve once so many times as much gets done.
+
+    Args:
+        case: what comes with the transactions.
+        settings: the size of a block.
+        tier: of each unit, shape ``(n,)``.
+        gain: of throughput.
+    """
+    growth = np.full(SIGNALS, gain)
+    growth[list(READ_AHEAD)] = 1 + case.paced * (gain - 1)
+    growth[Signal.ASYNC_WRITE] = 1 + case.paced_writes * (gain - 1)
+    for row, each in enumerate(case.situation.tiers[:-1]):
+        served = case.situation.heat.rates[:, tier == row].sum(axis=1) * growth
+        reads, written = served[Signal.SYNC_READ], served[[Signal.SYNC_WRITE, Signal.ASYNC_WRITE]].sum()
+        ahead = served[list(READ_AHEAD)].sum() * settings.block_bytes
+        parts = [(reads, f"{format_rate(reads)} reads"), (written, f"{format_rate(written)} writes"),
+                 (ahead / settings.block_bytes, f"{format_bytes(round(ahead))} read ahead")]  # fmt: skip
+        known = [said for amount, said in parts if amount >= LEAST_NEEDED]
+        if known:
+            yield f"{', '.join(known)} a second of {each.name}"
 
 
 def _limit(situation: Situation, network: Network, rate: float) -> str:
