@@ -189,7 +189,7 @@ class Outcome:
         latency = f"latency {format_seconds(self.latency_before)} became {format_seconds(self.latency_after)}"
         known = not math.isnan(self.predicted_latency)
         forecast = f", forecast {format_seconds(self.predicted_latency)}" if known else ""
-        busiest = f"; forecast to be busiest now: {self.predicted_busiest}" if self.predicted_busiest else ""
+        busiest = f"; then busiest by forecast {self.predicted_busiest}" if self.predicted_busiest else ""
         return f"{said}; {latency}{forecast}{busiest}"
 
     @property
