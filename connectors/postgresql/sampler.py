@@ -84,9 +84,6 @@ _OWN_ROW = _FIGURES + 3  # what follows are the sessions; exports and recordings
 _TRANSACTIONS = DATABASE_FIGURES.index("transactions")
 
 
-OTHERS_MOST = 0.5  # of the processors, that other programs keep from a server which has work for all of them
-
-
 class StatisticsSampler:
     """Samples over one session. Knows which table each TOAST relation belongs to, and asks when it meets a new one."""
 
@@ -96,7 +93,7 @@ class StatisticsSampler:
         self._population = Population()
         self._kinds = SessionKinds()
         self._processors_seconds, self._counted_at = 0.0, math.nan  # processors times seconds, until then
-        self._others_seconds = math.nan  # of processors, that other programs had used by then
+        self._others_seconds, self._others_at = 0.0, math.nan  # of processors that other programs used, and until then
         self._ids: I64 = np.empty(0, dtype=np.int64)  # of the last sample, or of a catalog read since
         self._toast_id: I64 = np.empty(0, dtype=np.int64)  # TOAST tables and their indexes, ascending
         self._toast_owner: I64 = np.empty(0, dtype=np.int64)
@@ -158,13 +155,14 @@ class StatisticsSampler:
             return {}
         # Added up, since the server may be given more of them, or fewer.
         passed, self._counted_at = monotonic - self._counted_at, monotonic
-        others = 0.0 if used is None else float(used) - float(seconds)
-        taken, self._others_seconds = others - self._others_seconds, others
-        if not math.isnan(passed):
-            whole = float(count) * passed
-            # Other programs give way as far as the server asks for its share.
-            self._processors_seconds += whole - min(max(0.0, taken), OTHERS_MOST * whole)
-        return {"processor_seconds": float(seconds), "processors_seconds": self._processors_seconds}
+        self._processors_seconds += 0.0 if math.isnan(passed) else float(count) * passed
+        found = {"processor_seconds": float(seconds), "processors_seconds": self._processors_seconds}
+        if used is not None:
+            others = float(used) - float(seconds)
+            taken, self._others_at = others - self._others_at, others
+            self._others_seconds += 0.0 if math.isnan(taken) else max(0.0, taken)
+            found["others_processor_seconds"] = self._others_seconds
+        return found
 
     def _database_row(self) -> Row:
         rows = self._session.rows(query("database"), doing="sampling the database")

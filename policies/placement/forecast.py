@@ -28,7 +28,8 @@ is unknown widens the interval: each cause is solved at both of its ends, and th
   reads leave the disk that much time (utilisation law): where sessions queue for random reads, one of these comes
   between two runs. Of a write it takes the geometric mean of both;
 - whether sessions that wait for a log, temporary or undo space wait for one another: a fixed delay, or a queue of one;
-- how many processors there are, where the engine does not say: at worst as many as leave half of them idle now;
+- how many processors there are, where the engine does not say: at worst as many as leave half of them idle now; where
+  other programs take some, whether they give way (``contested``);
 - how many sessions are in use, where the engine does not say: the lower end is then as much as now;
 - causes missing from the model, where earlier outcomes show that there are some (``confidence``).
 """
@@ -59,6 +60,7 @@ from policies.evidence.queueing import (
     Loop,
     Network,
     closed_loop,
+    contested,
     is_limited,
     queued_tiers,
     queues,
@@ -273,6 +275,7 @@ LEAST_NEEDED = 1.0  # I/Os a second of a tier: less is no need of it
 BINDING = 0.8  # utilisation of a tier from which on its limit is what sessions run into
 ASSUMED_IO = 3000.0  # I/Os a second of a fast volume at worst: what clouds give one that no one paid more for
 ASSUMED_BYTES = 125 * 2**20  # and bytes a second
+LEAST_CONTESTED = 0.05  # of the processors: what an operating system and an agent take is no other program
 ASSUMED_BUSY = 0.5  # of processors that no engine counts, now, at worst
 
 
@@ -511,6 +514,12 @@ def _unknown(case: _Case, loop: Loop) -> Iterator[tuple[tuple[float, ...], str]]
     if loop.processors is None:
         worst = replace(case, situation=replace(situation, database=_on_few_processors(loop)))
         yield (worst.rate(),), "processors are not counted"
+    both = contested(situation.database)
+    if both >= LEAST_CONTESTED * situation.database.processors:
+        left = (situation.database.processors - both, situation.database.processors)
+        demands = (replace(situation.database, processors=each, others_processor=0.0) for each in left)
+        rates = tuple(replace(case, situation=replace(situation, database=each)).rate() for each in demands)
+        yield rates, f"other programs take {both:.2g} of {left[1]:.3g} processors, and may give way"
     for row, tier in enumerate(situation.tiers):
         if not queues(tier) and case.waits.then[: BACKGROUND + 1, row].sum() > 0:
             yield (replace(case, situation=_with_limit(case, row)).rate(),), f"no iops configured for {tier.name}"

@@ -265,6 +265,18 @@ def test_a_fast_volume_without_a_known_limit_may_have_one() -> None:
     assert "no iops configured for ssd" not in limited.assumed
 
 
+def test_other_programs_may_give_way_or_not() -> None:
+    """Of two processors others take one: the interval holds what two would do and what one would, and says so."""
+    two = replace(measured(), population=8.0, processor=0.4, processors=2.0)
+    whole, one = (placed(two_equals(replace(two, processors=count)), 0, 0) for count in (2.0, 1.0))
+    shared = placed(two_equals(replace(two, others_processor=1.6)), 0, 0)
+    assert one.transactions < shared.transactions < whole.transactions
+    assert shared.interval.low < one.transactions < whole.transactions < shared.interval.high
+    assert "other programs take 1 of 2 processors, and may give way" in shared.assumed
+    hardly = placed(two_equals(replace(two, others_processor=0.02)), 0, 0)
+    assert hardly.assumed == whole.assumed
+
+
 def test_what_a_fast_tier_has_to_serve_is_said() -> None:
     """Four reads, a write and eight blocks read ahead a transaction, of which the last come half with the work."""
     database = DatabaseDemand(reads=400.0, read_wait=7.9, transactions=100.0, active=8.0, population=8.0)
