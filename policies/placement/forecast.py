@@ -268,6 +268,9 @@ POPULATION_ERROR = 0.05
 # Of the processor time of a transaction: other programs, caches and a clock that slows down make it differ; and the
 # formula for several processors is off by about as much where they are the bottleneck.
 PROCESSOR_ERROR = 0.05
+# Of it for each share of the processors that other programs take: they evict its caches, and one on the other half of a
+# core takes up to half of its speed.
+CONTESTED_ERROR = 0.5
 LEAST_PAUSE = 0.5  # of the seconds between two transactions, where sessions are counted: clients do not come to hurry
 READ_AHEAD = (Signal.PREFETCHED_READ, Signal.DIRECT_READ)
 MOST_READING = 0.9  # of a disk, by random reads, where it reads ahead as well: its idle time may be off by a tenth
@@ -423,7 +426,7 @@ def _closed(case: _Case, loop: Loop, network: Network, settings: PolicySettings,
     situation, database = case.situation, case.situation.database
     rate, wait = (float(found[0]) for found in network.solve())
     causes = [*_unknown(case, loop)]
-    ends = [_errors(network, database, settings, counting), _processor_ends(network, settings)]
+    ends = [_errors(network, database, settings, counting), _processor_ends(network, database, settings)]
     low, high = _together(rate, [*ends, *(rates for rates, _ in causes)])
     if not database.population > 0:
         low = min(low, database.transactions)
@@ -484,11 +487,12 @@ def _errors(
     return float(low.solve()[0][0]), float(high.solve()[0][0])
 
 
-def _processor_ends(network: Network, settings: PolicySettings) -> tuple[float, ...]:
+def _processor_ends(network: Network, database: DatabaseDemand, settings: PolicySettings) -> tuple[float, ...]:
     """Rates by the error of the time that a transaction takes of a processor; none where that is not counted."""
     if network.processors is None:
         return ()
-    error, ours = PROCESSOR_ERROR * spread(settings.certainty), network.processors
+    ours, beside = network.processors, contested(database) / database.processors
+    error = hypot(PROCESSOR_ERROR, CONTESTED_ERROR * beside) * spread(settings.certainty)
     factors = exp(error), exp(-error)
     networks = [replace(network, processors=replace(ours, seconds=ours.seconds * factor)) for factor in factors]
     return tuple(float(each.solve()[0][0]) for each in networks)
