@@ -48,7 +48,7 @@ from policies.model.moves import MoveReason, RouteCost
 if TYPE_CHECKING:
     from connectors.kit.templates import StatementTemplate
     from policies.placement.dispatch import Mode
-    from policies.placement.forecast import Forecast
+    from policies.placement.forecast_figures import Forecast
 
 
 _T = TypeVar("_T")

@@ -45,7 +45,8 @@ from policies.evidence.workload import OPEN
 from policies.model.columns import compute_density
 from policies.model.plan import Advice, AdviceCode, Plan, Situation
 from policies.model.settings import PolicySettings
-from policies.placement.forecast import Forecast, forecast_plan, rate_without, tiers_after
+from policies.placement.forecast import forecast_plan, rate_without, tiers_after
+from policies.placement.forecast_figures import Forecast
 
 INDEXES = (UnitKind.INDEX, UnitKind.INDEX_PARTITION)
 

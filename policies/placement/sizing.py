@@ -56,7 +56,8 @@ from policies.evidence.workload import OPEN
 from policies.model.columns import KeysOf, canonical_order, compute_density
 from policies.model.plan import HeatView, Plan, Situation
 from policies.model.settings import GIB, Pin, PolicySettings
-from policies.placement.forecast import Forecast, forecast, mixture_of, tiers_after
+from policies.placement.forecast import forecast, tiers_after
+from policies.placement.forecast_figures import Forecast, mixture_of
 
 # Shares of the saving at which the network is asked: closer towards the end, where queues vanish.
 _LEFT = np.unique(np.concatenate((np.linspace(0.0, 1.0, 129), np.geomspace(1e-4, 1.0, 65))))

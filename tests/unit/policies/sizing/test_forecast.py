@@ -17,7 +17,8 @@ from policies.model.confidence import Foretold, PastForecast
 from policies.model.plan import Situation
 from policies.model.settings import PolicySettings, TierLimits, TierSpeed
 from policies.placement.balancer import make_plan
-from policies.placement.forecast import Forecast, forecast, forecast_plan, tiers_after
+from policies.placement.forecast import forecast, forecast_plan, tiers_after
+from policies.placement.forecast_figures import Forecast
 from tests.unit.policies.situations import BARE, HDD, Site, Unit
 from tests.workloads.exact_network import ExactStation, Solved, solve
 
