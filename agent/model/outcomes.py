@@ -142,6 +142,7 @@ class Outcome:
     predicted_latency_low: float = math.nan
     predicted_latency_high: float = math.nan
     not_forecast: str = ""  # why not, where the proposal says so
+    predicted_busiest: str = ""  # the next bottleneck as forecast, and how busy; "": none was
     undo: bool = False  # of taking moves back: says nothing of what moves bring
     # Change of the wait per operation for the same work, -0.6: 60 % less; NaN: not known, as of older outcomes.
     change: float = math.nan
@@ -203,7 +204,9 @@ class Outcome:
             return said
         latency = f"latency {format_seconds(self.latency_before)} became {format_seconds(self.latency_after)}"
         known = not math.isnan(self.predicted_latency)
-        return f"{said}; {latency}" + (f", forecast {format_seconds(self.predicted_latency)}" if known else "")
+        forecast = f", forecast {format_seconds(self.predicted_latency)}" if known else ""
+        busiest = f"; then busiest by forecast {self.predicted_busiest}" if self.predicted_busiest else ""
+        return f"{said}; {latency}{forecast}{busiest}"
 
     @property
     def _forecast_words(self) -> str:

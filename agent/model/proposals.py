@@ -48,7 +48,7 @@ from policies.model.moves import MoveReason, RouteCost
 if TYPE_CHECKING:
     from connectors.kit.templates import StatementTemplate
     from policies.placement.dispatch import Mode
-    from policies.placement.forecast import Forecast
+    from policies.placement.forecast_figures import Forecast
 
 
 _T = TypeVar("_T")
@@ -299,6 +299,7 @@ class WorkForecast:
     load: str = ""  # "closed": who is answered asks again; "open": work arrives independently; "": not known
     latency_open: float | None = None  # if work arrived independently, as much as now
     busiest: str = ""  # the next bottleneck, and how busy it will be; "": nothing that is known
+    needs: tuple[str, ...] = ()  # what each faster tier has to serve then
     assumed: tuple[str, ...] = ()  # what is not known and widens the interval
     unmodelled: tuple[str, ...] = ()  # what may hold sessions up and is in neither forecast nor interval
 
@@ -322,6 +323,7 @@ class WorkForecast:
             load=forecast.load,
             latency_open=_finite(forecast.open_latency),
             busiest=forecast.busiest,
+            needs=forecast.needs,
             assumed=forecast.assumed,
             unmodelled=forecast.unmodelled,
         )

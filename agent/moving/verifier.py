@@ -219,6 +219,7 @@ def _forecast(proposal: Proposal) -> dict[str, Any]:
         "predicted_latency_low": _nan_if_none(found.latency_low),
         "predicted_latency_high": _nan_if_none(found.latency_high),
         "not_forecast": found.why_not,
+        "predicted_busiest": found.busiest,
     }
 
 

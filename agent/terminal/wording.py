@@ -76,14 +76,14 @@ def forecast_facts(forecast: WorkForecast | None) -> list[tuple[str, str]]:
         return [(title, f"{measured} now; not forecast: {forecast.why_not}")]
     ends = f"between {format_rate(forecast.per_second_low)} and {format_rate(forecast.per_second_high)}"
     asks = "" if forecast.load else "if clients ask as soon as they are answered: "
+    more = (("then busiest", forecast.busiest), ("then needed", "; ".join(forecast.needs)),
+            ("another limit", forecast.limit), ("interval wider", "; ".join(forecast.assumed)),
+            ("not modelled", ", ".join(forecast.unmodelled)))  # fmt: skip
     return [
         (title, f"{measured} now; {asks}{format_rate(then)} forecast, {ends}"),
         *_latency(forecast),
         *_open(forecast, measured),
-        *([("then busiest", forecast.busiest)] if forecast.busiest else []),
-        *([("another limit", forecast.limit)] if forecast.limit else []),
-        *([("interval wider", "; ".join(forecast.assumed))] if forecast.assumed else []),
-        *([("not modelled", ", ".join(forecast.unmodelled))] if forecast.unmodelled else []),
+        *(fact for fact in more if fact[1]),
     ]
 
 
@@ -93,8 +93,7 @@ def _latency(forecast: WorkForecast) -> list[tuple[str, str]]:
     known = [format_seconds(figure) for figure in figures if figure is not None]
     if len(known) < len(figures):
         return []
-    now, then, low, high = known
-    return [("latency", f"{now} now, {then} forecast, between {low} and {high}")]
+    return [("latency", "{} now, {} forecast, between {} and {}".format(*known))]
 
 
 def _open(forecast: WorkForecast, measured: str) -> list[tuple[str, str]]:
@@ -115,6 +114,7 @@ def forecast_shown(forecast: WorkForecast | None) -> ForecastShown | None:
         limit=forecast.limit or None,
         load=forecast.load or None,
         busiest=forecast.busiest or None,
+        needs=forecast.needs,
         assumed=forecast.assumed,
         unmodelled=forecast.unmodelled,
         certainty_ratio=forecast.certainty,

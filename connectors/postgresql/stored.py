@@ -15,7 +15,7 @@ from connectors.model.observation import Catalog, Demand, Interval
 from connectors.postgresql import demand
 from connectors.postgresql.catalog import read_catalog, shape_of
 from connectors.postgresql.sampler import LOG_BY_OBJECT, StatisticsSampler
-from connectors.postgresql.sessions import Part, ReadSession, Row, query, to_copy
+from connectors.postgresql.sessions import UNKNOWN_PROCESSORS, Part, ProcessorTime, ReadSession, Row, query, to_copy
 
 Result = TypeVar("Result")
 QUERIES = "identify", "clock", "sample", "database", "toast", "units", "spaces"
@@ -41,9 +41,9 @@ class StoredSession(ReadSession):
         """Any whose query of roles is not asked of a person."""
         return LOG_BY_OBJECT
 
-    def processors(self) -> tuple[float | None, float | None]:
+    def processors(self) -> ProcessorTime:
         """An export does not say."""
-        return None, None
+        return UNKNOWN_PROCESSORS
 
     def rows(
         self,

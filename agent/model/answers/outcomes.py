@@ -89,6 +89,8 @@ class OutcomeShown:
     predicted_latency_high: float
     not_forecast: str
     """Why throughput and latency were not forecast."""
+    predicted_busiest: str
+    """The next bottleneck as forecast, and how busy it was to be."""
     undo: bool
     """Whether it is the outcome of taking moves back."""
     change: float
