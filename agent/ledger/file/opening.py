@@ -18,6 +18,7 @@ from agent.ledger.file.database import FileDatabase
 from agent.ledger.store.database import Reading, Transaction
 from agent.ledger.store.schema import APPLICATION_ID, HEAD, alembic_version, begins_with, metadata
 from agent.ledger.store.tables import VERSION, create_tables, migrate, require_known
+from connectors.kit.files import give_to_owner_of
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 SMALLEST_DATABASE = 512  # bytes: one page of the smallest kind
@@ -67,7 +68,11 @@ def _create(path: Path) -> None:
     try:
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # another process was faster
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
+            handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE)
+            try:
+                give_to_owner_of(handle, path.parent)
+            finally:
+                os.close(handle)
     except OSError as error:
         raise read_only(path, str(error.strerror)) from error
 

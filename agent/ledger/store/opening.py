@@ -25,7 +25,7 @@ def anchor_file_of(place: Path | LedgerServer, anchors: Path | None) -> AnchorFi
     if anchors is None:
         assert isinstance(place, Path), "the configuration names a file of anchors for a ledger on a server"
         anchors = place.with_name(f"{place.name}.anchors")
-    return AnchorFile(anchors.expanduser().absolute())
+    return AnchorFile(anchors.expanduser().absolute(), place.expanduser().absolute() if isinstance(place, Path) else None)
 
 
 def open_database(
