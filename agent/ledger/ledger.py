@@ -21,7 +21,7 @@ from agent.ledger.lists import Lists
 from agent.ledger.moves import Moves
 from agent.ledger.overview import Overview
 from agent.ledger.proposals import Proposals
-from agent.ledger.requests import Arrivals, Pins, Requests
+from agent.ledger.requests import Arrivals, Pins, Requests, Stops
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.store.database import Database
@@ -50,6 +50,7 @@ class Ledger:
         leases: which process may act on a database.
         restoring: brings back what this agent has sent where the ledger is an older copy.
         requests: operator requests (pause, resume, cancel) for moves.
+        stops: keep every agent from sending anything.
         pins: set by hand; ``arrivals``: the spaces that are closed to arrivals.
         audit: the chain of who did and decided what.
         state: arrays and documents that a restart goes on from.
@@ -80,6 +81,7 @@ class Ledger:
         self.requests = Requests(database, self.audit, clock, changes)
         self.pins = Pins(database, self.audit, clock)
         self.arrivals = Arrivals(database, self.audit, clock)
+        self.stops = Stops(database, self.audit)
         self.state = SmallState(database, clock, self.leases)
         self.overview = Overview(database)
         self._clock = clock

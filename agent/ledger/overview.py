@@ -13,7 +13,7 @@ from sqlalchemy import Select, func, select
 
 from agent.ledger.errors import readable
 from agent.ledger.moves import OUTCOMES, outcome_row
-from agent.ledger.rows import OutcomeRow, ProposalRow
+from agent.ledger.rows import EVERY, OutcomeRow, ProposalRow
 from agent.ledger.state import parse_document
 from agent.ledger.state_names import LEFT_WORSE, STATUS
 from agent.ledger.store.database import Database
@@ -46,7 +46,6 @@ _NUMBER_CHANGED = _NUMBER_OF_MOVES.where(moves.c.updated_at >= value_for(moves.c
 _DATABASES = select(proposals.c.database).where(_matching).distinct()
 _OUTCOMES = OUTCOMES.where(_matching).order_by(outcomes.c.id.desc())
 _LATE_OUTCOMES = _OUTCOMES.where(outcomes.c.at >= value_for(outcomes.c.at, "since"))
-EVERY = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -387,6 +387,8 @@ class Watch:
         if self.dry_run or not (behind or self._ledger.moves.has_pending_moves(self.database.name)):
             self._look_at_trust(())
             return ()
+        if self._ledger.stops.in_force(self.database.name) is not None:
+            return ()  # what is left behind, or was interrupted, waits too: to end it would send statements
         # Asked before the lease is taken: the lease costs a statement at the server, and this is called every second.
         has_work = self.executor.has_work()
         self.snapshot.foreground_read_seconds = self.executor.foreground_seconds
