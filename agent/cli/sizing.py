@@ -31,7 +31,7 @@ from agent.cli.options import (
 )
 from agent.cli.plan import sentence_without_demand
 from agent.cli.session import Session
-from agent.ledger.overview import EVERY
+from agent.ledger.rows import EVERY
 from agent.ledger.state_names import SIZING_CURVE
 from agent.model.answers.sizing import (
     BreakEven,

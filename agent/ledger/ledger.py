@@ -25,7 +25,14 @@ from agent.ledger.requests import Arrivals, Pins, Requests, Stops
 from agent.ledger.rules import Rules
 from agent.ledger.state import SmallState
 from agent.ledger.store.database import Database
-from agent.ledger.store.opening import BUSY_SECONDS, anchor_file_of, open_database, own_samples, upkeep_of
+from agent.ledger.store.opening import (
+    BUSY_SECONDS,
+    anchor_file_of,
+    open_as_it_is,
+    open_database,
+    own_samples,
+    upkeep_of,
+)
 from agent.ledger.store.schema import HEAD
 from agent.ledger.store.tables import read_figures
 from agent.ledger.stored import StateChanges
@@ -131,6 +138,35 @@ class Ledger:
             on_failure.pop_all()
         return ledger
 
+    @classmethod
+    def as_it_is(
+        cls,
+        place: Path | LedgerServer,
+        clock: Clock,
+        *,
+        anchors: Path | None = None,
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> tuple[Self, str] | None:
+        """The ledger with the revision of its tables, neither made nor migrated: to look at, where it is current.
+
+        Args:
+            place: the file or the server.
+            clock: as of ``open``.
+            anchors: as of ``open``.
+            busy_seconds: as of ``open``.
+
+        Returns:
+            None where there is none yet.
+
+        Raises:
+            LedgerError, DriverMissing, SecretUnavailable: as ``open``.
+        """
+        found = open_as_it_is(place, busy_seconds=busy_seconds)
+        if found is None:
+            return None
+        database, revision = found
+        return cls(database, clock, default_actor(), anchor_file_of(place, anchors)), revision
+
     def use_rule(self, rule: ApprovalRule) -> None:
         """Approve and trust by another rule from now on, as after a reload of the configuration."""
         self.proposals.rule = self.rules.approval = self._trust.rule = rule
@@ -197,6 +233,16 @@ class Ledger:
         """Revision, bytes and rows of the tables, and how many proposals and moves are in which state."""
         with self._database.read() as reading:
             return {"bytes": self._database.size_bytes(), **read_figures(reading)}
+
+    def owned_databases(self) -> frozenset[str] | None:
+        """The databases that this login may see and decide about; None: all of the ledger."""
+        with self._database.read() as reading:
+            return self._database.owned(reading)
+
+    def moved_to(self) -> str:
+        """The ledger that took the place of this one for good; "" while this one is in use."""
+        with self._database.read() as reading:
+            return self._database.moved_to(reading)
 
     @property
     def is_shared(self) -> bool:

@@ -250,6 +250,14 @@ class Moves:
         with self._database.read() as reading:
             self._trust.require_chain(reading)
 
+    def require_end_of_chain(self) -> None:
+        """Check that the end of the chain fits, and the last anchor: milliseconds, whatever moves there are.
+
+        Raises:
+            Untrusted: it does not.
+        """
+        self._trust.require_end()
+
     def results_since(self, database: str, after: int | None) -> tuple[int, list[MoveResult]]:
         """What moves of a database have come to since a row of the chain, no matter who brought them there.
 

@@ -123,7 +123,10 @@ READ_EVERY_SECONDS = 0.5  # between two reads of the ledger
 
 
 class OperatorRequests:
-    """The requests in force of one database, and the stop that it is under. Safe from any thread; an answer is at most half a second old."""
+    """The requests in force of one database, and the stop that it is under. Safe from any thread.
+
+    An answer is at most half a second old.
+    """
 
     def __init__(self, database: str, ledger: Ledger, clock: Clock) -> None:
         self._database = database

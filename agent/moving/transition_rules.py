@@ -19,7 +19,6 @@ from agent.moving.leftovers import Next
 from connectors.kit.contract import ConnectorError, Paused, Retry
 from connectors.model.observation import Home, Inspection
 
-
 AFTER_RESTART = "after a restart"
 
 

@@ -41,6 +41,7 @@ from agent.sampling.sampler import Cycle, Sampler, SamplerMemory, StatementReade
 from agent.sampling.trace import NothingTraced
 from agent.service.leasing import Leasing
 from agent.service.offers import ProposalOffers, store_for_commands
+from agent.service.sending import facts_of
 from agent.service.server_facts import ServerRecord
 from agent.service.snapshot import Snapshot, Worth
 from connectors.kit.contract import Clock, Connector, ConnectorError
@@ -50,6 +51,7 @@ from connectors.model.observation import Identity
 from policies.placement.dispatch import Mode
 
 log = EventLog(__name__)
+ASK_AGAIN_SECONDS = 15.0  # whether anything may be sent, for all that show it; each statement asks for itself
 TRUST_AGAIN_SECONDS = 60.0  # from one look at a ledger that was not trusted to the next: each reads the whole chain
 LET_GO = "It keeps no agent from acting; hotplace doctor names it and says how to end it."
 
@@ -117,6 +119,7 @@ class Watch:
         self._server = ServerRecord(database.name, ledger, clock, keeps)
         self._identified_at = 0  # reads of the catalog by the sampler, when the server was identified last
         self._statements_refused = ""  # why they could not be read
+        self._ask_again = -math.inf  # on the monotonic clock: when the ledger is asked whether anything may be sent
         self._trust_again = -math.inf  # on the monotonic clock: when the ledger is worth another look
         self._half_done = half_done_of(ledger, database.name)
         left = leftovers_of(ledger, database.name)
@@ -383,6 +386,7 @@ class Watch:
             return ()
         if not self.dry_run:
             self._restore_lost()
+        self.look_at_sending()
         behind = self.snapshot.leftovers or self._half_done
         if self.dry_run or not (behind or self._ledger.moves.has_pending_moves(self.database.name)):
             self._look_at_trust(())
@@ -416,6 +420,24 @@ class Watch:
         if any(row.state in NOT_CARRIED_OUT for row in done):
             self.snapshot.groups_left_worse = self._groups.look(self.acting)
         return done
+
+    def look_at_sending(self, *, at_once: bool = False) -> None:
+        """Ask the ledger whether anything may be sent, unless that was done a moment ago.
+
+        Args:
+            at_once: however short the moment.
+        """
+        now = self._clock.monotonic()
+        if now < self._ask_again and not at_once:
+            return
+        self._ask_again = now + ASK_AGAIN_SECONDS
+        snapshot = self.snapshot
+        snapshot.sending_facts = facts_of(
+            self._ledger, self.database, dry_run=self.dry_run, untrusted=snapshot.untrusted
+        )
+        if not snapshot.untrusted and snapshot.sending_facts.untrusted:
+            snapshot.untrusted = snapshot.sending_facts.untrusted
+            self._trust_again = now + TRUST_AGAIN_SECONDS
 
     def _look_at_trust(self, spoiled: Sequence[str]) -> None:
         """Where the ledger was not trusted, ask again: no statement does while there is nothing to carry out.

@@ -43,7 +43,7 @@ from agent.ledger.errors import (
     LedgerUnreachable,
     WrongKind,
 )
-from agent.ledger.server.roles import sight_of
+from agent.ledger.server.roles import owned_by, sight_of
 from agent.ledger.state_names import HISTORY_KEPT
 from agent.ledger.store.database import Database, Dropped, Reading, Sight, Transaction
 from agent.ledger.store.schema import HEAD, MomentType, alembic_version, documents, given
@@ -129,6 +129,15 @@ class ServerDatabase(Database):
     def sight(self, reading: Reading) -> Sight:
         """What the policies of ``grants.sql`` leave to the login."""
         return sight_of(reading)
+
+    def owned(self, reading: Reading) -> frozenset[str] | None:
+        """Those of the login's teams."""
+        return owned_by(reading)
+
+    def moved_to(self, reading: Reading) -> str:
+        """Nowhere: there is no way back to a file."""
+        del reading
+        return ""
 
     def size_bytes(self) -> int:
         """All tables and indexes of the schema."""

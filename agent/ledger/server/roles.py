@@ -14,11 +14,11 @@ from sqlalchemy import Boolean, Text, bindparam, column, func, select, table
 
 from agent.config.models import LedgerServer
 from agent.ledger.chain.events import events_json
+from agent.ledger.rows import EVERY
 from agent.ledger.store.database import Reading, Sight
 from agent.ledger.store.schema import alembic_version, audit, given, metadata
 from connectors.model.formatting import comment, commented
 
-EVERY = "*"  # in place of names of databases
 _PLACE = re.compile(r"@([a-z_]+)@")
 TEAMS = "teams"  # table of the script: which databases a team owns
 
@@ -108,11 +108,17 @@ def is_divided(reading: Reading, schema: str) -> bool:
     return reading.first(_DIVIDED, nspname=schema) is not None
 
 
+def owned_by(reading: Reading) -> frozenset[str] | None:
+    """The databases of the teams of the login that reads; None: all, or the script was not run or does not bind it."""
+    if not reading.scalar(_BINDING):
+        return None
+    own = frozenset(map(str, reading.scalar(_OWN)))
+    return None if EVERY in own else own
+
+
 def sight_of(reading: Reading) -> Sight:
     """What the login that reads can see; everything where the script was not run, or does not bind it."""
-    if not reading.scalar(_BINDING):
-        return Sight.ALL
-    if EVERY in reading.scalar(_OWN):
+    if owned_by(reading) is None:
         return Sight.ALL
     return Sight.OWN_AND_CHAIN if reading.scalar(_IS_AGENT) else Sight.OWN
 

@@ -22,6 +22,7 @@ from agent.model.answers.decisions import (
     RuleSigned,
     RulesListed,
     RuleToSign,
+    SendingStopped,
     SpaceClosed,
 )
 from agent.model.answers.fleet import FleetMetrics, FleetStatus, ListApproved, ListStopped, ListToSign, ProposalsOfFleet
@@ -112,6 +113,7 @@ OF_COMMANDS: Final[Mapping[str, Any]] = {
     "status": StatusShown,
     "status --all": FleetStatus,
     "status --all --metrics": FleetMetrics,
+    "stop": SendingStopped,
     "strike": MoveStruck,
     "top": TopShown,
     "trace": TraceOfDatabase,
