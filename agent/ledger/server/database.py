@@ -295,9 +295,12 @@ def _words(error: psycopg.Error) -> str:
 OURS = "audit_head"  # a table that every revision has, besides that of the version
 LOCK_OPENING = "SELECT pg_advisory_xact_lock(1752134768, hashtext('opening'))"
 _TABLES = table("pg_tables", column("schemaname", Text), column("tablename", Text), schema="pg_catalog")
-_SCHEMAS = table("pg_namespace", column("nspname", Text), schema="pg_catalog")
+_SCHEMAS = table("pg_namespace", column("nspname", Text), column("nspowner"), schema="pg_catalog")
 _TABLES_OF = select(_TABLES.c.tablename).where(given(_TABLES.c.schemaname))
-_SCHEMA = select(_SCHEMAS).where(given(_SCHEMAS.c.nspname))
+_SCHEMA = select(_SCHEMAS.c.nspname).where(given(_SCHEMAS.c.nspname))
+_OWNER = select(func.pg_get_userbyid(_SCHEMAS.c.nspowner)).where(given(_SCHEMAS.c.nspname))
+# Of itself a login is a member too. Whether it may take the role (PostgreSQL 16 has an option for that) is seen then.
+_MAY_BECOME = select(func.pg_has_role(bindparam("owner", type_=Text), "MEMBER"))
 
 
 def bring_up_to_date(database: ServerDatabase, *, create: bool) -> str | None:
@@ -335,6 +338,7 @@ def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
         LedgerReadOnly: they belong to another role.
     """
     try:
+        _become_owner(database, transaction)
         migrate(transaction)
         divide_history(transaction, database.server.schema_name)
     except LedgerReadOnly as error:
@@ -343,6 +347,19 @@ def _migrate(database: ServerDatabase, transaction: Transaction) -> None:
             advice="Run hotplace rules list once with a login that is a member of the owner's role, then what hotplace "
             "ledger grants prints.",
         ) from error
+
+
+def _become_owner(database: ServerDatabase, transaction: Transaction) -> None:
+    """Do what follows in the transaction as the schema's owner: what a member of it makes would be the member's own.
+
+    Raises:
+        LedgerReadOnly: the user may not.
+    """
+    owner = transaction.scalar(_OWNER, nspname=database.server.schema_name)
+    if owner is not None and transaction.scalar(_MAY_BECOME, owner=owner):
+        escaped = str(owner).replace('"', '""')
+        with database.own_errors:
+            transaction.driver.execute(f'SET LOCAL ROLE "{escaped}"'.encode())
 
 
 def divide_history(transaction: Transaction, schema: str) -> None:
