@@ -90,7 +90,7 @@ class Ledger:
         self.arrivals = Arrivals(database, self.audit, clock)
         self.stops = Stops(database, self.audit)
         self.state = SmallState(database, clock, self.leases)
-        self.overview = Overview(database)
+        self.overview = Overview(database, self.audit, clock)
         self._clock = clock
         self._anchors = anchors
 

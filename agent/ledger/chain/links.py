@@ -37,6 +37,7 @@ from connectors.kit.files import give_to_owner_of
 GENESIS = "0" * 64
 CREATED, MIGRATED, MOVED = "ledger.created", "ledger.migrated", "ledger.moved"
 STORED, APPROVED = "proposal.stored", "proposal.approved"
+FORGOTTEN = "database.forgotten"
 STOPPED, LIFTED = "sending.stopped", "sending.lifted"  # about a database, or "*": all of them
 # A row that is dated further ahead than this was dated by no clock that anybody goes by.
 BELIEVED_AHEAD = timedelta(days=1)
