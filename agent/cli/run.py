@@ -116,6 +116,8 @@ def run(
     """Watch, propose and carry out what is approved, until SIGTERM; SIGHUP reads the configuration again."""
     config = session.config
     set_up_logs(as_json=config.log.format == "json" or session.options.as_json, level=config.log.level)
+    if not config.databases:
+        config.database()  # says what is missing
     if standby and (once or config.ledger.postgresql is None):
         raise CommandError(
             "a standby goes on and waits for others, so it has no --once, and its ledger is on PostgreSQL",

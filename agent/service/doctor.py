@@ -173,7 +173,7 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
     Returns:
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
-    findings = [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
+    findings = examine_machine(config)
     if not any(finding.severity is Severity.ERROR and finding.code.startswith("ledger") for finding in findings):
         findings += sending_findings(config, database, clock)
     findings += policy_findings(database)
@@ -182,6 +182,11 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
         return findings + watching
     moving = list(_examine_moving(database, clock))
     return findings + _merge_accounts(watching, moving)
+
+
+def examine_machine(config: Config) -> list[Finding]:
+    """Every finding that is about no database."""
+    return [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
 
 
 def packages_finding() -> Finding:

@@ -5,6 +5,7 @@ The server then refuses what the program alone would refuse otherwise: ``grants.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -92,6 +93,7 @@ _DIVIDED = (
 )
 _BINDING = select(func.row_security_active(audit.name))
 _OWN = select(func.own_databases())
+_EVENT_KINDS = select(func.event_kinds())
 _IS_AGENT = select(func.pg_has_role(func.current_schema().concat(f"_{LedgerRole.AGENT}"), "USAGE"))
 _MEMBER = select(func.pg_has_role(bindparam("role", type_=Text), "USAGE"))
 _UNGUARDED = (
@@ -132,7 +134,8 @@ def role_faults(reading: Reading, schema: str, user: str, databases: Collection[
         user: the login that reads.
         databases: those that it is to work for.
     """
-    agent = LedgerRole.AGENT.of(schema)
+    # Where no database is configured people only look and decide.
+    agent = (LedgerRole.AGENT if databases else LedgerRole.READER).of(schema)
     if not reading.scalar(_MEMBER, role=agent):
         yield f"membership in {agent}", f"GRANT {_identifier(agent)} TO {_identifier(user)};"
     owned = set(reading.scalar(_OWN) or ())
@@ -141,6 +144,8 @@ def role_faults(reading: Reading, schema: str, user: str, databases: Collection[
             f"a team that owns the database {name}",
             f"Run what this prints: hotplace ledger grants --team TEAM={name}",
         )
+    if reading.scalar(_EVENT_KINDS) != json.loads(events_json()):
+        yield "the grants of this hotplace, which knows other events", "Run what this prints: hotplace ledger grants"
     for row in reading.rows(_UNGUARDED, schema=schema):
         yield f"grants on the table {row.relname}, which is newer", "Run what this prints: hotplace ledger grants"
 
