@@ -64,7 +64,7 @@ def privileges(
 def _removal_of(path: Path) -> str:
     """What takes back the GRANTs of a script, with what stays."""
     return (
-        f"-- Takes back what {path.name} gave, the last first. Stop hotplace first.\n"
+        f"-- Takes back what {path.name} gave, the last first. Stop the agent first.\n"
         "-- Logins are those of the operating system, or of LDAP, and stay there. Tables that the scripts made in the\n"
         "-- schema HOTPLACE are dropped by hand once no agent works here any more:  DROP TABLE HOTPLACE.LEASE;\n"
         "-- Rights given by hand for single schemas, tables and table spaces are taken back in the same way.\n\n"

@@ -223,7 +223,8 @@ def stop(
         )
     if not running:
         session.out.line("no move runs")
-    session.out.line(f"agents send again after: hotplace stop --lift{' --all' if every else ''}")
+    lifting = "hotplace stop --lift --all" if every else f"hotplace stop --lift --database {names[0]}"
+    session.out.line(f"agents send again after: {lifting}")
     shown = tuple(map(move_head, running))
     session.out.document(SendingStopped(stopped=True, databases=tuple(names), running=shown))
 

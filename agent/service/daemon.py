@@ -355,7 +355,7 @@ class Daemon:
         if where := self._ledger.moved_to() if not self._ledger.is_shared else "":
             raise LedgerMovedAway(
                 f"the ledger {self._ledger.name} was moved to {where}",
-                advice="Name that ledger in the configuration, and start hotplace again.",
+                advice="Name that ledger in the configuration, and start the service again.",
             )
 
     def _start(self) -> None:

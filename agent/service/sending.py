@@ -83,7 +83,7 @@ def judge(facts: SendingFacts, now: datetime) -> Sending:
         return _no(
             Hindrance.LEDGER_MOVED,
             f"the ledger {facts.ledger} was moved to {facts.moved_to}; what it shows is from before that",
-            "name that ledger in the configuration, and start hotplace again",
+            "name that ledger in the configuration, and start the service again",
         )
     if not facts.is_seen:
         return _no(

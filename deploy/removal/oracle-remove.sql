@@ -1,4 +1,4 @@
--- Takes back what oracle-observe.sql and oracle-move.sql gave, and drops the login. Stop hotplace first.
+-- Takes back what oracle-observe.sql and oracle-move.sql gave, and drops the login. Stop the agent first.
 --
 --   sqlplus / as sysdba @oracle-remove.sql HOTPLACE_MOVE APP FAST_DATA
 --   sqlplus / as sysdba @oracle-remove.sql HOTPLACE - -

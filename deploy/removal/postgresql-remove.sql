@@ -1,4 +1,4 @@
--- Takes back what postgresql-observe.sql and postgresql-move.sql gave, and drops the login. Stop hotplace first.
+-- Takes back what postgresql-observe.sql and postgresql-move.sql gave, and drops the login. Stop the agent first.
 --
 --   psql -d app -v login=hotplace_move -v owner=app_owner -v space=fast -f postgresql-remove.sql
 --   psql -d app -v login=hotplace -f postgresql-remove.sql

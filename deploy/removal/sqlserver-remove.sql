@@ -1,4 +1,4 @@
--- Takes back what sqlserver-observe.sql and sqlserver-move.sql gave, and drops the login. Stop hotplace first.
+-- Takes back what sqlserver-observe.sql and sqlserver-move.sql gave, and drops the login. Stop the agent first.
 --
 --   sqlcmd -S db.example.com -v database="app" login="hotplace_move" -i sqlserver-remove.sql
 --
