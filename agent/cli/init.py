@@ -102,7 +102,7 @@ def doctor(
         found[LEDGER_ONLY] = examine_machine(session.config)
     checkup = Checkup(
         ok=all(finding.severity is not Severity.ERROR for findings in found.values() for finding in findings),
-        databases=tuple(DatabaseChecked(database=name, findings=_shown(each)) for name, each in found.items()),
+        databases=tuple(DatabaseChecked(database=name, findings=_show_findings(each)) for name, each in found.items()),
         bundle=None if bundle is None else str(bundle.absolute()),
     )
     for checked in checkup.databases:
@@ -136,6 +136,7 @@ def _write_bundle(
     try:
         ledger = session.existing_ledger
     except LedgerError:
+        # A bundle is made to find out what is wrong, perhaps with the ledger: the rest of it goes without.
         ledger = None
     made = make_bundle(session.config, ledger, found, seconds, logs)
     try:
@@ -170,7 +171,7 @@ def _print_findings(out: Output, findings: Sequence[FindingShown]) -> None:
             out.line(f"  this gives away: {gives_away}")
 
 
-def _shown(findings: Sequence[Finding]) -> tuple[FindingShown, ...]:
+def _show_findings(findings: Sequence[Finding]) -> tuple[FindingShown, ...]:
     return tuple(
         FindingShown(
             severity=finding.severity,

@@ -129,7 +129,7 @@ def test_a_stop_is_shown_and_the_agent_is_ready(site: Site) -> None:
     with site.agent() as (watch, ledger):
         watch.sample()
         ledger.stops.begin([EVERY], **BY)
-        watch.look_at_sending(at_once=True)
+        watch.acting.look_at_sending(at_once=True)
         assert shown(watch, site) == "stopped"
         daemon = Daemon(site.config, None, ledger, site.clock)
         daemon._watches = {"sim": watch}
@@ -139,7 +139,7 @@ def test_a_stop_is_shown_and_the_agent_is_ready(site: Site) -> None:
         (finding,) = sending_findings(site.config, of(site), site.clock)
         assert (finding.severity, finding.values["state"]) == (Severity.WARNING, "stopped")
         ledger.stops.lift(None, **BY)
-        watch.look_at_sending(at_once=True)
+        watch.acting.look_at_sending(at_once=True)
         assert shown(watch, site) == "allowed"
 
 

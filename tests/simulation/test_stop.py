@@ -62,7 +62,7 @@ def test_a_stop_ends_what_runs(site: Site) -> None:
                 begun.append(str(event))
                 ledger.stops.begin([EVERY], **BY)
 
-        watch._listener = stop_soon
+        watch.acting._listener = stop_soon
         watch.act()
         first = ledger.moves.rows(proposal_id=number)[0]
         assert begun
