@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent.cli.app import app, command
-from agent.cli.approve import Reason
 from agent.cli.commands import HelpGroup
+from agent.cli.options import Reason
 from agent.cli.session import Session, actor
 from agent.model.answers.setup import ChainMoved, DatabaseForgotten, Grants, LedgerMoved, TableMoved
 from agent.terminal.errors import CommandError, ExitCode

@@ -17,9 +17,8 @@ from typing import Annotated
 import typer
 
 from agent.cli.app import command
-from agent.cli.approve import Reason
 from agent.cli.commands import HelpGroup
-from agent.cli.options import parse_option, refuse
+from agent.cli.options import Reason, parse_option, refuse
 from agent.cli.session import Session, actor
 from agent.cli.under_way import daemon_of, move_head
 from agent.ledger.errors import WrongState

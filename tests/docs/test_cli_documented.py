@@ -68,7 +68,7 @@ TYPED = sorted(
         for words in command_lines(line)
     }
 )
-WRONG_USE = typer.BadParameter.__bases__[0]
+WRONG_USE: Any = typer.BadParameter.__bases__[0]
 BLANK = re.compile(r"[A-Z]{2,}|ID|PID")  # in place of what a reader fills in
 
 

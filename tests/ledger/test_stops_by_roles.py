@@ -35,7 +35,7 @@ def test_an_approver_stops_the_databases_of_its_teams(divided: DividedLedger) ->
     """The agent of that team obeys, that of another goes on; all databases are not for a team to stop."""
     clock = StillClock()
     with divided.ledger("sales_approver", clock) as people:
-        assert people.owned_databases() == {"sim"}
+        assert people.owned_databases() == frozenset({"sim"})
         assert people.stops.begin(["sim"], **BY) == ["sim"]
         for foreign in (EVERY, "pay"):
             with pytest.raises(LedgerReadOnly):
