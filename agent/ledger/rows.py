@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 HOUR, DAY = 3600.0, 86400.0
+EVERY = "*"  # in place of a database's name: all of the ledger
 
 
 class StepState(StrEnum):
@@ -137,6 +138,23 @@ class OperatorRequestRow:
     reason: str
     at: datetime
     answer: str  # "" until the daemon has seen to it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRow:
+    """A stop in force: nothing is sent until a person lifts it."""
+
+    database: str  # "*": all of the ledger
+    who: str
+    origin: str
+    reason: str
+    at: datetime
+
+    @property
+    def sentence(self) -> str:
+        """Who has stopped what, when and why."""
+        where = "all databases of this ledger" if self.database == EVERY else self.database
+        return f"{where} stopped by {self.who}, {self.at:%F %T %Z}{': ' if self.reason else ''}{self.reason}"
 
 
 class RuleState(StrEnum):

@@ -21,8 +21,11 @@ import numpy as np
 from agent.config.errors import ConfigError
 from agent.config.models import Config, DatabaseConfig, LedgerConfig, LedgerServer
 from agent.config.tiers import Storage
+from agent.ledger.ledger import Ledger
+from agent.ledger.store.schema import HEAD
 from agent.model.signatures import SignatureInvalid, Signers
 from agent.planning.first_tier import next_step, what_is_missing
+from agent.service.sending import Hindrance, Sending, facts_of, judge
 from connectors.kit.contract import (
     AuthenticationFailed,
     Clock,
@@ -32,7 +35,7 @@ from connectors.kit.contract import (
     PrivilegeMissing,
     TriesMoves,
 )
-from connectors.kit.findings import Finding, Remedy
+from connectors.kit.findings import Finding, Remedy, Severity
 from connectors.kit.registry import install_command
 from connectors.kit.settings import SecretUnavailable
 from connectors.model.blocks import SeesValues
@@ -113,6 +116,42 @@ def _server_findings(server: LedgerServer, databases: Collection[str]) -> Iterat
         )
 
 
+def sending_findings(config: Config, database: DatabaseConfig, clock: Clock) -> Iterator[Finding]:
+    """Whether anything could be sent to a database, as the ledger is now: it is neither made nor migrated."""
+    place = config.ledger
+    try:
+        found = Ledger.as_it_is(place.place, clock, anchors=place.anchors, busy_seconds=TIMEOUT_SECONDS)
+        if found is None:
+            yield Finding.info("sending", "there is no ledger yet: the first command that needs one makes it")
+            return
+        ledger, revision = found
+        with closing(ledger):
+            if revision != HEAD:
+                yield Finding.info(
+                    "sending",
+                    f"the tables of the ledger are those of an earlier hotplace ({revision}, ours {HEAD}): the first "
+                    "command that opens it brings them up to date",
+                    "Back the ledger up first, and run that command as the user of the service.",
+                    values={"revision": revision},
+                )  # fmt: skip
+                return
+            yield _sending_finding(judge(facts_of(ledger, database, dry_run=config.dry_run), clock.now()))
+    except HotplaceError as error:
+        yield Finding.error("sending", str(error), error.advice)
+
+
+def _sending_finding(sending: Sending) -> Finding:
+    values = {"state": sending.state}
+    if sending.allowed:
+        return Finding.ok("sending", sending.sentence, values=values)
+    remedy = f"Next: {sending.next_step}." if sending.next_step else ""
+    if sending.needs_a_person or sending.hindrance is Hindrance.LEDGER_AWAY:
+        return Finding.error("sending", sending.sentence, remedy, values=values)
+    if sending.hindrance is Hindrance.STOPPED:
+        return Finding.warning("sending", sending.sentence, remedy, values=values)
+    return Finding.info("sending", sending.sentence, remedy, values=values)
+
+
 WATCHING = "connection"
 MOVING = "move_connection"
 MOST_RATIO = 0.5  # of a database in a space that no tier has: hardly meant so
@@ -135,7 +174,9 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
     Returns:
         Findings of the machine first, then those of the watching and, where it is another, of the moving account.
     """
-    findings = [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
+    findings = examine_machine(config)
+    if not any(finding.severity is Severity.ERROR and finding.code.startswith("ledger") for finding in findings):
+        findings += sending_findings(config, database, clock)
     findings += policy_findings(database)
     tries = not config.dry_run
     watching = list(_examine_watching(database, clock, tries=tries))
@@ -143,6 +184,11 @@ def examine(config: Config, database: DatabaseConfig, clock: Clock) -> list[Find
         return findings + watching
     moving = list(_examine_moving(database, clock, tries=tries))
     return findings + _merge_accounts(watching, moving)
+
+
+def examine_machine(config: Config) -> list[Finding]:
+    """Every finding that is about no database."""
+    return [packages_finding(), *_ledger_findings(config), approval_finding(config.signers)]
 
 
 def packages_finding() -> Finding:
