@@ -227,8 +227,7 @@ def _without_moves(situation: Situation, plan: Plan) -> Plan:
     verdict, chosen = plan.verdict.copy(), plan.chosen.copy()
     verdict[rows] = Verdict.NO_ROUTE
     chosen[rows] = situation.tier_of_space[situation.units.space[rows]] == 0
-    gap = 1.0 if plan.bound_per_hour > 0 else 0.0
-    return replace(plan, moves=(), wait_saved_per_hour=0.0, gap_ratio=gap, verdict=verdict, chosen=chosen)
+    return replace(plan, moves=(), wait_saved_per_hour=0.0, verdict=verdict, chosen=chosen)
 
 
 def _with_exact_sizes(situation: Situation, plan: Plan, connector: Connector, exact: Bools) -> Situation | None:

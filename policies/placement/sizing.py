@@ -524,6 +524,7 @@ def with_splits(situation: Situation, splits: Sequence[Split]) -> Situation:
         heat=HeatView(**grown),
         pin=_append_rows(situation.pin, rows),
         cooling_seconds=_append_rows(situation.cooling_seconds, rows),
+        owed_seconds=_append_rows(situation.owed_seconds, rows),
         whole=None if situation.whole is None else np.append(situation.whole, np.full(len(rows), NO_WIDE, np.int32)),
         growth=_append_rows(situation.growth, rows),
         copy_seconds=_append_rows(situation.copy_seconds, rows),
