@@ -13,7 +13,7 @@ from contextlib import closing
 import psycopg
 from psycopg import sql
 
-from connectors.kit.findings import Finding
+from connectors.kit.findings import Finding, Remedy
 from connectors.postgresql.errors import translate
 from connectors.postgresql.sessions import OF_QUERIES, ReadSession, milliseconds, open_connection, query
 from connectors.postgresql.settings import PostgresqlSettings
@@ -38,7 +38,9 @@ def try_moves(session: ReadSession, settings: PostgresqlSettings, spaces: Sequen
             Finding.info(
                 "moves_not_tried",
                 f"no move was tried: {login} may make no temporary table here, or this is a standby",
-                f"GRANT TEMPORARY ON DATABASE {database} TO {login};",
+                Remedy(
+                    f"GRANT TEMPORARY ON DATABASE {database} TO {login};", f"{login} may make temporary tables there"
+                ),
                 about_moving=True,
             ),
         )
