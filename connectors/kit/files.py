@@ -61,17 +61,6 @@ def find_fault(path: Path, owners: Collection[int] | None = None, *, named: bool
     return next(filter(None, faults), "")
 
 
-def give_to_owner_of_folder(path: Path) -> None:
-    """Let a file that root has just made belong to the owner of its folder: a service there could not write it.
-
-    Raises:
-        OSError: the file system does not allow it.
-    """
-    folder = path.absolute().parent.stat()
-    if os.geteuid() == ROOT and folder.st_uid != ROOT:
-        os.chown(path, folder.st_uid, folder.st_gid)
-
-
 def is_read_by_others(path: Path) -> bool:
     """Whether users of this machine other than its owner and root may read a file.
 
@@ -236,3 +225,20 @@ def _refuse_constant(name: str) -> NoReturn:
 def _insist_on_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, f"it is {_KINDS.get(stat.S_IFMT(mode), 'something else')}, not a file")
+
+
+def give_to_owner_of(handle: int, place: Path) -> None:
+    """Give a file that was just made to the owner of a place, where root makes it for another user.
+
+    A command that root runs would else leave a file that the service's user can neither read nor write.
+
+    Args:
+        handle: of the new file, opened for writing; never of one that was there before.
+        place: the file that it belongs to, or its folder.
+
+    Raises:
+        OSError: the place is not there, or the file system has no owners.
+    """
+    owner = place.stat()
+    if os.geteuid() == ROOT and owner.st_uid != ROOT:
+        os.fchown(handle, owner.st_uid, owner.st_gid)
