@@ -25,7 +25,7 @@ from agent.ledger.errors import WrongState
 from agent.ledger.rows import EVERY, MoveRow, OperatorRequestRow, RequestKind
 from agent.ledger.state_names import STATUS
 from agent.model.answers.decisions import MoveAsked, MovesAsked, SendingStopped, SpaceClosed
-from agent.model.states import ACTIONABLE, MoveState
+from agent.model.states import ACTIONABLE, STARTING, MoveState
 from agent.model.units_of_measure import parse_seconds
 from agent.service.fleet import Heartbeat, heartbeat_of
 from agent.terminal.errors import CommandError, ExitCode
@@ -236,7 +236,7 @@ def _wait_for_the_end(session: Session, databases: set[str] | None, seconds: flo
     """Moves of these databases, or of all, that still run once the time is over; waits no longer than any does."""
     until = session.clock.monotonic() + seconds
     while True:
-        moves = session.ledger.moves.rows(states={MoveState.PRECHECK, MoveState.RUNNING})
+        moves = session.ledger.moves.rows(states=STARTING)
         running = [row for row in moves if databases is None or row.database in databases]
         if not running or session.clock.monotonic() >= until:
             return running
