@@ -19,7 +19,7 @@ from connectors.sqlserver.blocks import PoolReader, block_capability, resident_n
 from connectors.sqlserver.catalog import exact_sizes, homes, read_catalog, read_files
 from connectors.sqlserver.ddl import ONLINE_EDITIONS, ServerFeatures
 from connectors.sqlserver.definition import Definition, find, knowing
-from connectors.sqlserver.file_moves import FilePlace, file_route, removal_route
+from connectors.sqlserver.file_moves import FilePlace, file_route, read_copies, removal_route
 from connectors.sqlserver.guards import find_blockers, find_crowding, tempdb_room
 from connectors.sqlserver.inspection import are_kept, kept_rows
 from connectors.sqlserver.keys import name_of
@@ -308,6 +308,7 @@ class SqlserverConnector:
             replicated=facts.group is not None,
             writable=facts.writable,
             settings=self._settings,
+            copies=read_copies(self._session),
         )
 
     def _file_routes(self, bundle: Bundle, to_disk: str) -> tuple[Route, ...] | NoRoute:
