@@ -452,6 +452,16 @@ def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
     totals = {
         str(name): int(value) for name, value in session.rows("counters", doing="looking at performance counters")
     }
+    if totals and "Transactions/sec" not in totals:
+        return (
+            Finding.warning(
+                "transactions_missing",
+                "the server counts no transactions under the name of this database, nor under its physical name: no "
+                "outcome of a move can be measured by work done",
+                "Look for the database's instance_name of 'Transactions/sec' in sys.dm_os_performance_counters, and "
+                "report it.",
+            ),
+        )
     if totals:
         return _buffer_pool(totals, session.rows("page_life", doing="looking at the buffer pool")[0][0])
     return (

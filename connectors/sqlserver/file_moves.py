@@ -200,8 +200,7 @@ def _against(
     yield (
         place.copies.mirrored and not place.settings.disks_on_replicas,
         "mirror",
-        "the folder has to be there on the mirror, or ADD FILE suspends mirroring: disks_on_replicas: true says that it "
-        "is",
+        "the folder has to be on the mirror, or ADD FILE suspends mirroring: disks_on_replicas: true says that it is",
     )
     yield from place.copies.against_removal()
 

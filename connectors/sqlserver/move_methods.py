@@ -386,7 +386,7 @@ class _Carrier:
 
 
 def _carrier(definition: Definition) -> _Carrier | None:
-    """The shortest key of a unique index, which sorts without duplicates; else the narrowest column, never null first."""
+    """The shortest key of a unique index, which sorts without duplicates; else the narrowest column, not null first."""
     fit = {c.name: c for c in definition.columns if _may_be_key(c)}
     unique = [
         (sum(fit[c.name].max_length for c in index.keys), index.index_id, index)

@@ -132,8 +132,7 @@ def _of_index(definition: Definition, index: IndexDefinition, bundle: Bundle) ->
         (
             history and (index.kind == HEAP or large),
             "history_table",
-            f"{key} is the history of a temporal table: its indexes are rebuilt while versioning is on, but a heap or "
-            "large objects move by what versioning may refuse",
+            f"{key} is the history of a temporal table: versioning may refuse what moves a heap or large objects",
         ),
         (unknown is not None and refers, "unknown_index", _unknown_index(key, unknown)),
         (

@@ -91,6 +91,7 @@ def databases(viewer: Viewer) -> Iterator[Row]:
             "service_broker_guid": str(database.broker_guid).upper(),
             "group_database_id": None if database.group is None else str(database.group).upper(),
             "replica_id": None,
+            "physical_database_name": database.physical_name or database.name,
             "is_change_feed_enabled": database.change_feed,
             "source_database_id": None,
         }
@@ -207,7 +208,10 @@ def performance_counters(viewer: Viewer) -> Iterator[Row]:
     """sys.dm_os_performance_counters, padded as the real ones are."""
     instance = viewer.instance
     rows = [("Buffer Manager", name, "", instance.performance[name]) for name in PERFORMANCE]
-    rows += [("Databases", "Transactions/sec", d.name, d.transactions) for d in instance.databases.values()]
+    rows += [
+        ("Databases", "Transactions/sec", d.counted_as or d.physical_name or d.name, d.transactions)
+        for d in instance.databases.values()
+    ]
     yield _counter("Buffer Manager", "Database pages", "", instance.pool_pages, GAUGE)
     yield _counter("Buffer Manager", "Page life expectancy", "", instance.page_life_seconds, GAUGE)
     # The real view has the sum beside the databases: whoever adds up its rows by counter alone counts each transaction
