@@ -21,7 +21,7 @@ from connectors.model.observation import F64, I64, Bools
 
 USUAL_INTERVAL = 60.0  # seconds; of readings whose interval is not known yet
 SHARE = 0.05  # of the time that readings may take, so of a core of the server at most
-LEAST_SECONDS = 1.0  # a reading that is shorter costs too little to be spared
+LEAST_SECONDS = 3.0  # the share of the usual interval: where samples are nearer together, people want to see more
 HOT_WAITS = 0.95  # of all waits: the fewest objects that have so much of them are read at each turn
 HOT_SHARE = 0.75  # of the time that may be taken, before others have their turn
 LONGEST_SAVING = 600.0  # seconds whose share may be saved up
@@ -43,14 +43,17 @@ class Rest:
             share: of the time that readings may take.
         """
         self._what, self._share = what, share
-        self._until, self._seconds, self._began = float("-inf"), 0.0, float("nan")
+        self._until, self._seconds = float("-inf"), 0.0
+        self._wanted = self._interval = float("nan")
+        self._was_long = False
 
     def check(self, now: float) -> None:
-        """See that the time of rest is over.
+        """See that the time of rest is over; called each time that a reading is wanted.
 
         Raises:
             TimedOut: it is not.
         """
+        self._interval, self._wanted = now - self._wanted, now
         if now < self._until:
             raise TimedOut(
                 f"{self._what} took {format_seconds(self._seconds)}; hotplace reads again in "
@@ -58,10 +61,10 @@ class Rest:
                 advice="Sample less often, or look at why the server takes so long.",
             )
 
-    def note(self, began: float, ended: float) -> None:
-        """A reading has ended, by an answer or by an error."""
-        interval, self._began = began - self._began, began
-        if is_too_long(ended - began, interval, self._share):
+    def note(self, began: float, ended: float, *, failed: bool = False) -> None:
+        """A reading has ended, by an answer or by an error. One that was slow for once changes nothing."""
+        was_long, self._was_long = self._was_long, is_too_long(ended - began, self._interval, self._share)
+        if self._was_long and (was_long or failed):
             self.begin(ended - began, ended)
 
     def begin(self, seconds: float, now: float) -> None:

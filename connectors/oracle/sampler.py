@@ -43,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
+from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing, TimedOut
 from connectors.kit.counters import GroupBy, sum_by_id
 from connectors.kit.population import Population, SessionKinds, SessionLook, kind_looks, sessions_of
 from connectors.kit.rotation import Rest
@@ -352,9 +352,12 @@ class SegmentSampler:
         """Of all segments: V$SEGSTAT has no cheaper way to some of them, so what takes long is read less often."""
         began = self._clock.monotonic()
         try:
-            return self._instances.rows("sample", doing="sampling counters")
-        finally:  # a call that ran into its time limit has cost the server as much as one that was answered
-            self._rest.note(began, self._clock.monotonic())
+            rows = self._instances.rows("sample", doing="sampling counters")
+        except TimedOut:  # it has cost the server as much as a call that was answered
+            self._rest.note(began, self._clock.monotonic(), failed=True)
+            raise
+        self._rest.note(began, self._clock.monotonic())
+        return rows
 
     def _in_use(self, figures: Mapping[str, float], *, instances: int, at: float) -> dict[str, float]:
         """None where a grant is missing."""

@@ -53,7 +53,7 @@ def test_reading_counters_never_takes_more_than_its_share(seconds: float) -> Non
 
 
 def test_what_is_quick_is_read_at_once() -> None:
-    """3 s a minute are within the share: nothing is asked by object, and nothing is left unread."""
+    """2.9 s a minute are within the share: nothing is asked by object, and nothing is left unread."""
     server = SlowCounters(VirtualClock(), seconds=2.9)
     seen = watch(server, 0.5)
     assert {name for _, name, _ in server.asked} == {"sample"}
