@@ -11,8 +11,10 @@ them. ASH and Heat Map are never read, and nothing of all this is ever switched 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from connectors.kit.contract import NotRecorded
 from connectors.model.moves import Bundle
 from connectors.oracle.catalog import CLUSTER, IOT_TOP, Entry, find_entries, part_word
 from connectors.oracle.names import key_of, plain
@@ -291,11 +293,14 @@ def with_table_facts(facts: Facts, session: ReadSession, server: Server) -> Fact
         return facts
     if server.since(*CONTAINERS_SINCE):
         names = {"owner": facts.table_owner, "name": facts.table}
-        found = session.rows(query("clustering"), names, doing="looking for attribute clustering")
-        facts = replace(facts, sorts_rows=bool(found) and found[0][0] == "YES")
+        with suppress(NotRecorded):  # by an earlier version
+            found = session.rows(query("clustering"), names, doing="looking for attribute clustering")
+            facts = replace(facts, sorts_rows=bool(found) and found[0][0] == "YES")
     if facts.is_lob or facts.lead.part is not None or table.lobs <= len(facts.lobs):
         return facts
-    return replace(facts, hidden_lobs=find_hidden_lobs(session, facts.table_owner, facts.table))
+    with suppress(NotRecorded):
+        facts = replace(facts, hidden_lobs=find_hidden_lobs(session, facts.table_owner, facts.table))
+    return facts
 
 
 def find_hidden_lobs(session: ReadSession, owner: str, table: str) -> tuple[SegmentFacts, ...]:

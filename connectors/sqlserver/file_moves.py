@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from connectors.kit.contract import ObjectGone
+from connectors.kit.contract import NotRecorded, ObjectGone
 from connectors.model.moves import Bundle, Locked, NoRoute, Operation, Route, Step
 from connectors.model.observation import Home, Inspection
 from connectors.sqlserver.catalog import PAGE, File, disk_of, folder_of, read_files
@@ -87,7 +87,10 @@ def read_copies(session: ReadSession) -> DatabaseCopies:
     """
     try:
         rows = session.rows("database_copies", doing="looking for database snapshots and mirrors")
-    except ObjectGone:  # Azure SQL Database has neither view nor snapshots
+    except (
+        ObjectGone,
+        NotRecorded,
+    ):  # Azure SQL Database has neither view nor snapshots; or an earlier version recorded
         return DatabaseCopies()
     sees_all, snapshot, mirrored, recovery_model = rows[0]
     return DatabaseCopies(

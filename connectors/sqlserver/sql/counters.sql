@@ -7,8 +7,7 @@ SELECT RTRIM(c.counter_name) AS counter_name,
        SUM(c.cntr_value) AS cntr_value
   FROM sys.dm_os_performance_counters AS c
  CROSS JOIN (
-SELECT d.name AS database_name,
-       d.physical_database_name AS physical_name --@15 d.name
+SELECT d.physical_database_name AS name --@15 d.name
   FROM sys.databases AS d
  WHERE d.database_id = DB_ID()) AS h
  WHERE c.cntr_type = 272696576
@@ -17,5 +16,5 @@ SELECT d.name AS database_name,
                                        'Extension page reads/sec'))
      OR (RTRIM(c.object_name) LIKE '%:Databases'
          AND RTRIM(c.counter_name) = 'Transactions/sec'
-         AND RTRIM(c.instance_name) IN (h.database_name, h.physical_name)))
+         AND RTRIM(c.instance_name) IN (DB_NAME(), h.name)))
  GROUP BY RTRIM(c.counter_name)
