@@ -61,6 +61,7 @@ MODULES = (
     "demand",
     "assess",
     "verify",
+    "sampling",
     "fault_simulation",
     *COST,
     *LAB,
