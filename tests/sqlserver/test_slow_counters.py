@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +12,24 @@ from connectors.kit.contract import TimedOut
 from connectors.kit.rotation import Rotation
 from connectors.model.observation import Interval, Sample
 from policies.evidence.counter_deltas import difference
+from tests.labs.sqlserver.lab import Lab
+from tests.labs.sqlserver.world import add_table
+from tests.labs.tds.drivers import OdbcDriver
+from tests.sqlserver.connected import connected
 from tests.sqlserver.slow_counters import SlowCounters
 from tests.virtual_clock import VirtualClock
 
 INTERVAL = 60.0
 HOUR = 3600.0
+
+
+class TickingClock(VirtualClock):
+    """One that goes on by a microsecond each time it is looked at."""
+
+    def monotonic(self) -> float:
+        """Later each time."""
+        self.sleep(1e-6)
+        return super().monotonic()
 
 
 @dataclass(slots=True)
@@ -164,3 +178,24 @@ def test_counters_that_fell_are_no_evidence() -> None:
         rotation.put(1, one, np.array([[value]]), now, now)
         _, totals, unread = rotation.totals()
         assert (len(unread) == 0, int(totals[0, 0])) == (fresh, total)
+
+
+def test_emulated_server_is_asked_object_by_object(lab: Lab, driver: OdbcDriver, tmp_path: Path) -> None:
+    """Over the wire: with a budget that no call can keep, 300 look-ups a minute are told of the table alone."""
+    orders = add_table(lab.shop, "orders", pages=80)
+    add_table(lab.shop, "others", pages=80)
+    clock = TickingClock()
+    with connected(lab, driver, tmp_path, clock=clock, sample_budget=1e-9) as connector:
+        catalog = connector.catalog()
+        samples = [connector.sample()]
+        for _ in range(3):
+            clock.sleep(INTERVAL)
+            lab.instance.read_randomly(lab.shop, orders.base.partitions[0], 300)
+            samples.append(connector.sample())
+        interval = difference(samples[-2], samples[-1], longest_seconds=HOUR)
+        assert isinstance(interval, Interval)
+        rates = dict(zip(interval.physical_id.tolist(), interval.deltas["lookups"].tolist(), strict=True))
+    own = [id_ for id_, key in zip(catalog.units.physical_id, catalog.units.key, strict=True) if "[orders]" in key]
+    assert rates.pop(int(own[0])) == pytest.approx(300.0)
+    assert not any(rates.values())
+    assert samples[-1].unread_sentence
