@@ -170,6 +170,7 @@ def values_of(kind: CompletionKind, begins: str, *, config: str = "", database: 
     try:
         path, values = _read_config(config)
     except (OSError, ValueError):
+        # A configuration that is half written completes nothing: an error would land on the line that is being typed.
         return []
     names = [database] if database else [str(each.get("name", "")) for each in _databases(values)]
     if kind is CompletionKind.DATABASES:

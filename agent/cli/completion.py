@@ -64,6 +64,7 @@ def split(line: str) -> list[str]:
     try:
         words.extend(lexer)
     except ValueError:
+        # A quotation is still open: what is typed of it so far is the last word.
         words.append(lexer.token)
     return words
 

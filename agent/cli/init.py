@@ -99,7 +99,7 @@ def doctor(
         seconds[database.name] = time.monotonic() - began
     checkup = Checkup(
         ok=all(finding.severity is not Severity.ERROR for findings in found.values() for finding in findings),
-        databases=tuple(DatabaseChecked(database=name, findings=_shown(each)) for name, each in found.items()),
+        databases=tuple(DatabaseChecked(database=name, findings=_show_findings(each)) for name, each in found.items()),
         bundle=None if bundle is None else str(bundle.absolute()),
     )
     for checked in checkup.databases:
@@ -131,6 +131,7 @@ def _write_bundle(
     try:
         ledger = session.existing_ledger
     except LedgerError:
+        # A bundle is made to find out what is wrong, perhaps with the ledger: the rest of it goes without.
         ledger = None
     made = make_bundle(session.config, ledger, found, seconds, logs)
     try:
@@ -165,7 +166,7 @@ def _print_findings(out: Output, findings: Sequence[FindingShown]) -> None:
             out.line(f"  this gives away: {gives_away}")
 
 
-def _shown(findings: Sequence[Finding]) -> tuple[FindingShown, ...]:
+def _show_findings(findings: Sequence[Finding]) -> tuple[FindingShown, ...]:
     return tuple(
         FindingShown(
             severity=finding.severity,

@@ -155,7 +155,7 @@ class Session:
         return Watch(
             self.database, self.ledger, self.clock, level=Level.PROPOSE,
             dry_run=self.config.dry_run or not asks_mover, asked_by=actor().who,
-            keeps=lambda: not self.daemon().alive,
+            may_store=lambda: not self.daemon().alive,
         )  # fmt: skip
 
     def daemon(self) -> DaemonState:

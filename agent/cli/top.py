@@ -40,13 +40,14 @@ def top(
     """Show live what waits, what is proposed and what moves, and act on it by keys; q or Ctrl-C ends the display."""
     seconds = _seconds(every)
     if session.out.as_json or once or not session.out.terminal:
-        databases = tuple(_watched(session, database, limit) for database in session.databases)
+        databases = tuple(_look_at_database(session, database, limit) for database in session.databases)
         for each in databases:
             _print(session, each)
         session.out.document(TopShown(at=session.clock.now(), databases=databases))
         return
     from agent.cli.live import show  # draws, and is not needed for what is printed once
 
+    # Ctrl-C is the way out of the screen, and no failure.
     with suppress(KeyboardInterrupt):
         show(session, seconds)
 
@@ -65,7 +66,7 @@ def _seconds(every: str) -> float:
     return seconds
 
 
-def _watched(session: Session, database: DatabaseConfig, limit: int) -> DatabaseWatched:
+def _look_at_database(session: Session, database: DatabaseConfig, limit: int) -> DatabaseWatched:
     """Everything that is shown of one database; asks the ledger alone."""
     now = session.clock.now()
     daemon = daemon_of(session.ledger, database, now, within=session.within_daemon)

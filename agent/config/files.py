@@ -113,6 +113,7 @@ def _order_of_tiers(tiers: Iterable[tuple[Location, dict[Any, Any]]]) -> Iterato
         try:
             tier = TierConfig.model_validate(values)
         except ValidationError:
+            # Its mistakes are reported by the validation of the whole, with their paths; here only the order counts.
             continue
         seconds = tier.speed.random_read_seconds
         if before and seconds < before[1]:

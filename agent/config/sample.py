@@ -145,7 +145,7 @@ databases:
       head_room: 10%             # of a space's capacity, never filled
       minimum_gain: 1s           # moves that save less wait per hour are not proposed
       payback: 24h               # a move must earn its own cost back within this time
-      horizon: 24h               # at most so long the gain is counted against the cost of the copy and the way back
+      horizon: 24h               # gains count for at most this long against copying there and back
       resident_bonus: 1.05       # a unit on the fast tier counts this much more against one that wants its room
       # turnover: 0.3            # budget for wear: share of the fast tier that may be swapped out in a week
       cool_down: 24h             # what moved stays so long, or until it paid for both copies; what failed rests too

@@ -159,6 +159,7 @@ class _Session:
                 self._connection = psycopg.connect(self._conninfo, autocommit=True, application_name=self._name)
             self._connection.execute(statement.encode(), parameters, prepare=True)
         except psycopg.Error as error:
+            # A server that is away would be asked thousands of times a second.
             time.sleep(PAUSE_AFTER_ERROR_SECONDS)
             return _Done(kind, time.monotonic() - started, type(error).__name__)
         return _Done(kind, time.monotonic() - started)

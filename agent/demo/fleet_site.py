@@ -118,6 +118,7 @@ class Programs:
             try:
                 process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
+                # An agent ends its statement first, which may take longer than people watch an ending demo.
                 process.kill()
                 process.wait()
         self._agents.clear()

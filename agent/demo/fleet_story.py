@@ -85,12 +85,12 @@ class FleetStory:
         proposals = self._propose()
         what = f"sign these {len(proposals)} proposals as {' and as '.join(SIGNERS)}?"
         if not self._approve(what if may_sign() else f"approve these {len(proposals)} proposals?"):
-            return Ending(found=self._found(proposals, None), approved=False, good=True)
+            return Ending(found=self._summary(proposals, None), approved=False, good=True)
         proposals = self._sign_all(proposals)
         self._wait_for_canary(proposals[CANARY])
         takeover = self._kill_and_wait(proposals[KILLED_AT])
         self._wait_for_outcomes(proposals)
-        return Ending(found=self._found(proposals, takeover), approved=True, good=self._is_good(proposals, takeover))
+        return Ending(found=self._summary(proposals, takeover), approved=True, good=self._is_good(proposals, takeover))
 
     def _make_keys(self) -> None:
         self._out.heading("two people make a key each; agents believe these two")
@@ -255,7 +255,7 @@ class FleetStory:
     def _is_good(self, proposals: dict[str, ProposalRow], takeover: Takeover) -> bool:
         return all(map(self._is_placed, proposals.values())) and takeover.seconds <= takeover.within_seconds
 
-    def _found(self, proposals: dict[str, ProposalRow], takeover: Takeover | None) -> FleetDemoRun:
+    def _summary(self, proposals: dict[str, ProposalRow], takeover: Takeover | None) -> FleetDemoRun:
         return FleetDemoRun(
             storage=self._site.storage_sentence,
             measured=self._site.is_slowed,

@@ -142,6 +142,7 @@ def _disk(folder: Path, *, wanted: bool) -> tuple[SlowDisk | None, str]:
     try:
         disk = build_slow_disk(laboratory)
     except SlowDiskUnavailable as error:
+        # The kernel or a right is missing: all but the speed of the disk can still be shown.
         return None, f"{error}: {one_speed}."
     return disk, (
         "The hdd tablespace has the service time of one 7200 rpm disk (about 184 random reads a second), the ssd "
@@ -254,5 +255,5 @@ def company(stage: Stage, listener: Listener, settings: LoadSettings | None = No
             yield Company(ledger=ledger, watch=watch, load=running_load, pulse=pulse)
         finally:
             pulse.stop()
-            watch.stop()
+            watch.acting.stop()
             watch.close()

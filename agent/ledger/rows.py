@@ -333,13 +333,15 @@ def makes_unnecessary(row: ProposalRow, proposal: Proposal) -> bool:
     It does not if the new one was requested by a command and the stored one was not: the agent may supersede its own
     proposals, but never one that was requested. Nor does it if something is now expected to outgrow the size up to
     which the stored one holds: it would be approved in vain. Nor does the undo of other moves: it may have run already,
-    between the moves that it took back and those that are to be taken back now.
+    between the moves that it took back and those that are to be taken back now. Nor does one that the agent made while
+    its clock was ahead: no rule approves it until then, and it would wait for so long.
     """
     if takes_back(row.proposal.purpose) and takes_back(proposal.purpose) and row.proposal.purpose != proposal.purpose:
         return False
     if row.state is ProposalState.APPROVED or row.proposal.asked_by:
         return True
-    return not proposal.asked_by and _sizes_hold(row.proposal, proposal)
+    ahead = row.proposal.created_at > proposal.created_at
+    return not (ahead or proposal.asked_by) and _sizes_hold(row.proposal, proposal)
 
 
 def _sizes_hold(old: Proposal, new: Proposal) -> bool:

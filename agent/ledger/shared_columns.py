@@ -72,7 +72,7 @@ def save_columns(transaction: Transaction, database: str, name: str, packed: Pac
         transaction.insert_all(shared_columns, [{"digest": packed.digests[column], "body": body}])
         size += len(body)
     # The new columns are stored before the old links go, and unused ones dropped last: a column in both sets stays.
-    before = _unlinked(transaction, database, name)
+    before = _unlink(transaction, database, name)
     rows = [
         {"database": database, "name": name, "column": column, "digest": digest}
         for column, digest in packed.digests.items()
@@ -108,10 +108,10 @@ def _whole(digests: Mapping[str, str]) -> str:
 def drop_columns(transaction: Transaction, sets: Iterable[tuple[str, str]]) -> None:
     """Forget which columns sets of a database and name have, and the columns that no other set has."""
     for database, name in sets:
-        _drop_unused(transaction, _unlinked(transaction, database, name))
+        _drop_unused(transaction, _unlink(transaction, database, name))
 
 
-def _unlinked(transaction: Transaction, database: str, name: str) -> list[str]:
+def _unlink(transaction: Transaction, database: str, name: str) -> list[str]:
     """Forget which columns a set has; the hashes of those that it had."""
     digests = [row.digest for row in transaction.rows(_DIGESTS, database=database, name=name)]
     if digests:

@@ -89,7 +89,7 @@ def move_rows(reading: Reading, found: Collection[Row]) -> list[MoveRow]:
     """
     # Each proposal once for all its moves: verifying and parsing a text of megabytes per move would be quadratic in the
     # plan.
-    stored = _stored(reading, dict.fromkeys(row.proposal_id for row in found))
+    stored = _read_stored(reading, dict.fromkeys(row.proposal_id for row in found))
     return [_of_proposal(reading, row, stored) for row in found]
 
 
@@ -169,7 +169,7 @@ def _move_row(row: Row, proposal: Proposal, move: ProposedMove, digest: str, *, 
     )
 
 
-def _stored(reading: Reading, numbers: Iterable[int]) -> dict[int, _Stored]:
+def _read_stored(reading: Reading, numbers: Iterable[int]) -> dict[int, _Stored]:
     """The proposals of those numbers, some read at a time: their texts are long."""
     found = {}
     for row in reading.some(_SOME_PROPOSALS, numbers, READ_AT_ONCE):

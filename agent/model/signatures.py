@@ -189,7 +189,7 @@ def parse_line(line: str, number: int = 1) -> AllowedSigner:
         names, rest = _cut(line)
         options, rest = ({}, rest) if _KEY_TYPE.fullmatch(_cut(rest)[0]) else _cut_options(rest)
         key_type, key = _key_of(rest)
-        principals = parse_principals(_unquoted(names), authority=AUTHORITY in options)
+        principals = parse_principals(_unquote(names), authority=AUTHORITY in options)
     except SignersMistaken as error:
         raise SignersMistaken(f"line {number}: {error}") from None
     return AllowedSigner(line=number, principals=principals, options=options, key_type=key_type, key=key)
@@ -248,7 +248,7 @@ def _cut(text: str) -> tuple[str, str]:
     return found[0], text[found.end() :].lstrip(" \t")
 
 
-def _unquoted(word: str) -> str:
+def _unquote(word: str) -> str:
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word
 
 

@@ -279,6 +279,7 @@ class Executor:
         try:
             require(row)
         except Spoiled as error:
+            # What is in its chain does not mend itself: to judge it again every second would only cost reads.
             self._spoiled[row.proposal_id] = self._clock.monotonic() + LONG_REST_SECONDS, str(error)
             return True
         return False

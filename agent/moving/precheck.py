@@ -112,10 +112,10 @@ def expected_bytes(row: MoveRow, facts: PrecheckFacts, seconds: float) -> int:
 
 def transient_bytes(row: MoveRow, size_bytes: int) -> int:
     """Room that a move takes beyond a bundle of so many bytes: as approved, in proportion more where it has grown."""
-    return ceil(row.move.route.transient_bytes * _grown(row, size_bytes))
+    return ceil(row.move.route.transient_bytes * _growth(row, size_bytes))
 
 
-def _grown(row: MoveRow, size_bytes: int) -> float:
+def _growth(row: MoveRow, size_bytes: int) -> float:
     """How many times as large as planned a bundle of so many bytes is, 1 at least."""
     return max(1.0, size_bytes / row.move.size_bytes) if row.move.size_bytes else 1.0
 
@@ -266,7 +266,7 @@ def _all_fit(rows: Sequence[MoveRow], facts: Sequence[PrecheckFacts]) -> Prechec
             # The present size, not the expected one: ``room`` was read before the growth, so no more than that comes
             # back.
             present = facts[at].inspection.size_bytes
-            room[source] += max(0, present - ceil(row.move.route.stays_bytes * _grown(row, present)))
+            room[source] += max(0, present - ceil(row.move.route.stays_bytes * _growth(row, present)))
     return None
 
 

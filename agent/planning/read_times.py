@@ -80,11 +80,11 @@ def stored_tier(document: Mapping[str, Any]) -> TierShown:
 
 def read_times_of(tiers: Iterable[TierShown]) -> str:
     """The sentence of ``read_times_text`` for what ``tiers_shown`` made."""
-    speeds = ((tier.name, _speed(tier)) for tier in tiers)
+    speeds = ((tier.name, _speed_of(tier)) for tier in tiers)
     return ", ".join(f"{name} {read_time_text(speed)}{servers_text(speed)}" for name, speed in speeds)
 
 
-def _speed(shown: TierShown) -> TierSpeed:
+def _speed_of(shown: TierShown) -> TierSpeed:
     return TierSpeed(
         random_read_seconds=shown.random_read_seconds,
         sequential_read_seconds=0.0,

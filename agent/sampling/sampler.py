@@ -491,6 +491,7 @@ class StatementReader:
         try:
             found = connector.read_statements(MOST_READ)
         except NotRecorded:
+            # A recording without statements is replayed: that is no failure, and nothing to wait for.
             found = None
         except ConnectorError as error:
             self._before = None

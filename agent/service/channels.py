@@ -189,6 +189,7 @@ class _Deadline:
                 self._watch(connection)
                 connection.connect(where)
             except OSError as failed:
+                # The next address may answer; the last error is raised where none does.
                 connection.close()
                 error = failed
             else:

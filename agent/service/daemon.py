@@ -453,7 +453,7 @@ class Daemon:
     def _end_jobs(self, seconds: float = math.inf) -> frozenset[str]:
         """Stop the watches and their jobs; the databases whose jobs have not ended within so many seconds."""
         for watch in self._watches.values():
-            watch.stop()
+            watch.acting.stop()
         if self._timetable is None:
             return frozenset()
         timetable, self._timetable = self._timetable, None
@@ -492,14 +492,14 @@ class Daemon:
         assert self._timetable is not None, "it runs"
         concerned = {name for name, watch in self._watches.items() if not _fits(watch, config)}
         # A copy of hours that each reload cancels never ends.
-        before, self._moving = self._moving, {name for name in concerned if self._watches[name].carries_out}
+        before, self._moving = self._moving, {name for name in concerned if self._watches[name].acting.carries_out}
         for name in before | self._moving:
-            self._watches[name].hold_back(on=name in self._moving)
+            self._watches[name].acting.hold_back(on=name in self._moving)
         for name in sorted(self._moving - before):
             log.info("a move is under way; has the new configuration once it has ended", database=name)
         going = concerned - self._moving
         for name in going:
-            self._watches[name].stop()
+            self._watches[name].acting.stop()
         # Before the sessions are closed: a job may still use them. Those that wait for a silent server keep theirs.
         busy = self._timetable.remove(going, JOBS_END_WITHIN_SECONDS)
         self._leave(busy)
@@ -544,7 +544,7 @@ class Daemon:
 
     def _follow(self) -> None:
         """Take over the configuration for databases whose move or whose jobs have ended since."""
-        if any(not self._watches[name].carries_out for name in self._moving):
+        if any(not self._watches[name].acting.carries_out for name in self._moving):
             self._take_over(self.config)
         for name in sorted(self._left.keys() - self._jobs.busy()):
             old = self._left.pop(name)

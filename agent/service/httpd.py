@@ -103,6 +103,7 @@ def is_loopback(host: str) -> bool:
     try:
         return ip_address(name).is_loopback
     except ValueError:
+        # Another name may resolve to a loopback address as well: that is how DNS rebinding reaches a page.
         return False
 
 

@@ -255,7 +255,7 @@ class Jobs:
             return False
         history = watch.database.policy_settings().minimum_history_seconds
         due = next(young_plans(stored[1], history, watch.database.plan_seconds), None)
-        return due is not None and due <= watch.watched_seconds
+        return due is not None and due <= watch.observing.watched_seconds
 
     def _plan(self, watch: Watch) -> bool:
         """Plan and store what is worth proposing; False before the first sample."""
@@ -264,7 +264,7 @@ class Jobs:
             number = None if planning is None else watch.propose(planning)
         if planning is None:
             return False
-        self._ledger.state.save_document(watch.database.name, PLANNED_AFTER, watch.watched_seconds)
+        self._ledger.state.save_document(watch.database.name, PLANNED_AFTER, watch.observing.watched_seconds)
         self._ledger.state.save_document(watch.database.name, SIZING_CURVE, curve_document(planning))
         if number is not None and self._told.get(watch.database.name) != number:
             self._told[watch.database.name] = number
@@ -333,6 +333,7 @@ class Jobs:
         try:
             watch.take_over()
         except (LeaseHeld, ConnectorError) as error:
+            # This is how a stand-by spends its days: more than a debug line would fill the log.
             log.debug("still stands by", database=watch.database.name, error=str(error))
             return
         log.info("acts from now on", database=watch.database.name, token=self._ledger.leases.token(watch.database.name))
@@ -343,7 +344,7 @@ class Jobs:
         Raises:
             HotplaceError: the database did not answer.
         """
-        return watch.look_at_blocks()
+        return watch.observing.look_at_blocks()
 
     def run_upkeep(self, job: Callable[[], None], watches: Iterable[Watch]) -> None:
         """Run a job that concerns the ledger and no database: ``fold``, ``anchor``.
@@ -394,6 +395,7 @@ class Jobs:
         try:
             given = self._ledger.upkeep.give_back()
         except HotplaceError as error:
+            # The ledger works as it is, only larger: no job has failed.
             log.warning("ledger not made smaller", error=str(error), advice=error.advice)
             return
         if given.bytes or given.sentence:
@@ -414,7 +416,7 @@ class Jobs:
         finally:
             self._note_status(watch)
         self.plan(watch)
-        interruptible(partial(self.act, watch), watch.stop)
+        interruptible(partial(self.act, watch), watch.acting.stop)
 
     def _note_status(self, watch: Watch) -> None:
         document = status_document(watch.snapshot, self._clock.now(), os.getpid())

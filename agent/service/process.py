@@ -109,6 +109,7 @@ def _set(parameter: int, value: int) -> bool:
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
+        # Not glibc: its allocator gives memory back in its own way.
         return False
     return bool(mallopt(parameter, value))
 

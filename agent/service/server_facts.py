@@ -140,6 +140,7 @@ class ServerRecord:
         self._loaded = True
         if stored is None:
             return
+        # A document of another version tells nothing; changes are noted from now on.
         with suppress(KeyError, TypeError, ValueError, AttributeError):
             changes = tuple(
                 ServerChange(at=datetime.fromisoformat(each["at"]), sentence=str(each["sentence"]))

@@ -130,7 +130,7 @@ class Scrubber:
             is_event: the fields of an event as ``agent.model.logs`` writes them, where a number behind ``=`` is ours.
         """
         if self._names is not None:
-            text = self._names.sub(self._numbered, text)
+            text = self._names.sub(self._replace_name, text)
         text = _ENCLOSED.sub(rf"\1{MASK}", _without_statement(_QUOTED.sub(f" {MASK} ", text)))
         words = text.split()
         return " ".join(
@@ -169,18 +169,18 @@ class Scrubber:
         """A page of metrics: names and figures stay, the values of labels are masked."""
         return re.sub(r'="((?:[^"\\]|\\.)*)"', lambda found: f'="{self.text(found[1])}"', page)
 
-    def _numbered(self, found: re.Match[str]) -> str:
+    def _replace_name(self, found: re.Match[str]) -> str:
         number = self._number.get(found[0].casefold())  # few letters have a case that only the search knows
         return f" name-{number} " if number is not None else f" {MASK} "
 
     def _token(self, token: str, *, is_event: bool) -> str:
         name, *values = token.split("=")
         return "=".join([
-            _masked(name), *(value if is_event and _NUMBER.fullmatch(value) else _masked(value) for value in values)
+            _mask(name), *(value if is_event and _NUMBER.fullmatch(value) else _mask(value) for value in values)
         ])  # fmt: skip
 
 
-def _masked(token: str) -> str:
+def _mask(token: str) -> str:
     bare = token.strip(_EDGES)
     if not bare or bare in UNITS or re.fullmatch(r"name-[0-9]+", bare):
         return token
@@ -284,6 +284,7 @@ def _last_lines(path: Path) -> list[str]:
 def names_of_site(config: Config, ledger: Ledger | None) -> Iterator[str]:
     """What is known to be a name or a secret of this site."""
     yield from (socket.gethostname(), socket.getfqdn())
+    # In many containers the user has no entry.
     with suppress(OSError, KeyError):
         yield getpass.getuser()
     yield from (value for name in ("SUDO_USER", "LOGNAME", "HOSTNAME") if (value := os.environ.get(name)))
@@ -303,6 +304,7 @@ def names_of_site(config: Config, ledger: Ledger | None) -> Iterator[str]:
 def _strings(value: object) -> Iterator[str]:
     """Every text in a part of the configuration, and the secrets that it names."""
     if isinstance(value, SecretSource):
+        # What this process cannot read it cannot have written into the bundle either.
         with suppress(SecretUnavailable):
             yield value.read().get_secret_value()
         return
@@ -424,6 +426,7 @@ def mask_events(lines: Iterable[str], scrub: Scrubber) -> Iterator[str]:
         try:
             event = parse_json(line)
         except ValueError:
+            # A line that rotation has cut, or another program's.
             yield scrub.event(line)
             continue
         if not (isinstance(event, dict) and event.keys() >= OF_AN_EVENT):

@@ -181,12 +181,10 @@ def assess(
     by_tier = Prices.of(situation, settings).per_hour(situation.heat.rates)
     wait = by_tier[1] * own
     measured = observation.demand.database.read_wait * HOUR
-    if wait.sum() > measured:  # by reads and read times: no more than sessions waited, of each the same share
-        wait = wait * (measured / wait.sum())
     saves = np.maximum(0.0, wait - by_tier[0])
     if observation.stays is not None:
         saves = np.where(observation.stays, 0.0, saves)
-    situation = replace(situation, heat=replace(situation.heat, rates=_scaled(situation.heat.rates, by_tier, saves)))
+    situation = replace(situation, heat=replace(situation.heat, rates=_scale(situation.heat.rates, by_tier, saves)))
     # After the scaling, since it changes the waits that are bounded.
     situation = with_bounded_waits(situation, settings)
     known = observation.size_known
@@ -350,7 +348,7 @@ def _space_read_seconds(observation: Observation) -> F64:
     return found
 
 
-def _scaled(rates: F64, by_tier: F64, saves: F64) -> F64:
+def _scale(rates: F64, by_tier: F64, saves: F64) -> F64:
     difference = by_tier[1] - by_tier[0]
     factor = np.divide(saves, difference, out=np.zeros(len(saves)), where=difference > 0)
     scaled: F64 = rates * factor

@@ -32,7 +32,7 @@ def read_text(path: Path, most_bytes: int = LARGEST_REPORT_BYTES) -> str:
     try:
         raw = read_given(path, most_bytes)
         if raw[:2] == b"\x1f\x8b":
-            raw = _unpacked(raw, most_bytes)
+            raw = _unpack(raw, most_bytes)
     except (OSError, EOFError, zlib.error) as error:
         said = getattr(error, "strerror", None) or str(error)
         raise UnusableFile(
@@ -47,7 +47,7 @@ def read_text(path: Path, most_bytes: int = LARGEST_REPORT_BYTES) -> str:
     return text
 
 
-def _unpacked(raw: bytes, most_bytes: int) -> bytes:
+def _unpack(raw: bytes, most_bytes: int) -> bytes:
     with gzip.open(io.BytesIO(raw)) as packed:
         found = packed.read(most_bytes + 1)
     if len(found) > most_bytes:

@@ -211,6 +211,7 @@ def _widths(lines: Sequence[tuple[int, str]], sign: str) -> list[int]:
         rows = csv.reader(io.StringIO("\n".join(line for _, line in lines[:LOOKED_AT])), delimiter=sign)
         return [len(row) for row in islice(rows, LOOKED_AT)] or [0]
     except csv.Error:
+        # Fields that csv refuses: the sign is no separator of this file.
         return [0]
 
 
@@ -318,6 +319,7 @@ def _number(text: str) -> int | float:
     try:
         return int(text)
     except ValueError:
+        # Only here: beyond 2**53 a float would cost a counter its last digits.
         found = float(text)
     if not math.isfinite(found):
         raise ValueError(f"{text!r:.40} is no number of a counter")

@@ -80,6 +80,7 @@ def names_of(database: DatabaseConfig, key_file: Path | None) -> Names:
 
 def _key_of(path: Path) -> bytes:
     try:
+        # The key of earlier recordings stays: under another one the same object would have another name.
         with suppress(FileExistsError), _new_private_file(path) as file:
             file.write(f"{secrets.token_hex(KEY_BYTES)}\n")
         if stat.S_IMODE(path.stat().st_mode) & 0o077:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _LATER_LINE = re.compile(r"\n(?=[^ ])")
-NARROWEST = 20  # cells into which prose is broken; a narrower terminal breaks it itself
+NARROWEST = 20  # width at which prose is wrapped at least; a narrower terminal wraps it once more
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,8 +135,7 @@ class Db2Connector:
     def doctor(self) -> tuple[Finding, ...]:
         """See ``doctor``."""
         server = read_server(self._session)
-        found = doctor.examine(self._session, self._settings, server, shared=self._is_pure_scale())
-        return (*found, *sampler.findings_on(self._session, server.version))
+        return doctor.examine(self._session, self._settings, server, shared=self._is_pure_scale())
 
     def crowding(self) -> Crowding:
         """See ``queues``."""

@@ -12,7 +12,8 @@ answer, and whether prefetching helps. A failing prefetch is a matter of configu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +23,16 @@ from connectors.db2.errors import EXECUTE_GIVES, SELECT_GIVES
 from connectors.db2.lease import MAKE_IT, TABLE
 from connectors.db2.names import identifier, readable
 from connectors.db2.operations import CANCEL, move_table, rebalance
-from connectors.db2.sampler import column_names
+from connectors.db2.sampler import column_names, statement_facts
 from connectors.db2.sessions import STANDBY, ReadSession, Row, Server, query
 from connectors.db2.settings import Db2Settings
 from connectors.db2.storage import AT_REST, NEVER_TOUCHED, ServerStorage, read_storage
-from connectors.kit.contract import ConnectorError, ObjectGone, PrivilegeMissing, StatementFailed
+from connectors.kit.checks import STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
+from connectors.kit.contract import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.kit.findings import Capability, Finding, Remedy, Severity
 from connectors.model.blocks import BLOCK_HEAT
+
+OK, INFO, WARNING, ERROR = Severity.OK, Severity.INFO, Severity.WARNING, Severity.ERROR
 
 UNLESS = "unless a group or role grants it"
 SQLADM_GIVES = "moves of every table, and all commands that monitor and tune the database"
@@ -70,24 +74,65 @@ def probed() -> Mapping[str, str]:
     return first | {source: name for name in LOST for source in query(name).sources if source not in first}
 
 
+VIEW_CHECKS = (
+    DoctorCheck(
+        "views",
+        (
+            CheckCase(None, "select_missing", "{user} may not read {view}: {lost}",
+                      Remedy("GRANT SELECT ON {view} TO USER {quoted}", SELECT_GIVES.format("{view}")),
+                      values={"view": "{view}"}),
+        ),
+        nothing=CheckCase(OK, "catalog_views", "every view of the catalog may be read"),
+    ),
+)  # fmt: skip
+
+
 def unreadable(session: ReadSession, settings: Db2Settings) -> list[Finding]:
     """A finding for each, or one that all is well.
 
     Raises:
         ConnectorError: the server did not answer.
     """
-    found = []
+    return list(findings_of(VIEW_CHECKS, {"views": lambda: _unreadable(session, settings)}))
+
+
+def _unreadable(session: ReadSession, settings: Db2Settings) -> Iterator[Facts]:
     for source, name in probed().items():
-        lost = LOST[name]
         try:
             session.select(f"SELECT 1 FROM {source} AS T WHERE 1 = 0", doing=f"trying {source}")  # noqa: S608  # ours
         except PrivilegeMissing:
-            found.append(_missing(source, lost, settings, essential=name in ESSENTIAL_GRANTS))
+            severity = ERROR if name in ESSENTIAL_GRANTS else WARNING
+            yield {**_login(settings), "view": source, "lost": LOST[name], "severity": severity}
         except (ObjectGone, StatementFailed):
             continue  # this version has no such view
-    if found:
-        return found
-    return [Finding.ok("catalog_views", "every view of the catalog may be read")]
+
+
+def _login(settings: Db2Settings) -> Facts:
+    return {"user": settings.user, "quoted": identifier(settings.user.upper())}
+
+
+_SQLADM = Remedy(f"GRANT SQLADM ON DATABASE TO USER {{quoted}}; {SCRIPT}", SQLADM_GIVES)
+RIGHT_CHECKS = (
+    DoctorCheck(
+        "rights",
+        (
+            CheckCase(WARNING, "may_move_unknown",
+                      "SYSCAT.DBAUTH does not answer: whether {user} may move anything shows when it tries",
+                      _SQLADM, when="unknown", about_moving=True),
+            CheckCase(WARNING, "may_not_move",
+                      f"{{user}} itself has neither SQLADM nor DBADM: it may watch, and moves are refused {UNLESS}",
+                      _SQLADM, when="may_not", about_moving=True),
+            CheckCase(OK, "may_move_tables", "{user} may call ADMIN_MOVE_TABLE", when="may"),
+            CheckCase(WARNING, "createtab_missing",
+                      f"{{user}} may not make the new table that ADMIN_MOVE_TABLE fills, {UNLESS}",
+                      Remedy("GRANT CREATETAB ON DATABASE TO USER {quoted}", "tables of its own in this database"),
+                      when="makes_none", about_moving=True),
+            CheckCase(WARNING, "use_missing", f"{{user}} may not move tables into {{shut}}, {UNLESS}",
+                      Remedy("{grants}", "the room in these table spaces"), when="shut", about_moving=True),
+        ),
+        every=True,
+    ),
+)  # fmt: skip
 
 
 def moving_rights(session: ReadSession, settings: Db2Settings) -> list[Finding]:
@@ -96,104 +141,102 @@ def moving_rights(session: ReadSession, settings: Db2Settings) -> list[Finding]:
     Raises:
         ConnectorError: the server did not answer.
     """
-    me, user = settings.user.upper(), identifier(settings.user.upper())
-    sqladm = Remedy(f"GRANT SQLADM ON DATABASE TO USER {user}; {SCRIPT}", SQLADM_GIVES)
-    rows = session.optional_rows("authorities", (me,), doing="looking at authorities")
-    if rows is None:
-        sentence = f"SYSCAT.DBAUTH does not answer: whether {settings.user} may move anything shows when it tries"
-        return [_lacks("may_move_unknown", sentence, sqladm)]
-    administers, moves, creates = (any(row[at] == "Y" for row in rows) for at in range(3))
-    if not administers and not moves:
-        sentence = f"{settings.user} itself has neither SQLADM nor DBADM: it may watch, and moves are refused {UNLESS}"
-        return [_lacks("may_not_move", sentence, sqladm)]
-    may = Finding.ok("may_move_tables", f"{settings.user} may call ADMIN_MOVE_TABLE")
-    found = [may]
-    if not administers and not creates:
-        sentence = f"{settings.user} may not make the new table that ADMIN_MOVE_TABLE fills, {UNLESS}"
-        remedy = Remedy(f"GRANT CREATETAB ON DATABASE TO USER {user}", "tables of its own in this database")
-        found.append(_lacks("createtab_missing", sentence, remedy))
-    return found if administers else [*found, *_uses(session, settings)]
+    return list(findings_of(RIGHT_CHECKS, {"rights": lambda: (_rights(session, settings),)}))
 
 
-def _uses(session: ReadSession, settings: Db2Settings) -> list[Finding]:
+def _rights(session: ReadSession, settings: Db2Settings) -> Facts:
+    rows = session.optional_rows("authorities", (settings.user.upper(),), doing="looking at authorities")
+    administers, moves, creates = (any(row[at] == "Y" for row in rows or []) for at in range(3))
+    may = rows is not None and (administers or moves)
+    shut = _shut_spaces(session, settings) if may and not administers else []
+    grants = (f"GRANT USE OF TABLESPACE {identifier(name)} TO USER {_login(settings)['quoted']}" for name in shut)
+    return {
+        **_login(settings),
+        "unknown": rows is None,
+        "may_not": rows is not None and not may,
+        "may": may,
+        "makes_none": may and not administers and not creates,
+        "shut": ", ".join(map(readable, shut[:SHOWN])) + (", ..." if len(shut) > SHOWN else ""),
+        "grants": "; ".join([*grants][:SHOWN]),
+    }
+
+
+def _shut_spaces(session: ReadSession, settings: Db2Settings) -> list[str]:
     """Table spaces that no table of this user could be made in; DBADM may use every one."""
-    me = settings.user.upper()
-    allowed = session.optional_rows("space_uses", (me,), doing="looking at table spaces")
+    allowed = session.optional_rows("space_uses", (settings.user.upper(),), doing="looking at table spaces")
     spaces = [str(row[1]) for row in session.rows("spaces", doing="looking at table spaces") if row[3] in PERMANENT]
-    known = {str(row[0]) for row in allowed or []}
-    shut = [name for name in sorted(spaces) if name not in known and name not in NEVER_TOUCHED]
-    if allowed is None or not shut:
+    if allowed is None:
         return []
-    listed = ", ".join(map(readable, shut[:SHOWN])) + (", ..." if len(shut) > SHOWN else "")
-    grants = (f"GRANT USE OF TABLESPACE {identifier(name)} TO USER {identifier(me)}" for name in shut[:SHOWN])
-    sentence = f"{settings.user} may not move tables into {listed}, {UNLESS}"
-    return [_lacks("use_missing", sentence, Remedy("; ".join(grants), "the room in these table spaces"))]
+    known = {str(row[0]) for row in allowed}
+    return [name for name in sorted(spaces) if name not in known and name not in NEVER_TOUCHED]
 
 
-def _lacks(code: str, sentence: str, remedy: str) -> Finding:
-    return Finding.warning(code, sentence, remedy, about_moving=True)
-
-
-def _missing(source: str, lost: str, settings: Db2Settings, *, essential: bool) -> Finding:
-    return Finding(
-        severity=Severity.ERROR if essential else Severity.WARNING,
-        code="select_missing",
-        sentence=f"{settings.user} may not read {source}: {lost}",
-        remedy=Remedy(
-            f"GRANT SELECT ON {source} TO USER {identifier(settings.user.upper())}", SELECT_GIVES.format(source)
+SPACE_CHECKS = (
+    DoctorCheck(
+        "spaces",
+        (
+            CheckCase(WARNING, "space_state", "table space {space} is in state {state}", "Bring it to NORMAL.",
+                      when="not_normal", values={"space": "{space}"}),
+            CheckCase(WARNING, "space_half_moved",
+                      "table space {space} has containers that it should have left for storage group {group}, and "
+                      "nothing moves them",
+                      "{rebalance}", when="half_moved", values={"space": "{space}"}),
+            CheckCase(INFO, "space_os_cached",
+                      "table space {space} is cached by the operating system: a physical read may never reach a disk, "
+                      "its time decides",
+                      "ALTER TABLESPACE {quoted} NO FILE SYSTEM CACHING, where that is wanted.",
+                      when="os_cached", values={"space": "{space}"}),
+            CheckCase(WARNING, "space_caching_tier",
+                      "table space {space} has a caching tier: what misses the pool may come from a local SSD already",
+                      "Keep it out of the tiers, or watch its read times first.",
+                      when="caching_tier", values={"space": "{space}"}),
         ),
-        values={"view": source},
-    )
+        every=True,
+    ),
+    DoctorCheck(
+        "groups",
+        (
+            CheckCase(INFO, "storage_group",
+                      "storage group {group}: OVERHEAD {overhead:g} ms, DEVICE READ RATE {read_rate:g} MB/s, DATA TAG "
+                      "{tag}, paths {paths}",
+                      "These were typed in, not measured; say in the configuration which tier it is.",
+                      values={"group": "{group}"}),
+        ),
+    ),
+)  # fmt: skip
 
 
 def storage_findings(storage: ServerStorage) -> list[Finding]:
     """A finding for each table space that needs a second look, and what every storage group says of itself."""
-    found: list[Finding] = []
-    for space in storage.spaces.values():
-        if space.state != "NORMAL":
-            found.append(
-                _space(Severity.WARNING, "space_state", space.name, f"is in state {space.state}", "Bring it to NORMAL.")
-            )
-        if space.mode == AT_REST and (space.paths_dropped or space.hybrid):
-            what = f"has containers that it should have left for storage group {space.group}, and nothing moves them"
-            found.append(_space(Severity.WARNING, "space_half_moved", space.name, what, rebalance(space.name)))
-        if space.os_cached and space.permanent:
-            found.append(
-                _space(
-                    Severity.INFO,
-                    "space_os_cached",
-                    space.name,
-                    "is cached by the operating system: a physical read may never reach a disk, its time decides",
-                    f"ALTER TABLESPACE {identifier(space.name)} NO FILE SYSTEM CACHING, where that is wanted.",
-                )
-            )
-        if space.caching_tier:
-            found.append(
-                _space(
-                    Severity.WARNING,
-                    "space_caching_tier",
-                    space.name,
-                    "has a caching tier: what misses the pool may come from a local SSD already",
-                    "Keep it out of the tiers, or watch its read times first.",
-                )
-            )
-    found += [
-        Finding.info(
-            "storage_group",
-            f"storage group {group.name}: OVERHEAD {group.overhead:g} ms, DEVICE READ RATE "
-            f"{group.read_rate:g} MB/s, DATA TAG {group.datatag}, paths {', '.join(group.paths) or 'hidden'}",
-            "These were typed in, not measured; say in the configuration which tier it is.",
-            values={"group": group.name},
-        )
-        for group in storage.groups.values()
-    ]
-    return found
-
-
-def _space(severity: Severity, code: str, name: str, what: str, remedy: str) -> Finding:
-    return Finding(
-        severity=severity, code=code, sentence=f"table space {name} {what}", remedy=remedy, values={"space": name}
+    return list(
+        findings_of(SPACE_CHECKS, {"spaces": lambda: _space_facts(storage), "groups": lambda: _group_facts(storage)})
     )
+
+
+def _space_facts(storage: ServerStorage) -> Iterator[Facts]:
+    for space in storage.spaces.values():
+        yield {
+            "space": space.name,
+            "quoted": identifier(space.name),
+            "state": space.state,
+            "not_normal": space.state != "NORMAL",
+            "group": space.group,
+            "half_moved": space.mode == AT_REST and (space.paths_dropped or space.hybrid),
+            "rebalance": rebalance(space.name),
+            "os_cached": space.os_cached and space.permanent,
+            "caching_tier": space.caching_tier,
+        }
+
+
+def _group_facts(storage: ServerStorage) -> Iterator[Facts]:
+    for group in storage.groups.values():
+        yield {
+            "group": group.name,
+            "overhead": group.overhead,
+            "read_rate": group.read_rate,
+            "tag": group.datatag,
+            "paths": ", ".join(group.paths) or "hidden",
+        }
 
 
 MUCH_UNREAD = 0.10  # of the pages that prefetchers brought
@@ -237,33 +280,38 @@ def pools_of(rows: Sequence[Row]) -> tuple[BufferPool, ...]:
     return tuple(found)
 
 
-def pool_findings(session: ReadSession) -> list[Finding]:
-    """A finding for each pool, and one more for each whose prefetching fails.
+POOL_CHECKS = (
+    DoctorCheck(
+        "pools",
+        (
+            CheckCase(INFO, "buffer_pool",
+                      "buffer pool {pool} ({pages:,} pages) answered {hits:.1%} of requests{group}",
+                      "What a pool answers gains nothing by faster storage; hotplace ranks by what it does not.",
+                      when="asked", values={"pool": "{pool}"}),
+            CheckCase(WARNING, "buffer_pool_prefetch",
+                      "{unread:.0%} of what was read ahead into {pool} was never used ({wait:.1f} s waited for it)",
+                      "A matter of configuration, not of tiers: PREFETCHSIZE, NUM_IOSERVERS, or a larger pool.",
+                      when="prefetch_fails", values={"pool": "{pool}"}),
+        ),
+        every=True,
+    ),
+)  # fmt: skip
 
-    Raises:
-        ConnectorError: a subclass that says what may be done.
-    """
+
+def _pools(session: ReadSession) -> Iterator[Facts]:
     rows = session.optional_rows("buffer_pools", doing="looking at buffer pools") or []
-    return [finding for pool in pools_of(rows) for finding in _findings(pool)]
-
-
-def _findings(pool: BufferPool) -> Iterator[Finding]:
-    if not np.isnan(pool.hits):
+    for pool in pools_of(rows):
         group = "" if np.isnan(pool.group_hits) else f", the group pool {pool.group_hits:.1%} of what was asked of it"
-        yield Finding.info(
-            "buffer_pool",
-            f"buffer pool {pool.name} ({pool.pages:,} pages) answered {pool.hits:.1%} of requests{group}",
-            "What a pool answers gains nothing by faster storage; hotplace ranks by what it does not.",
-            values={"pool": pool.name},
-        )
-    if pool.ahead >= WORTH_A_WORD and pool.unread > MUCH_UNREAD * pool.ahead:
-        yield Finding.warning(
-            "buffer_pool_prefetch",
-            f"{pool.unread / pool.ahead:.0%} of what was read ahead into {pool.name} was never used "
-            f"({pool.wait_ms / 1000:.1f} s waited for it)",
-            "A matter of configuration, not of tiers: PREFETCHSIZE, NUM_IOSERVERS, or a larger pool.",
-            values={"pool": pool.name},
-        )
+        yield {
+            "pool": pool.name,
+            "pages": pool.pages,
+            "hits": pool.hits,
+            "group": group,
+            "asked": not np.isnan(pool.hits),
+            "prefetch_fails": pool.ahead >= WORTH_A_WORD and pool.unread > MUCH_UNREAD * pool.ahead,
+            "unread": pool.unread / max(1, pool.ahead),
+            "wait": pool.wait_ms / 1000,
+        }
 
 
 NEWEST_TRIED = (12, 1)
@@ -274,7 +322,6 @@ PARTITIONS = (
     "and each may lie in a table space of its own."
 )
 PROTOCOL = "SYSTOOLS.ADMIN_MOVE_TABLE"
-UNANSWERED = frozenset({"execute_missing", "function_missing"})
 
 # What each query needs beyond SELECT on the catalog views, and what is lost without it.
 FUNCTIONS = {
@@ -330,193 +377,232 @@ def capabilities(session: ReadSession, server: Server) -> tuple[Capability, ...]
     )
 
 
+CHECKS = (
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(ERROR, "version_unsupported",
+                      "Db2 {version} does not count reads of tables and indexes, which came with 10.1: table spaces "
+                      "are sampled, no table is ranked",
+                      "Upgrade the server; until then move tables that you name (pins).", when="too_old"),
+            CheckCase(WARNING, "version_untried", "Db2 {version} is newer than 12.1",
+                      "Watch the first samples closely.", when="too_new"),
+            CheckCase(OK, "version", "{product}"),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(INFO, "mon_obj_metrics_absent", "there is no EXTENDED before 10.1", when="too_old"),
+            CheckCase(OK, "mon_obj_metrics", "reads of each object are counted", when="counts_objects"),
+            CheckCase(ERROR, "mon_obj_metrics_off",
+                      "mon_obj_metrics is {object_metrics}, not EXTENDED on all members: no ranking",
+                      EXTENDED_ON.format("{database}")),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "mon_req_metrics", "time in requests is counted", when="counts_requests"),
+            CheckCase(WARNING, "mon_req_metrics_off",
+                      "mon_req_metrics is {request_metrics}: the share of waiting is unknown",
+                      "UPDATE DB CFG FOR {database} USING MON_REQ_METRICS BASE IMMEDIATE"),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(WARNING, "standby", "this is an HADR standby: hotplace only watches here",
+                      "Connect to the primary to move anything.", when="standby"),
+            CheckCase(WARNING, "hadr_paths",
+                      "this is an HADR primary: its standby rebalances too, and needs the same paths",
+                      "See that the standby has every storage path before a table space moves.", when="hadr_primary"),
+            CheckCase(OK, "primary", "this database takes writes"),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(INFO, "purescale", "pureScale does not rebalance table spaces between storage groups",
+                      "Use move_by: table.", when="purescale"),
+            CheckCase(OK, "topology", "{topology}, {members} member(s) are summed"),
+        ),
+    ),
+    # A move drops and recreates views: objects that use them must become valid again without a person's help.
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(WARNING, "auto_reval_off",
+                      "auto_reval is DISABLED: ADMIN_MOVE_TABLE fails (SQL0478N) where a function uses a view of the "
+                      "table",
+                      "UPDATE DB CFG FOR {database} USING AUTO_REVAL DEFERRED",
+                      when="never_revalidates", about_moving=True),
+            CheckCase(OK, "auto_reval", "what a move made invalid is validated at use"),
+        ),
+    ),
+    DoctorCheck(
+        "queries",
+        (
+            CheckCase(OK, "execute", "{function} answers",
+                      when="answers", values={"function": "{function}", "query": "{query}"}),
+            CheckCase(WARNING, "function_missing", "{function} does not answer ({failed}): {lost}",
+                      "This version may lack it, or this login may not execute it (db2-observe.sql); upgrade, or do "
+                      "without.",
+                      when="fails", values={"function": "{function}", "query": "{query}"}),
+            CheckCase(None, "execute_missing", "{user} may not execute {function}: {lost}", "{remedy}",
+                      values={"function": "{function}", "query": "{query}"}),
+        ),
+    ),
+    *VIEW_CHECKS,
+    *RIGHT_CHECKS,
+    DoctorCheck(
+        "lease",
+        (
+            CheckCase(OK, "lease_table", f"{TABLE} is there", when="there"),
+            CheckCase(WARNING, "lease_table_missing",
+                      f"{TABLE} is not there or not readable: nothing keeps two agents from acting at once, so none "
+                      "will",
+                      MAKE_IT),
+        ),
+    ),
+    # Without the protocol an open move is taken for none: SWAP fails, triggers stay, and the next INIT is SQL2104N.
+    DoctorCheck(
+        "open_moves",
+        (
+            CheckCase(WARNING, "protocol_unreadable",
+                      f"{{user}} may not read {PROTOCOL}: whether a move is open is not known, so no table is moved",
+                      Remedy(f"GRANT SELECT ON {PROTOCOL} TO USER {{quoted}}", SELECT_GIVES.format(PROTOCOL)),
+                      when="unreadable", about_moving=True),
+            CheckCase(INFO, "protocol_absent",
+                      f"{PROTOCOL} is made by the first move: if {{user}} may not read it then, that move is taken "
+                      "back",
+                      "Run db2-move.sql: it moves an empty table of its own, and grants SELECT on what that makes.",
+                      when="absent"),
+            CheckCase(WARNING, "unfinished_move",
+                      "a move of {table} stopped in {status}: its triggers go on slowing writers", "{cancel}",
+                      values={"table": "{table}", "status": "{status}"}),
+        ),
+    ),
+    # Database partitions that work much harder than the others: an average would hide them.
+    DoctorCheck(
+        "skew",
+        (
+            CheckCase(OK, "skew", "members read evenly ({skew:.0%} skew)", unless="uneven"),
+            CheckCase(INFO, "skew", "one member reads far more than the others ({skew:.0%} skew)",
+                      "Look at the distribution keys; hotplace ranks by the sum over members."),
+        ),
+    ),
+    *POOL_CHECKS,
+    # No version has such a view, so that there is no query to try.
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(INFO, "block_looks",
+                      "large tables are not looked into: Db2 has no view of the pages in its buffer pools", PARTITIONS),
+        ),
+    ),
+    *SPACE_CHECKS,
+    STATEMENTS,
+)  # fmt: skip
+
+
 def examine(session: ReadSession, settings: Db2Settings, server: Server, *, shared: bool) -> tuple[Finding, ...]:
     """All findings, what is well included.
 
     Raises:
         ConnectorError: the server did not answer.
     """
-    found = [check(server) for check in _CHECKS]
     asked = [name for name in FUNCTIONS if name not in OF_PARTITIONS or server.partitions > 1]
-    found += [_query_finding(session, settings, name) for name in asked]
-    found += unreadable(session, settings)
-    found += [*moving_rights(session, settings), _lease(session)]
-    found += _unfinished_move_findings(session, settings.user)
-    found += _skew_findings(session, server)
-    found += pool_findings(session)
-    found.append(_looks())
-    if not any(finding.code in UNANSWERED and finding.values["query"] == "sample_spaces" for finding in found):
-        found += storage_findings(read_storage(session, shared=shared))
-    return tuple(found)
+    answers = {name: _answer(session, settings, name) for name in asked}
 
+    @functools.cache
+    def storage() -> ServerStorage:
+        answered = answers["sample_spaces"]["answers"]
+        return read_storage(session, shared=shared) if answered else ServerStorage({}, {})
 
-def _looks() -> Finding:
-    """No version has such a view, so that there is no query to try."""
-    return Finding.info(
-        "block_looks", "large tables are not looked into: Db2 has no view of the pages in its buffer pools", PARTITIONS
+    return tuple(
+        findings_of(
+            CHECKS,
+            {
+                "server": lambda: (_server(server),),
+                "queries": answers.values,
+                "views": lambda: _unreadable(session, settings),
+                "rights": lambda: (_rights(session, settings),),
+                "lease": lambda: (_lease(session),),
+                "open_moves": lambda: _open_moves(session, settings),
+                "skew": lambda: _skew(session, server),
+                "pools": lambda: _pools(session),
+                "spaces": lambda: _space_facts(storage()),
+                "groups": lambda: _group_facts(storage()),
+                "statements": lambda: (statement_facts(session, server.version),),
+            },
+        )
     )
 
 
-def _version(server: Server) -> Finding:
+def _server(server: Server) -> Facts:
     version = ".".join(str(part) for part in server.version)
-    if server.too_old_for_objects:
-        return Finding.error(
-            "version_unsupported",
-            f"Db2 {version} does not count reads of tables and indexes, which came with 10.1: "
-            "table spaces are sampled, no table is ranked",
-            "Upgrade the server; until then move tables that you name (pins).",
-        )
-    if server.version[:2] > NEWEST_TRIED:
-        return Finding.warning(
-            "version_untried", f"Db2 {version} is newer than 12.1", "Watch the first samples closely."
-        )
-    return Finding.ok("version", f"Db2 {version} {server.edition}".rstrip())
+    return {
+        "version": version,
+        "product": f"Db2 {version} {server.edition}".rstrip(),
+        "too_old": server.too_old_for_objects,
+        "too_new": server.version[:2] > NEWEST_TRIED,
+        "database": server.database,
+        "counts_objects": server.counts_objects,
+        "object_metrics": _join_values(server.object_metrics),
+        "counts_requests": server.request_metrics and "NONE" not in server.request_metrics,
+        "request_metrics": _join_values(server.request_metrics),
+        "standby": server.hadr_role == STANDBY,
+        "hadr_primary": server.hadr_role == "PRIMARY",
+        "purescale": server.purescale,
+        "topology": server.topology,
+        "members": server.members,
+        "never_revalidates": server.auto_reval == "DISABLED",
+    }
 
 
-def _objects(server: Server) -> Finding:
-    if server.too_old_for_objects:
-        return Finding.info("mon_obj_metrics_absent", "there is no EXTENDED before 10.1")
-    if server.counts_objects:
-        return Finding.ok("mon_obj_metrics", "reads of each object are counted")
-    return Finding.error(
-        "mon_obj_metrics_off",
-        f"mon_obj_metrics is {_join_values(server.object_metrics)}, not EXTENDED on all members: no ranking",
-        EXTENDED_ON.format(server.database),
-    )
-
-
-def _requests(server: Server) -> Finding:
-    if server.request_metrics and "NONE" not in server.request_metrics:
-        return Finding.ok("mon_req_metrics", "time in requests is counted")
-    return Finding.warning(
-        "mon_req_metrics_off",
-        f"mon_req_metrics is {_join_values(server.request_metrics)}: the share of waiting is unknown",
-        f"UPDATE DB CFG FOR {server.database} USING MON_REQ_METRICS BASE IMMEDIATE",
-    )
-
-
-def _role(server: Server) -> Finding:
-    if server.hadr_role == STANDBY:
-        return Finding.warning(
-            "standby", "this is an HADR standby: hotplace only watches here", "Connect to the primary to move anything."
-        )
-    if server.hadr_role == "PRIMARY":
-        return Finding.warning(
-            "hadr_paths",
-            "this is an HADR primary: its standby rebalances too, and needs the same paths",
-            "See that the standby has every storage path before a table space moves.",
-        )
-    return Finding.ok("primary", "this database takes writes")
-
-
-def _topology(server: Server) -> Finding:
-    if server.purescale:
-        return Finding.info(
-            "purescale", "pureScale does not rebalance table spaces between storage groups", "Use move_by: table."
-        )
-    return Finding.ok("topology", f"{server.topology}, {server.members} member(s) are summed")
-
-
-def _revalidation(server: Server) -> Finding:
-    """A move drops and recreates views: objects that use them must become valid again without a person's help."""
-    if server.auto_reval != "DISABLED":
-        return Finding.ok("auto_reval", "what a move made invalid is validated at use")
-    return Finding.warning(
-        "auto_reval_off",
-        "auto_reval is DISABLED: ADMIN_MOVE_TABLE fails (SQL0478N) where a function uses a view of the table",
-        f"UPDATE DB CFG FOR {server.database} USING AUTO_REVAL DEFERRED",
-        about_moving=True,
-    )
-
-
-_CHECKS: tuple[Callable[[Server], Finding], ...] = (_version, _objects, _requests, _role, _topology, _revalidation)
-
-
-def _query_finding(session: ReadSession, settings: Db2Settings, name: str) -> Finding:
+def _answer(session: ReadSession, settings: Db2Settings, name: str) -> Facts:
     """Whether the query of that name is answered."""
     function, lost = FUNCTIONS[name]
+    facts = {**_login(settings), "function": function, "lost": lost, "query": name, "answers": False, "fails": False}
     try:
         session.rows(name, _VALUES.get(name, ()), doing=f"trying {function}")
     except PrivilegeMissing as error:
-        gives = EXECUTE_GIVES.format(function)
-        by_name = f"GRANT EXECUTE ON FUNCTION SYSPROC.{function} TO USER {identifier(settings.user.upper())}"
-        return Finding(
-            severity=Severity.ERROR if name in ESSENTIAL else Severity.WARNING,
-            code="execute_missing",
-            sentence=f"{settings.user} may not execute {function}: {lost}",
-            remedy=error.advice if error.advice.startswith("GRANT EXECUTE ON SPECIFIC ") else Remedy(by_name, gives),
-            values={"function": function, "query": name},
-        )
+        by_name = f"GRANT EXECUTE ON FUNCTION SYSPROC.{function} TO USER {facts['quoted']}"
+        named = error.advice.startswith("GRANT EXECUTE ON SPECIFIC ")
+        remedy = error.advice if named else Remedy(by_name, EXECUTE_GIVES.format(function))
+        return {**facts, "severity": ERROR if name in ESSENTIAL else WARNING, "remedy": remedy}
     except (ObjectGone, StatementFailed) as error:
-        return Finding.warning(
-            "function_missing",
-            f"{function} does not answer ({error}): {lost}",
-            "This version may lack it, or this login may not execute it (db2-observe.sql); upgrade, or do without.",
-            values={"function": function, "query": name},
-        )
-    return Finding.ok("execute", f"{function} answers", values={"function": function, "query": name})
+        return {**facts, "fails": True, "failed": error}
+    return {**facts, "answers": True}
 
 
-def _lease(session: ReadSession) -> Finding:
-    if session.optional_rows("lease_alive", doing="looking at the lease") is not None:
-        return Finding.ok("lease_table", f"{TABLE} is there")
-    return Finding.warning(
-        "lease_table_missing",
-        f"{TABLE} is not there or not readable: nothing keeps two agents from acting at once, so none will",
-        MAKE_IT,
-    )
+def _lease(session: ReadSession) -> Facts:
+    return {"there": session.optional_rows("lease_alive", doing="looking at the lease") is not None}
 
 
-def _unseen_protocol(error: ConnectorError, user: str) -> Finding:
-    """Without it an open move is taken for none: SWAP fails, triggers stay, and the next INIT is SQL2104N."""
-    if isinstance(error, PrivilegeMissing):
-        return Finding.warning(
-            "protocol_unreadable",
-            f"{user} may not read {PROTOCOL}: whether a move is open is not known, so no table is moved",
-            Remedy(f"GRANT SELECT ON {PROTOCOL} TO USER {identifier(user.upper())}", SELECT_GIVES.format(PROTOCOL)),
-            about_moving=True,
-        )
-    return Finding.info(
-        "protocol_absent",
-        f"{PROTOCOL} is made by the first move: if {user} may not read it then, that move is taken back",
-        "Run db2-move.sql: it moves an empty table of its own, and grants SELECT on what that makes.",
-    )
-
-
-def _unfinished_move_findings(session: ReadSession, user: str) -> list[Finding]:
+def _open_moves(session: ReadSession, settings: Db2Settings) -> Iterator[Facts]:
+    """Moves of tables that were begun and not ended, or why their protocol is not seen."""
+    facts = {**_login(settings), "unreadable": False, "absent": False}
     rows = session.optional_rows("unfinished_moves", doing="looking for unfinished moves")
     if rows is None:
-        return [_unseen_protocol(session.missing["unfinished_moves"], user)]
-    return [
-        Finding.warning(
-            "unfinished_move",
-            f"a move of {schema}.{name} stopped in {status}: its triggers go on slowing writers",
-            move_table(str(schema), str(name), None, "", CANCEL),
-            values={"table": f"{schema}.{name}", "status": str(status)},
-        )
-        for schema, name, status in rows
-        if not str(status).startswith("COMPLETE")
-    ]
+        refused = isinstance(session.missing["unfinished_moves"], PrivilegeMissing)
+        yield {**facts, "unreadable": refused, "absent": not refused}
+    for schema, name, status in rows or []:
+        if not str(status).startswith("COMPLETE"):
+            cancel = move_table(str(schema), str(name), None, "", CANCEL)
+            yield {**facts, "table": f"{schema}.{name}", "status": status, "cancel": cancel}
 
 
-def _skew_findings(session: ReadSession, server: Server) -> list[Finding]:
-    """Database partitions that work much harder than the others: an average would hide them."""
+def _skew(session: ReadSession, server: Server) -> Iterator[Facts]:
     if server.partitions < 2 or server.purescale:
-        return []
+        return
     at = column_names("sample_tables").index("OBJECT_DATA_P_READS")
     reads: dict[int, float] = {}
     for row in session.optional_rows("sample_tables", doing="comparing members") or []:
         reads[int(row[3])] = reads.get(int(row[3]), 0.0) + float(row[at] or 0)
     unevenness = skew(np.array(list(reads.values())))
-    if unevenness < LARGE_SKEW:
-        return [Finding.ok("skew", f"members read evenly ({unevenness:.0%} skew)")]
-    return [
-        Finding.info(
-            "skew",
-            f"one member reads far more than the others ({unevenness:.0%} skew)",
-            "Look at the distribution keys; hotplace ranks by the sum over members.",
-        )
-    ]
+    yield {"skew": unevenness, "uneven": not unevenness < LARGE_SKEW}
 
 
 def _join_values(values: Sequence[str]) -> str:

@@ -37,9 +37,10 @@ from connectors.db2.counters import (
 )
 from connectors.db2.errors import EXECUTE_GIVES
 from connectors.db2.sessions import ReadSession, Row, query
+from connectors.kit.checks import Facts, unseen_statements
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
-from connectors.kit.findings import Finding, Remedy
+from connectors.kit.findings import Remedy
 from connectors.kit.population import CountedSessions, SessionCounters
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.model.observation import F64, Role, RoleFigures, Sample, SpaceFigures
@@ -348,19 +349,20 @@ def read_texts(session: ReadSession, ids: Collection[str]) -> Mapping[str, str]:
     return read_all(ids, lambda id_: session.rows("statement_texts", (int(id_),), doing=READING_TEXT))
 
 
-def findings_on(session: ReadSession, version: tuple[int, ...]) -> tuple[Finding, ...]:
-    """Whether outcomes can say which statements a move made slower."""
+def statement_facts(session: ReadSession, version: tuple[int, ...]) -> Facts:
+    """Whether outcomes can say which statements a move made slower, for ``STATEMENTS``."""
     if version < SINCE:
-        return (_unseen("statements have numbers of their own since Db2 11.1", "Nothing can be done on this release."),)
+        why = "statements have numbers of their own since Db2 11.1"
+        return unseen_statements(why, "Nothing can be done on this release.")
     try:
         session.rows("statements", doing="trying the package cache")
     except PrivilegeMissing as error:
         grant = "GRANT EXECUTE ON FUNCTION SYSPROC.MON_GET_PKG_CACHE_STMT TO the login that watches."
         remedy = error.advice or Remedy(grant, EXECUTE_GIVES.format("MON_GET_PKG_CACHE_STMT"))
-        return (_unseen("this login may not read the package cache", remedy),)
+        return unseen_statements("this login may not read the package cache", remedy)
     except ConnectorError as error:
-        return (_unseen(f"the package cache cannot be read ({error})", error.advice),)
-    return (Finding.ok("statements", "outcomes can say which statements became slower or faster"),)
+        return unseen_statements(f"the package cache cannot be read ({error})", error.advice)
+    return unseen_statements("", "")
 
 
 def _count_of(rows: list[Row]) -> Iterator[tuple[object, ...]]:
@@ -368,8 +370,3 @@ def _count_of(rows: list[Row]) -> Iterator[tuple[object, ...]]:
     for number, executions, took, pool, direct, prefetch, data, index in rows:
         waited = sum(int(each or 0) for each in (pool, direct, prefetch))
         yield number, executions, took, waited, int(data) + int(index)
-
-
-def _unseen(why: str, remedy: str) -> Finding:
-    said = f"{why}: outcomes cannot say which statements became slower or faster"
-    return Finding.info("statements_unseen", said, remedy)

@@ -485,6 +485,7 @@ class ReadSession(RetryingSession[Connection, DriverError]):
 
 EXTENDED = "EXTENDED"
 FIRST_WITH_OBJECTS = (10, 1)
+# logfilsiz counts pages of this size, whatever pages the table spaces have.
 LOG_PAGE = 4096
 ENDLESS = -1  # logsecond: as much as the disk holds
 STANDARD, STANDBY = "STANDARD", "STANDBY"  # hadr_db_role; PRIMARY is the third

@@ -497,6 +497,7 @@ def read_protocol(session: ReadSession, schema: str, name: str) -> MoveProtocol:
     try:
         rows = session.rows("move_protocol", (schema, name), doing=f"looking for a move of {schema}.{name}")
     except ObjectGone:
+        # ADMIN_MOVE_TABLE makes its protocol with the first move: where there is none, nothing was ever moved.
         rows = []
     return protocol_of([(str(row[0]), str(row[1] or "")) for row in rows])
 

@@ -175,6 +175,7 @@ class RecordedTable:
                 try:
                     values.append(_keep(column.kind, value, names))
                 except ValueRefused:
+                    # One value that is not of its kind might be a name: it is dropped, and the rest of the row is kept.
                     values.append(None)
                     dropped.add(f"{query}.{column.name}")
             kept.append(tuple(values))

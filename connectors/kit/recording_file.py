@@ -266,11 +266,11 @@ class RecordingReader:
         try:
             return self._event(parse_json(next(self._lines).decode()))
         except StopIteration:
-            raise self._damaged("it ends there") from None
+            raise self._damage("it ends there") from None
         except _Damage as error:
-            raise self._damaged(str(error)) from None
+            raise self._damage(str(error)) from None
         except (KeyError, ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
-            raise self._damaged(f"{type(error).__name__} in what was to be an event") from error
+            raise self._damage(f"{type(error).__name__} in what was to be an event") from error
 
     def _event(self, line: dict[str, Any]) -> Event:
         at = Moment(*line["at"])
@@ -288,7 +288,7 @@ class RecordingReader:
         self._known[key] = tuple(rows)
         return Asked(at=at, until=until, query=query, values=values, rows=self._known[key])
 
-    def _damaged(self, why: str) -> BadRecording:
+    def _damage(self, why: str) -> BadRecording:
         return BadRecording(
             f"{self._path} is damaged at event {self._line}, after {self._last}: {why}",
             advice="Copy it again from where it was made; --until-damage uses what comes before.",
@@ -351,6 +351,7 @@ def _salvage(unpacking: Any, chunk: bytes) -> bytes:  # noqa: ANN401  # zlib doe
     """What comes before the damage in a chunk."""
     found = bytearray()
     with suppress(zlib.error):
+        # Byte by byte: the call that meets the damage returns nothing of what it had unpacked.
         for at in range(len(chunk)):
             found += unpacking.decompress(chunk[at : at + 1])
     return bytes(found)

@@ -232,16 +232,16 @@ def _strangers(holders: Sequence[Holder]) -> list[Holder]:
         LeaseHeld: an agent has it, or someone who cannot be identified.
     """
     if not holders or any(holder.own for holder in holders):
-        raise _held([holder for holder in holders if holder.own])
+        raise _lease_held_by([holder for holder in holders if holder.own])
     return list(holders)
 
 
 def _insist_on_none(others: Sequence[Holder]) -> None:
     if others:
-        raise _held(others)
+        raise _lease_held_by(others)
 
 
-def _held(holders: Sequence[Holder]) -> LeaseHeld:
+def _lease_held_by(holders: Sequence[Holder]) -> LeaseHeld:
     words = next((holder.words for holder in holders if holder.words), "")
     if not words:
         return LeaseHeld("another agent holds the lease of this database", advice=STOP_THE_OTHER)

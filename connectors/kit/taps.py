@@ -88,6 +88,7 @@ class RecordingTap:
         try:
             rows = ask()
         except ConnectorError as refusal:
+            # Written too: when it is replayed, the connector has to meet the same refusal.
             error = refusal
         self.clock.at = moment_of(self._real)
         self._write(name, values, rows, error, began_at=began, doing=doing)
@@ -102,6 +103,7 @@ class RecordingTap:
             found, dropped = self._table.rows(name, rows, self._names)
             kept = self._table.values(name, values, self._names)
         except (ValueRefused, KeyError):
+            # What no table describes may hold names, so nothing of it is written.
             if name not in self._table.not_recorded:
                 self.tally.left_out.add(name or doing)
             return

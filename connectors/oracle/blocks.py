@@ -75,10 +75,10 @@ class CacheReader(BlockReader):
         block_bytes, buffers = self._pool()
         entries = find_entries(self._session, [int(each) for each in physical_ids])
         extents = {number: found for number, found in self._extents_of(entries) if found.block_bytes == block_bytes}
-        counted = self._counted(list(extents))
+        counted = self._count_reads(list(extents))
         one_in = one_block_in(min(sum(each.total for each in extents.values()), buffers), MOST_LISTED)
         started = self._clock.monotonic()
-        listed = self._listed([entries[number].data_object_id for number in extents], one_in)
+        listed = self._list_blocks([entries[number].data_object_id for number in extents], one_in)
         return BlockLook(
             monotonic_seconds=started,
             server_seconds=self._clock.monotonic() - began,
@@ -120,12 +120,12 @@ class CacheReader(BlockReader):
                 known = self._extents[number] = state, extents_of(rows)
             yield number, known[1]
 
-    def _counted(self, numbers: Sequence[int]) -> dict[int, float]:
+    def _count_reads(self, numbers: Sequence[int]) -> dict[int, float]:
         rows = self._session.rows
         found = [rows(query("blocks_read"), values, doing="counting reads of units") for values in of_ids(numbers)]
         return {int(number): float(blocks) for each in found for number, blocks in each}
 
-    def _listed(self, segments: Sequence[int | None], one_in: int) -> I64:
+    def _list_blocks(self, segments: Sequence[int | None], one_in: int) -> I64:
         """OBJD, FILE# and BLOCK# of the blocks in the cache, shape ``(blocks, 3)``."""
         found: list[Row] = []
         for values in of_ids([each for each in segments if each is not None]):

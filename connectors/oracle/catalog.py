@@ -306,7 +306,10 @@ def exact_sizes(session: ReadSession, physical_ids: I64) -> I64:
 
 
 def owned_of(rows: list[Row]) -> dict[Owning, Owned]:
-    """Whose each index, LOB and overflow segment is. The family of kinds is part of the key: names may be shared."""
+    """The table that owns each index, LOB and overflow segment.
+
+    The family of kinds is part of the key: names may be shared.
+    """
     return {(kind.split()[0], owner, name, part): Owned(*rest) for kind, owner, name, part, *rest in rows}
 
 

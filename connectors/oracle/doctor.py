@@ -1,5 +1,7 @@
 """What keeps hotplace from seeing or acting, each with the statement that mends it.
 
+``CHECKS`` says what is looked at, what is said and what mends it; ``examine`` reads the facts.
+
 Databases that someone else places: Autonomous Database and Amazon RDS.
 
 What this login may not read or do: each view and privilege by its name, with the GRANT that mends it.
@@ -12,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from connectors.kit.checks import BLOCK_LOOKS, CheckCase, DoctorCheck, Facts, findings_of
 from connectors.kit.contract import ConnectorError, PrivilegeMissing, StatementFailed
 from connectors.kit.findings import Capability, Finding, Remedy, Severity
 from connectors.model.blocks import BLOCK_HEAT
@@ -34,28 +37,9 @@ from connectors.oracle.sessions import (
 )
 from connectors.oracle.settings import OracleSettings
 
+OK, INFO, WARNING, ERROR = Severity.OK, Severity.INFO, Severity.WARNING, Severity.ERROR
+
 RDS_FOLDER = "/rdsdbdata"  # of its first volume; others have a number behind it
-
-
-def cloud_findings(services: Sequence[str | None], files: Sequence[DataFile]) -> Iterator[Finding]:
-    """What such a database means for moving.
-
-    Args:
-        services: of ``sql/cloud.sql``.
-        files: data files of the database.
-    """
-    for service in services:
-        if service:
-            sentence = f"this is an Autonomous Database ({service}): Oracle chooses where its data are"
-            yield Finding.warning("autonomous", sentence, "Leave the level at observe.", about_moving=True)
-    volumes = sorted({file.path.split("/")[1] for file in files if file.path.startswith(RDS_FOLDER)})
-    if len(volumes) == 1:
-        sentence = f"this is Amazon RDS with one volume (/{volumes[0]}): all its tablespaces are equally fast"
-        remedy = "Add a volume of another speed, or leave the level at observe."
-        yield Finding.warning("rds", sentence, remedy, about_moving=True)
-    elif volumes:
-        sentence = f"this is Amazon RDS with volumes {', '.join(f'/{volume}' for volume in volumes)}"
-        yield Finding.info("rds", sentence, "Name the tablespaces of each in a tier of its own.")
 
 
 BY_OBJECT, BY_TABLESPACE = ("ALTER ANY TABLE", "ALTER ANY INDEX"), ("ALTER DATABASE",)
@@ -122,18 +106,6 @@ def moves_needed(settings: OracleSettings) -> tuple[str, ...]:
     return BY_TABLESPACE if settings.move_by == "tablespace" else BY_OBJECT
 
 
-def examine_grants(session: ReadSession, server: Server, settings: OracleSettings) -> Iterator[Finding]:
-    """Each query once without its rows; of those that fail, each view that is not granted.
-
-    Raises:
-        ConnectorError: the server did not answer.
-    """
-    names = [*_SAMPLED, *_PLANNED, "units_11", *_WATCHED, *_licensed_queries(server, settings)]
-    yield from _of_queries(session, [_fitting(name, server) for name in names], server.login, about_moving=False)
-    yield from _of_queries(session, _MOVING, server.login, about_moving=True)
-    yield from _lock(session, server.login)
-
-
 def _licensed_queries(server: Server, settings: OracleSettings) -> Iterator[str]:
     if "diagnostics_pack" in settings.licensed:
         yield "awr"
@@ -148,24 +120,44 @@ def _fitting(name: str, server: Server) -> str:
     return _OF_CONTAINER.get(name, name) if server.since(*CONTAINERS_SINCE) else name
 
 
-def _of_queries(session: ReadSession, names: Sequence[str], login: str, *, about_moving: bool) -> Iterator[Finding]:
+def _queries(session: ReadSession, server: Server, settings: OracleSettings) -> list[Facts]:
+    names = [*_SAMPLED, *_PLANNED, "units_11", *_WATCHED, *_licensed_queries(server, settings)]
+    return _answers(session, [_fitting(name, server) for name in names], server.login, about_moving=False)
+
+
+def _answers(session: ReadSession, names: Sequence[str], login: str, *, about_moving: bool) -> list[Facts]:
+    """Each query once without its rows; of those that fail, each view that is not granted."""
+    nothing = dict.fromkeys(("allowed", "failed", "stopped"), "")
+    found: list[Facts] = []
     missing: dict[str, list[str]] = {}
     stopped: ConnectorError | None = None
     for name in names:
         error = _failure(session, probe(name), _binds(name))
         if error is None:
-            yield Finding.ok(f"query_{name}", f"the query {name} is allowed")
+            found.append({**nothing, "allowed": name})
         elif error.native_code in NO_QUERY_SERVERS:
             stopped = error
         elif isinstance(error, PrivilegeMissing):
             for view in _closed_views(session, name):
                 missing.setdefault(view, []).append(name)
         else:
-            yield Finding.error(f"query_{name}", str(error), error.advice or "Read the message of the server.")
+            advice = error.advice or "Read the message of the server."
+            found.append({**nothing, "failed": name, "error": error, "remedy": advice})
     if stopped is not None:
-        yield _one_by_one(stopped, about_moving=about_moving)
+        found.append({**nothing, "stopped": stopped.native_code})
     for view, wanted in missing.items():
-        yield _not_granted(view, wanted, login, about_moving=about_moving)
+        severity = _severity(frozenset(wanted), about_moving=about_moving)
+        remedy = select_remedy([view], login)
+        needed = {"view": view, "wanted": ", ".join(wanted), "severity": severity, "remedy": remedy}
+        found.append({**nothing, "user": login, **needed})
+    return found
+
+
+def _severity(wanted: frozenset[str], *, about_moving: bool) -> Severity:
+    """How much it matters that these queries cannot be read."""
+    if wanted <= _FOR_OUTCOMES:
+        return INFO
+    return WARNING if about_moving or wanted <= _OPTIONAL else ERROR
 
 
 def missing_views(session: ReadSession, names: Sequence[str]) -> tuple[str, ...]:
@@ -201,39 +193,13 @@ def _binds(name: str) -> dict[str, None]:
     return {bind[1:]: None for bind in _BIND.findall(re.sub(r"'[^']*'", "", query(name)))}
 
 
-def _not_granted(view: str, wanted: Sequence[str], login: str, *, about_moving: bool) -> Finding:
-    severity = Severity.WARNING if about_moving or set(wanted) <= _OPTIONAL else Severity.ERROR
-    return Finding(
-        severity=Severity.INFO if set(wanted) <= _FOR_OUTCOMES else severity,
-        code=f"not_granted_{view}",
-        sentence=f"{login} may not read {view}, which {', '.join(wanted)} need(s)",
-        remedy=select_remedy([view], login),
-        about_moving=about_moving,
-    )
-
-
-def _one_by_one(error: ConnectorError, *, about_moving: bool) -> Finding:
-    what = "moves are impossible" if about_moving else "each instance is queried separately"
-    return Finding.warning(
-        "no_query_servers_moving" if about_moving else "no_query_servers",
-        f"query servers do not start on every instance ({error.native_code}): {what}",
-        "Let parallel_max_servers be above 0 on every instance.",
-        about_moving=about_moving,
-    )
-
-
-def _lock(session: ReadSession, login: str) -> Iterator[Finding]:
+def _lease_right(session: ReadSession, login: str) -> Iterator[Facts]:
     try:
         granted = session.rows(query("lock_grant"), doing="looking for EXECUTE on DBMS_LOCK")[0][0]
     except PrivilegeMissing:
         return  # reported already
     if not granted:
-        yield Finding.warning(
-            "lease_rights_missing",
-            f"{login} may not take the lease, without which nothing is moved",
-            lock_remedy(login),
-            about_moving=True,
-        )
+        yield {"user": login, "remedy": lock_remedy(login)}
 
 
 QUERIES = ("blocks", "blocks_extents", "blocks_pool", "blocks_read")
@@ -246,20 +212,18 @@ def block_capability(session: ReadSession, login: str) -> Capability:
     return Capability.of(BLOCK_HEAT, not missing, needs, select_remedy(missing, login))
 
 
-def block_finding(session: ReadSession, login: str, *, cluster: bool) -> Finding:
-    """For the doctor; nothing else of hotplace needs it, so that it is no warning."""
+def _looks(session: ReadSession, server: Server) -> Facts:
     missing = missing_views(session, QUERIES)
     if missing:
-        views = " and ".join(missing)
-        sentence = f"large tables are not looked into: {login} may not read {views}"
-        return Finding.info("block_looks", sentence, select_remedy(missing, login))
+        why = f"{server.login} may not read {' and '.join(missing)}"
+        return {"why": why, "remedy": select_remedy(missing, server.login)}
     instance, _, buffers = session.rows(query("blocks_pool"), doing="looking at the buffer pool")[0]
-    seen = f"; of the cluster only instance {instance}'s are seen" if cluster else ""
-    return Finding.ok(
-        "block_looks",
-        f"the hot blocks of large tables can be looked for; a look walks the headers of {int(buffers or 0):,} buffers, "
-        f"each under its latch for an instant{seen}",
-    )
+    seen = f"; of the cluster only instance {instance}'s are seen" if server.cluster else ""
+    return {
+        "why": "",
+        "looks": "the hot blocks of large tables can be looked for; a look walks the headers of "
+        f"{int(buffers or 0):,} buffers, each under its latch for an instant{seen}",
+    }
 
 
 OLDEST, NEWEST_KNOWN = (11, 2), (23, 99)
@@ -296,6 +260,189 @@ _ONLINE = "Move in a window in which no session writes to the object."
 _PARTITIONING = "Whole tables are moved instead."
 
 
+CLOUD_CHECKS = (
+    DoctorCheck(
+        "services",
+        (
+            CheckCase(WARNING, "autonomous",
+                      "this is an Autonomous Database ({service}): Oracle chooses where its data are",
+                      "Leave the level at observe.", when="service", about_moving=True),
+        ),
+    ),
+    DoctorCheck(
+        "volumes",
+        (
+            CheckCase(INFO, "rds", "this is Amazon RDS with volumes {volumes}",
+                      "Name the tablespaces of each in a tier of its own.", when="several"),
+            CheckCase(WARNING, "rds",
+                      "this is Amazon RDS with one volume ({volumes}): all its tablespaces are equally fast",
+                      "Add a volume of another speed, or leave the level at observe.", about_moving=True),
+        ),
+    ),
+)  # fmt: skip
+
+
+def cloud_findings(services: Sequence[str | None], files: Sequence[DataFile]) -> Iterator[Finding]:
+    """What a database that someone else places means for moving.
+
+    Args:
+        services: of ``sql/cloud.sql``.
+        files: data files of the database.
+    """
+    return findings_of(CLOUD_CHECKS, {"services": lambda: _services(services), "volumes": lambda: _volumes(files)})
+
+
+def _services(services: Sequence[str | None]) -> Iterator[Facts]:
+    return ({"service": service} for service in services)
+
+
+def _volumes(files: Sequence[DataFile]) -> Iterator[Facts]:
+    volumes = sorted({file.path.split("/")[1] for file in files if file.path.startswith(RDS_FOLDER)})
+    if volumes:
+        yield {"volumes": ", ".join(f"/{volume}" for volume in volumes), "several": len(volumes) > 1}
+
+
+def _grant_cases(code: str, *, about_moving: bool) -> tuple[CheckCase, ...]:
+    """What is said of the queries of a purpose.
+
+    Args:
+        code: where query servers do not start.
+        about_moving: they are for moves.
+    """
+    what = "moves are impossible" if about_moving else "each instance is queried separately"
+    return (
+        CheckCase(OK, "query_{allowed}", "the query {allowed} is allowed", when="allowed"),
+        CheckCase(ERROR, "query_{failed}", "{error}", "{remedy}", when="failed"),
+        CheckCase(WARNING, code, f"query servers do not start on every instance ({{stopped}}): {what}",
+                  "Let parallel_max_servers be above 0 on every instance.", when="stopped", about_moving=about_moving),
+        CheckCase(None, "not_granted_{view}", "{user} may not read {view}, which {wanted} need(s)", "{remedy}",
+                  about_moving=about_moving),
+    )  # fmt: skip
+
+
+CHECKS = (
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(ERROR, "version_unsupported", "{product} is older than 11.2", "Upgrade the database.",
+                      when="too_old"),
+            CheckCase(WARNING, "version_untried", "{product} is newer than what this connector knows",
+                      "Watch the first samples closely.", when="too_new"),
+            CheckCase(OK, "version", "{product}"),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "statistics_level", "the server counts what each segment reads", when="counts_segments"),
+            CheckCase(ERROR, "statistics_level_basic", "STATISTICS_LEVEL is BASIC: there is nothing to rank by",
+                      _LEVEL),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "timed_statistics", "the server measures how long reads take", when="timed"),
+            CheckCase(WARNING, "timed_statistics_off",
+                      "TIMED_STATISTICS is off: gains are predicted from configured disk speeds, not measured ones",
+                      _TIMED),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "primary", "this database accepts DDL", when="writable"),
+            CheckCase(WARNING, "standby", "this database is {role}, {open_mode}: hotplace only watches here",
+                      "Connect to the primary to move anything."),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(ERROR, "root_container",
+                      "this session is in CDB$ROOT, where the objects of a PDB do not resolve",
+                      "Set service: to that of a PDB, one entry each.", when="in_root"),
+            CheckCase(OK, "container", "this session is in {container}"),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(WARNING, "login_too_strong", "{user} may do far more than hotplace needs",
+                      _OBSERVE.format(login="a user of its own"), when="too_strong"),
+            CheckCase(OK, "login", "{user} is an ordinary user"),
+        ),
+    ),
+    DoctorCheck(
+        "rights",
+        (
+            CheckCase(OK, "move_rights", "{proxy} acts as {user} and may move what it owns", when="acts_for_owner"),
+            CheckCase(OK, "move_rights", "{user} may move what belongs to others", unless="missing"),
+            CheckCase(WARNING, "move_rights_missing",
+                      "{user} may move only what it owns or was given: {missing} not granted", "{remedy}",
+                      about_moving=True),
+        ),
+    ),
+    DoctorCheck(
+        "cells",
+        (
+            CheckCase(WARNING, "exadata",
+                      "this is Exadata: its cells keep what is hot on flash by themselves, and moves gain little",
+                      "Leave the level at observe.", when="cells"),
+            CheckCase(OK, "storage", "the server reports no automatic tiering in the storage"),
+        ),
+    ),
+    *CLOUD_CHECKS,
+    DoctorCheck(
+        "journal",
+        (
+            CheckCase(WARNING, "journal_rights_missing",
+                      "other schemas' indexes are rebuilt offline: {user} has no {missing}", "{remedy}",
+                      about_moving=True),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "heat_map", "the database does not move objects by policies of its own", unless="heat_map"),
+            CheckCase(OK, "heat_map", "HEAT_MAP is on; objects with ADO policies are left alone", when="sees_policies"),
+            CheckCase(WARNING, "heat_map_on", "HEAT_MAP is on: ADO policies may move objects that hotplace moves",
+                      "Pin such objects, or name the licence, licensed: [advanced_compression], so that they are "
+                      "looked for."),
+        ),
+    ),
+    # Where a pool is small, more of it may help as much as faster disks.
+    DoctorCheck(
+        "pools",
+        (
+            CheckCase(INFO, "buffer_pool_{pool}_{block}",
+                      "since the start {missed:.1%} of the blocks asked of pool {pool} ({block} bytes each) were not "
+                      "there",
+                      "Before buying fast storage ask V$DB_CACHE_ADVICE what a larger pool would spare."),
+        ),
+    ),
+    # What random reads took in each space: whether what is configured as fast is fast.
+    DoctorCheck(
+        "speeds",
+        (
+            CheckCase(INFO, "read_times_by_space", "since the start a random read took {speeds}",
+                      "Where that contradicts a tier's kind or latency in the configuration, correct the tier.",
+                      when="speeds"),
+        ),
+    ),
+    DoctorCheck("queries", _grant_cases("no_query_servers", about_moving=False)),
+    DoctorCheck("moving_queries", _grant_cases("no_query_servers_moving", about_moving=True)),
+    DoctorCheck(
+        "lease_right",
+        (
+            CheckCase(WARNING, "lease_rights_missing",
+                      "{user} may not take the lease, without which nothing is moved", "{remedy}", about_moving=True),
+        ),
+    ),
+    BLOCK_LOOKS,
+)  # fmt: skip
+
+
 def examine(session: ReadSession, server: Server, settings: OracleSettings) -> tuple[Finding, ...]:
     """All findings, what is well included.
 
@@ -303,15 +450,27 @@ def examine(session: ReadSession, server: Server, settings: OracleSettings) -> t
         ConnectorError: the server did not answer.
     """
     privileges, roles = rights(session)
-    found = [_version(server), _level(server), _times(server), _role(server), _container(server)]
-    found += [_login(server, roles), _may_move(server, privileges, settings), *_exadata(session)]
-    found += cloud_findings(
-        [row[0] for row in _optional(session, "cloud")] if server.since(18) else [], _files(session)
+    return tuple(
+        findings_of(
+            CHECKS,
+            {
+                "server": lambda: (_server(server, roles, settings),),
+                "rights": lambda: (_move_rights(server, privileges, settings),),
+                "cells": lambda: ({"cells": cells} for (cells,) in _optional(session, "cells")),
+                "services": lambda: _services(
+                    [row[0] for row in _optional(session, "cloud")] if server.since(18) else []
+                ),
+                "volumes": lambda: _volumes(_files(session)),
+                "journal": lambda: _journal(server, privileges),
+                "pools": lambda: _pools(session),
+                "speeds": lambda: (_speeds(session, settings),),
+                "queries": lambda: _queries(session, server, settings),
+                "moving_queries": lambda: _answers(session, _MOVING, server.login, about_moving=True),
+                "lease_right": lambda: _lease_right(session, server.login),
+                "blocks": lambda: (_looks(session, server),),
+            },
+        )
     )
-    found += _journal(server, privileges)
-    found += [_heat_map(server, settings), *_pools(session), *_speeds(session, settings)]
-    found += examine_grants(session, server, settings)
-    return (*found, block_finding(session, server.login, cluster=server.cluster))
 
 
 def insist_on_modest_login(session: ReadSession, server: Server) -> None:
@@ -345,74 +504,41 @@ def rights(session: ReadSession) -> tuple[frozenset[str], frozenset[str]]:
     )
 
 
-def _version(server: Server) -> Finding:
-    text = f"Oracle {server.version}, {server.edition or 'edition unknown'}"
-    if server.number < OLDEST:
-        return Finding.error("version_unsupported", f"{text} is older than 11.2", "Upgrade the database.")
-    if server.number > NEWEST_KNOWN:
-        sentence = f"{text} is newer than what this connector knows"
-        return Finding.warning("version_untried", sentence, "Watch the first samples closely.")
-    return Finding.ok("version", text)
+def _server(server: Server, roles: frozenset[str], settings: OracleSettings) -> Facts:
+    return {
+        "product": f"Oracle {server.version}, {server.edition or 'edition unknown'}",
+        "too_old": server.number < OLDEST,
+        "too_new": server.number > NEWEST_KNOWN,
+        "counts_segments": server.segment_statistics,
+        "timed": server.timed,
+        "writable": server.writable,
+        "role": server.role,
+        "open_mode": server.open_mode,
+        "in_root": server.in_root,
+        "container": server.container or server.name,
+        "user": server.login,
+        "too_strong": _too_strong(server, roles),
+        "heat_map": server.heat_map,
+        "sees_policies": "advanced_compression" in settings.licensed,
+    }
 
 
-def _level(server: Server) -> Finding:
-    if server.segment_statistics:
-        return Finding.ok("statistics_level", "the server counts what each segment reads")
-    sentence = "STATISTICS_LEVEL is BASIC: there is nothing to rank by"
-    return Finding.error("statistics_level_basic", sentence, _LEVEL)
-
-
-def _times(server: Server) -> Finding:
-    if server.timed:
-        return Finding.ok("timed_statistics", "the server measures how long reads take")
-    sentence = "TIMED_STATISTICS is off: gains are predicted from configured disk speeds, not measured ones"
-    return Finding.warning("timed_statistics_off", sentence, _TIMED)
-
-
-def _role(server: Server) -> Finding:
-    if server.writable:
-        return Finding.ok("primary", "this database accepts DDL")
-    sentence = f"this database is {server.role}, {server.open_mode}: hotplace only watches here"
-    return Finding.warning("standby", sentence, "Connect to the primary to move anything.")
-
-
-def _container(server: Server) -> Finding:
-    if server.in_root:
-        sentence = "this session is in CDB$ROOT, where the objects of a PDB do not resolve"
-        return Finding.error("root_container", sentence, "Set service: to that of a PDB, one entry each.")
-    return Finding.ok("container", f"this session is in {server.container or server.name}")
-
-
-def _login(server: Server, roles: frozenset[str]) -> Finding:
-    if _too_strong(server, roles):
-        sentence = f"{server.login} may do far more than hotplace needs"
-        return Finding.warning("login_too_strong", sentence, _OBSERVE.format(login="a user of its own"))
-    return Finding.ok("login", f"{server.login} is an ordinary user")
-
-
-def _may_move(server: Server, privileges: frozenset[str], settings: OracleSettings) -> Finding:
-    if server.proxy and settings.move_by == "object":
-        return Finding.ok("move_rights", f"{server.proxy} acts as {server.login} and may move what it owns")
+def _move_rights(server: Server, privileges: frozenset[str], settings: OracleSettings) -> Facts:
     missing = [name for name in moves_needed(settings) if name not in privileges]
-    if not missing:
-        return Finding.ok("move_rights", f"{server.login} may move what belongs to others")
-    return Finding.warning(
-        "move_rights_missing",
-        f"{server.login} may move only what it owns or was given: {' and '.join(missing)} not granted",
-        system_remedy(missing, server.login, before=f"Run oracle-move.sql ({_SCRIPTS}) for it, or: "),
-        about_moving=True,
-    )
+    return {
+        "user": server.login,
+        "proxy": server.proxy,
+        "acts_for_owner": server.proxy and settings.move_by == "object",
+        "missing": " and ".join(missing),
+        "remedy": system_remedy(missing, server.login, before=f"Run oracle-move.sql ({_SCRIPTS}) for it, or: "),
+    }
 
 
-def _journal(server: Server, privileges: frozenset[str]) -> Iterator[Finding]:
+def _journal(server: Server, privileges: frozenset[str]) -> Iterator[Facts]:
     missing = sorted(JOURNAL_RIGHTS - privileges)
     if "ALTER ANY INDEX" in privileges and missing and OLDEST <= server.number < JOURNAL_SINCE:
-        yield Finding.warning(
-            "journal_rights_missing",
-            f"other schemas' indexes are rebuilt offline: {server.login} has no {' and '.join(missing)}",
-            system_remedy(missing, server.login, behind=" or let it be."),
-            about_moving=True,
-        )
+        remedy = system_remedy(missing, server.login, behind=" or let it be.")
+        yield {"user": server.login, "missing": " and ".join(missing), "remedy": remedy}
 
 
 def _files(session: ReadSession) -> tuple[DataFile, ...]:
@@ -422,50 +548,22 @@ def _files(session: ReadSession) -> tuple[DataFile, ...]:
         return ()  # another finding reports what is not granted
 
 
-def _exadata(session: ReadSession) -> Iterator[Finding]:
-    for (cells,) in _optional(session, "cells"):
-        if not cells:
-            yield Finding.ok("storage", "the server reports no automatic tiering in the storage")
-        else:
-            sentence = "this is Exadata: its cells keep what is hot on flash by themselves, and moves gain little"
-            yield Finding.warning("exadata", sentence, "Leave the level at observe.")
-
-
-def _pools(session: ReadSession) -> Iterator[Finding]:
-    """How much misses each buffer pool: where a pool is small, more of it may help as much as faster disks."""
+def _pools(session: ReadSession) -> Iterator[Facts]:
+    """How much misses each buffer pool."""
     for name, block, gets, misses in _optional(session, "pools"):
         if int(gets) >= FEWEST_GETS:
-            sentence = (
-                f"since the start {int(misses) / int(gets):.1%} of the blocks asked of pool {name} "
-                f"({block} bytes each) were not there"
-            )
-            remedy = "Before buying fast storage ask V$DB_CACHE_ADVICE what a larger pool would spare."
-            yield Finding.info(f"buffer_pool_{name}_{block}", sentence, remedy)
+            yield {"pool": name, "block": block, "missed": int(misses) / int(gets)}
 
 
-def _speeds(session: ReadSession, settings: OracleSettings) -> Iterator[Finding]:
-    """What random reads took in each space: whether what is configured as fast is fast."""
+def _speeds(session: ReadSession, settings: OracleSettings) -> Facts:
     rows = _optional(session, "files")
     figures = space_figures(rows, by_place=settings.move_by == "tablespace")
-    known = [
+    known = (
         f"{1000 * seconds / reads:.2f} ms in {name}"
         for name, reads, seconds in zip(figures.name, figures.reads, figures.read_seconds, strict=True)
         if reads >= FEWEST_READS
-    ]
-    if known:
-        sentence = f"since the start a random read took {', '.join(known)}"
-        remedy = "Where that contradicts a tier's kind or latency in the configuration, correct the tier."
-        yield Finding.info("read_times_by_space", sentence, remedy)
-
-
-def _heat_map(server: Server, settings: OracleSettings) -> Finding:
-    if not server.heat_map:
-        return Finding.ok("heat_map", "the database does not move objects by policies of its own")
-    if "advanced_compression" in settings.licensed:
-        return Finding.ok("heat_map", "HEAT_MAP is on; objects with ADO policies are left alone")
-    sentence = "HEAT_MAP is on: ADO policies may move objects that hotplace moves"
-    remedy = "Pin such objects, or name the licence, licensed: [advanced_compression], so that they are looked for."
-    return Finding.warning("heat_map_on", sentence, remedy)
+    )
+    return {"speeds": ", ".join(known)}
 
 
 def _optional(session: ReadSession, name: str) -> list[Row]:

@@ -46,7 +46,7 @@ class OracleLease:
         if self._connection is None:
             return False
         try:
-            rows = _asked(self._connection, "lease_holder", {"id": LEASE_ID})
+            rows = _ask(self._connection, "lease_holder", {"id": LEASE_ID})
             if any(row[_OURS] for row in rows):
                 return True
             return bool(self._stranger) and self._holds_without(self._connection, rows)
@@ -119,8 +119,9 @@ def _try_take(driver: Driver, connection: DriverConnection, settings: OracleSett
 def _find_holders(driver: Driver, connection: DriverConnection) -> list[Holder]:
     """Who has it, as far as this login may know."""
     try:
-        rows = _asked(connection, "lease_holder", {"id": LEASE_ID})
+        rows = _ask(connection, "lease_holder", {"id": LEASE_ID})
     except driver.error:
+        # GV$LOCK and GV$SESSION may be closed to this login: the lease is refused all the same, without a name.
         return []
     return [Holder(_in_words(row), own=bool(row[_OWN])) for row in rows]
 
@@ -129,7 +130,7 @@ def _act_without(driver: Driver, connection: DriverConnection, holder: str, *, w
     try:
         if without:
             connection.action = _action(_MARK, holder)  # goes with the next call, before what that asks
-        rows = _asked(connection, "lease_marked", {"module": MODULE, "mark": _MARK})
+        rows = _ask(connection, "lease_marked", {"module": MODULE, "mark": _MARK})
     except driver.error as error:
         if not without:
             return []  # it has the lock, and may not know more
@@ -152,7 +153,7 @@ def _run(connection: DriverConnection, name: str) -> None:
         cursor.execute(query(name), {"id": LEASE_ID})
 
 
-def _asked(connection: DriverConnection, name: str, values: Mapping[str, object]) -> list[Row]:
+def _ask(connection: DriverConnection, name: str, values: Mapping[str, object]) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(query(name), values)
         return cursor.fetchall()

@@ -373,8 +373,8 @@ def _with_rests(report: WorkloadReport, places: Sequence[_Place], segments: Read
         calls = np.where(np.isfinite(calls), calls, blocks)
         group = np.zeros(len(space), dtype=np.int64)
     calls, blocks = np.nan_to_num(calls), np.nan_to_num(blocks)
-    rest_calls = _left(calls, segments.calls, listed, group)
-    rest_blocks = _left(blocks, segments.blocks, listed, group)
+    rest_calls = _rest_of(calls, segments.calls, listed, group)
+    rest_blocks = _rest_of(blocks, segments.blocks, listed, group)
     rest_blocks = ranged(
         np.maximum(rest_blocks.least, rest_calls.least), np.maximum(rest_blocks.likely, rest_calls.likely),
         np.maximum(rest_blocks.most, rest_calls.most),
@@ -387,7 +387,7 @@ def _with_rests(report: WorkloadReport, places: Sequence[_Place], segments: Read
     )  # fmt: skip
 
 
-def _left(totals: F64, of: Ranged, listed: Bools, group: I64) -> Ranged:
+def _rest_of(totals: F64, of: Ranged, listed: Bools, group: I64) -> Ranged:
     """What the totals leave to what no list names, by group."""
     least, likely, most = (
         np.bincount(group, weights=np.where(listed, each, 0.0), minlength=len(totals))[: len(totals)]

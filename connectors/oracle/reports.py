@@ -247,7 +247,7 @@ def _tablespaces(path: str, sections: Sequence[Section], elapsed: float) -> tupl
             )
         rows = [io for section in found for io in _tablespace_rows(section, elapsed)]
         if rows:
-            return _merged(rows)
+            return _merge(rows)
     return ()
 
 
@@ -309,7 +309,7 @@ def _is_heading(word: str) -> bool:
     return word.lower() in {"tablespace", "filename"} or set(word) <= set("- ")
 
 
-def _merged(rows: Sequence[TablespaceIo]) -> tuple[TablespaceIo, ...]:
+def _merge(rows: Sequence[TablespaceIo]) -> tuple[TablespaceIo, ...]:
     """Rows of the same tablespace (its files) as one; times are weighed by calls, NaN where none is known."""
     by_name: dict[str, list[TablespaceIo]] = {}
     for row in rows:
@@ -383,13 +383,13 @@ def _lists(sections: Sequence[Section]) -> dict[str, TopList]:
             text = "\n".join(notes)
             found[statistic] = TopList(
                 values=values,
-                total=_noted(text, r"(?m)^[-> ]*Total [A-Za-z ]+:\s*([\d.,]+[KMG]?)"),
-                captured=_noted(text, r"account for\s+([\d.,]+)\s*%") / 100,
+                total=_find_number(text, r"(?m)^[-> ]*Total [A-Za-z ]+:\s*([\d.,]+[KMG]?)"),
+                captured=_find_number(text, r"account for\s+([\d.,]+)\s*%") / 100,
             )
     return found
 
 
-def _noted(text: str, pattern: str) -> float:
+def _find_number(text: str, pattern: str) -> float:
     found = re.search(pattern, text)
     return number(found[1]) if found else UNKNOWN
 

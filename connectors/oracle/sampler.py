@@ -154,10 +154,10 @@ def waited_seconds(
     # Scaled down to the event but never up: waits beyond what segments explain were for the dictionary, undo or file
     # headers.
     cached = alone * min(1.0, _ratio(times[SINGLE], float(alone.sum())))
-    cached = cached + _divided(times[BATCH], (batched if batched.any() else reads.single) * read_seconds)
+    cached = cached + _divide(times[BATCH], (batched if batched.any() else reads.single) * read_seconds)
     calls = (reads.calls + BLOCK_RATIO * reads.blocks) * read_seconds
-    cached = cached + _divided(times[SEVERAL] * _ours(reads.calls, waits[SEVERAL]), calls)
-    return cached + _divided(times[SHARED], cached) + _direct(reads, read_seconds, times[DIRECT], waits[DIRECT])
+    cached = cached + _divide(times[SEVERAL] * _ours(reads.calls, waits[SEVERAL]), calls)
+    return cached + _divide(times[SHARED], cached) + _direct(reads, read_seconds, times[DIRECT], waits[DIRECT])
 
 
 def _direct(reads: ReadKinds, read_seconds: F64, seconds: float, waits: float) -> F64:
@@ -165,11 +165,11 @@ def _direct(reads: ReadKinds, read_seconds: F64, seconds: float, waits: float) -
     single = reads.direct_single * read_seconds
     ahead = (reads.direct_calls + BLOCK_RATIO * reads.direct_blocks) * read_seconds
     if not ahead.any():
-        return _divided(seconds, single)
+        return _divide(seconds, single)
     # Single-block ones first, since each is waited for in full; of calls that are issued ahead a session waits only for
     # what is late.
     certain = min(seconds, float(single.sum()))
-    return _divided(certain, single) + _divided(seconds - certain, ahead)
+    return _divide(certain, single) + _divide(seconds - certain, ahead)
 
 
 def _share_of_files(single: F64, space: I64, files: F64) -> F64:
@@ -192,7 +192,7 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else 1.0
 
 
-def _divided(seconds: float, weights: F64) -> F64:
+def _divide(seconds: float, weights: F64) -> F64:
     """So many seconds by weight, none where nothing has any."""
     total = float(weights.sum())
     return weights * (seconds / total) if total > 0 else np.zeros(len(weights))
@@ -364,6 +364,7 @@ class SegmentSampler:
         try:
             rows = self._instances.rows("sessions", doing="sampling sessions")
         except PrivilegeMissing:
+            # Forecasts become wider without it; ranking and moves need none of it.
             return {}
         return self._sessions.figures(rows, figures, processors=self._server().processors * instances, at=at)
 
@@ -453,7 +454,7 @@ def database_figures(rows: list[tuple[Any, ...]]) -> dict[str, float]:
     total: defaultdict[str, float] = defaultdict(float)
     for name, value in rows:  # once for each instance, where each was queried separately
         total[name] += float(value)
-    times = {kind: _summed(total, events) * MICROSECONDS for kind, events in _READ_WAITS.items()}
+    times = {kind: _sum(total, events) * MICROSECONDS for kind, events in _READ_WAITS.items()}
     return {
         "reads": total.get("physical reads", 0.0),
         "transactions": total.get("user commits", 0.0) + total.get("user rollbacks", 0.0),
@@ -462,11 +463,11 @@ def database_figures(rows: list[tuple[Any, ...]]) -> dict[str, float]:
         "read_seconds": sum(times.values()),
         "write_seconds": sum(total.get(event, 0.0) for event in _WRITE_WAITS) * MICROSECONDS,
         **{timed(kind): seconds for kind, seconds in times.items()},
-        **{counted(kind): _summed(total, [f"waits: {event}" for event in of]) for kind, of in _READ_WAITS.items()},
+        **{counted(kind): _sum(total, [f"waits: {event}" for event in of]) for kind, of in _READ_WAITS.items()},
     }
 
 
-def _summed(total: Mapping[str, float], names: Iterable[str]) -> float:
+def _sum(total: Mapping[str, float], names: Iterable[str]) -> float:
     return sum(total.get(name, 0.0) for name in names)
 
 

@@ -12,8 +12,9 @@ import math
 import numpy as np
 from psycopg import sql
 
+from connectors.kit.checks import Facts
 from connectors.kit.contract import Clock, PrivilegeMissing
-from connectors.kit.findings import Capability, Finding, Remedy
+from connectors.kit.findings import Capability, Remedy
 from connectors.model.blocks import (
     BLOCK_HEAT,
     BlockLook,
@@ -44,15 +45,13 @@ def block_capability(session: ReadSession) -> Capability:
     return Capability.of(BLOCK_HEAT, may, "pg_buffercache in this database with the right to read it", advice)
 
 
-def block_finding(session: ReadSession) -> Finding:
-    """For the doctor; nothing else of hotplace needs it, so that it is no warning."""
+def look_facts(session: ReadSession) -> Facts:
+    """Facts for ``BLOCK_LOOKS``: whether looks are possible."""
     found = block_capability(session)
     if found.available:
-        return Finding.ok("block_looks", "the hot blocks of large tables can be looked for")
+        return {"why": "", "looks": "the hot blocks of large tables can be looked for"}
     # Without the login, so that what both accounts find is said once; that it lacks pg_monitor is another finding.
-    return Finding.info(
-        "block_looks", f"large tables are not looked into: {found.because}", "CREATE EXTENSION pg_buffercache;"
-    )
+    return {"why": found.because, "remedy": "CREATE EXTENSION pg_buffercache;"}
 
 
 class PoolReader(BlockReader):

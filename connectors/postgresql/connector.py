@@ -15,7 +15,7 @@ from connectors.model.moves import Border, Bundle, ByHand, CopyHabits, NoRoute, 
 from connectors.model.new_space import SpaceAnswer, WantedSpace
 from connectors.model.observation import I64, Blocker, Catalog, Demand, Identity, Inspection, Interval, Sample
 from connectors.postgresql import demand, doctor, inspection, lease, new_space, partitions, routes, statements
-from connectors.postgresql.blocks import BorderValueReader, PoolReader, block_capability, block_finding
+from connectors.postgresql.blocks import BorderValueReader, PoolReader, block_capability
 from connectors.postgresql.catalog import Shape, exact_sizes, find_relation, read_catalog, shape_of
 from connectors.postgresql.lease import end_holder
 from connectors.postgresql.mover import PostgresqlMover, find_blockers
@@ -28,7 +28,6 @@ from connectors.postgresql.split import column_of, routes_of_split
 from connectors.postgresql.split_table import read_border, read_present_share, read_table
 
 EXTENDS_WITHOUT_MISS = 160000  # from here on a block added to a relation is not counted as fetched
-Facts = doctor.Facts
 
 
 class PostgresqlConnector:
@@ -165,8 +164,9 @@ class PostgresqlConnector:
         """See ``doctor``."""
         allowed = self._settings.allow_moves_with_remote_apply
         catalog = self.catalog()
-        found = doctor.examine(self._session, catalog, remote_apply_allowed=allowed, local=self._is_local())
-        return (*found, doctor.names_finding(self._left_out), block_finding(self._session))
+        return doctor.examine(
+            self._session, catalog, self._left_out, remote_apply_allowed=allowed, local=self._is_local()
+        )
 
     def read_blocks(self) -> BlockReader:
         """Looks through ``pg_buffercache``."""

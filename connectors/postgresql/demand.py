@@ -29,6 +29,7 @@ from connectors.model.observation import F64, I64, NO_PARENT, SIGNALS, Bools, De
 from connectors.postgresql.catalog import BLOCK_BYTES, Shape
 
 ESTIMATED = frozenset({Signal.SYNC_READ, Signal.PREFETCHED_READ, Signal.ASYNC_WRITE})
+# Chunks are cut so that four of them fill a block (TOAST_TUPLES_PER_PAGE).
 TOAST_CHUNKS_PER_BLOCK = 4.0
 
 

@@ -1,7 +1,8 @@
 """What keeps hotplace from observing or moving, each with the statement that fixes it.
 
-Half-written files: what a server that ended in the midst of a move left in a tablespace, and no catalog knows.
+``CHECKS`` says what is looked at, what is said and what mends it; ``examine`` reads the facts.
 
+Half-written files: what a server that ended in the midst of a move left in a tablespace, and no catalog knows.
 PostgreSQL gives a moved relation a new file and knows it once the move is committed. When the server is killed before,
 the file stays for ever, as large as it got, and takes room that a small fast tablespace cannot spare.
 
@@ -11,16 +12,16 @@ Storage that loses what it holds when its machine restarts or moves, as far as t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from connectors.kit.findings import Finding, Remedy
-from connectors.model.formatting import format_bytes
-from connectors.model.observation import Catalog, Space
+from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
+from connectors.kit.findings import Finding, Remedy, Severity
+from connectors.model.observation import Catalog
+from connectors.postgresql.blocks import look_facts
 from connectors.postgresql.catalog import ONE_STORAGE
 from connectors.postgresql.lease import find_stranger
-from connectors.postgresql.replication import findings_on, read_replication
+from connectors.postgresql.replication import doctor_facts, read_replication
 from connectors.postgresql.rights import (
     LIST_FILES_GIVES,
     SCHEMA_GIVES,
@@ -30,53 +31,410 @@ from connectors.postgresql.rights import (
     read_powers,
     refused_owner_remedy,
 )
-from connectors.postgresql.sessions import ReadSession, Row, query
-from connectors.postgresql.statements import find_place
-from connectors.postgresql.statements import findings_on as statement_findings
+from connectors.postgresql.sessions import ReadSession, query
+from connectors.postgresql.statements import find_place, statement_facts
 
+OK, INFO, WARNING, ERROR = Severity.OK, Severity.INFO, Severity.WARNING, Severity.ERROR
+
+OLDEST = 140000
+NEWEST_TRIED = 189999
 OLDER_THAN_SECONDS = 3600.0
+SHOWN = 3  # names of many
+
+# What each query is asked for, and its columns by the names that checks use.
+QUERIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "doctor": (
+        "examining the server",
+        ("version", "version_number", "login", "monitor", "counters", "timing", "log_timing", "standby", "stats_reset",
+         "service"),
+    ),
+    "doctor_spaces": ("looking at tablespaces", ("space", "quoted", "login", "may")),
+    "doctor_owners": (
+        "looking at owners",
+        ("owner", "quoted", "login", "relations", "example", "kind", "schema_owner", "schema_owner_quoted",
+         "database_owner", "database_owner_quoted"),
+    ),
+    "doctor_obstacles": ("looking for what would stop moves", ("kind", "name", "detail")),
+    "doctor_split": ("looking at schemas", ("schema", "owner", "tables")),
+    "unfinished_indexes": ("looking for unfinished indexes", ("index", "table", "space", "size", "written")),
+    "unknown_files": ("looking for unknown files", ("space", "count", "size", "example")),
+    "unknown_files_may": ("asking for the right to list folders", ("login", "standby", "may")),
+}  # fmt: skip
+
+CHECKS = (
+    DoctorCheck(
+        "doctor",
+        (
+            CheckCase(ERROR, "version_unsupported", "PostgreSQL {version} is older than 14", "Upgrade the server.",
+                      when="too_old"),
+            CheckCase(WARNING, "version_untried", "PostgreSQL {version} is newer than 18",
+                      "Watch the first samples closely.", when="too_new"),
+            CheckCase(OK, "version", "PostgreSQL {version}"),
+        ),
+    ),
+    DoctorCheck(
+        "doctor",
+        (
+            CheckCase(OK, "pg_monitor", "{login} is a member of pg_monitor", when="monitor"),
+            CheckCase(WARNING, "pg_monitor_missing",
+                      "{login} is no member of pg_monitor: sizes, paths and other sessions stay hidden",
+                      monitor_remedy("{login}")),
+        ),
+    ),
+    DoctorCheck(
+        "doctor",
+        (
+            CheckCase(OK, "track_counts", "the server counts what each relation reads", when="counters"),
+            CheckCase(ERROR, "track_counts_off",
+                      "track_counts is off: the server counts no reads, so there is no ranking",
+                      "ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();"),
+        ),
+    ),
+    DoctorCheck(
+        "doctor",
+        (
+            CheckCase(OK, "track_io_timing", "the server measures how long reads take", when="timing"),
+            CheckCase(WARNING, "track_io_timing_off",
+                      "track_io_timing is off: gains are predicted from configured disk speeds, not measured ones",
+                      "ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();"),
+        ),
+    ),
+    DoctorCheck(
+        "doctor",
+        (
+            CheckCase(OK, "track_wal_io_timing", "the server measures how long its log takes", when="log_timing"),
+            CheckCase(INFO, "track_wal_io_timing_off",
+                      "track_wal_io_timing is off: how long sessions wait for the log is unknown",
+                      "ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();"),
+        ),
+    ),
+    DoctorCheck(
+        "doctor",
+        (
+            CheckCase(WARNING, "standby", "this server is a standby: hotplace only watches here",
+                      "Connect to the primary to move anything.", when="standby"),
+            CheckCase(OK, "primary", "this server accepts writes"),
+        ),
+    ),
+    DoctorCheck(
+        "doctor",
+        (
+            CheckCase(ERROR, "managed_service", ONE_STORAGE.format("{service}"),
+                      "Size its storage instead: hotplace sizing says what faster storage would bring.",
+                      when="service", about_moving=True, values={"service": "{service}"}),
+            CheckCase(OK, "own_storage", "no managed service is known to run this server", about_moving=True),
+        ),
+    ),
+    DoctorCheck("doctor", (CheckCase(OK, "stats_reset", "statistics were last reset: {reset}"),)),
+    DoctorCheck(
+        "doctor_spaces",
+        (
+            CheckCase(OK, "space_create", "{login} may move relations to {space}",
+                      when="may", about_moving=True, values={"space": "{space}"}),
+            CheckCase(WARNING, "space_create_missing",
+                      "{login} may not create in tablespace {space}, so no relation can be moved there",
+                      Remedy("GRANT CREATE ON TABLESPACE {quoted} TO {login};", SPACE_GIVES.format("{login}")),
+                      about_moving=True, values={"space": "{space}"}),
+        ),
+    ),
+    DoctorCheck(
+        "doctor_owners",
+        (
+            # None is handed over that could do more than own relations.
+            CheckCase(WARNING, "ownership_refused",
+                      "{login} may not move {relations} relation(s) of {owner}, {example} among them; {owner} is never "
+                      "handed over, for it has {powers}",
+                      "{remedy}", when="powers", about_moving=True,
+                      values={"relations": "{relations}", "owner": "{owner}"}),
+            CheckCase(WARNING, "ownership_missing",
+                      "{login} may not move {relations} relation(s) of {owner}, {example} among them",
+                      "{remedy}", about_moving=True, values={"relations": "{relations}", "owner": "{owner}"}),
+        ),
+        nothing=CheckCase(OK, "ownership", "every relation may be altered by this login", about_moving=True),
+    ),
+    # What statements of moves would fail by, though every right is there.
+    DoctorCheck(
+        "doctor_obstacles",
+        (
+            CheckCase(WARNING, "sessions_read_only",
+                      "sessions of {login} begin read-only (default_transaction_read_only), so no move can be carried "
+                      "out",
+                      "If it is to move: ALTER ROLE {login} SET default_transaction_read_only = off;",
+                      when="read_only", about_moving=True),
+            CheckCase(INFO, "event_trigger",
+                      "the event trigger {name} calls {detail} for statements of moves; if that refuses {login}, each "
+                      "of them fails",
+                      "Look whether {detail} lets {login} alter and rebuild what it moves.",
+                      when="event_trigger", about_moving=True, values={"trigger": "{name}", "function": "{detail}"}),
+            CheckCase(WARNING, "index_function_path",
+                      "the index {name} calls {detail}, which finds names by the session's search_path: a rebuild may "
+                      "fail, here and in any restore",
+                      "ALTER FUNCTION {detail} SET search_path = the schemas that it needs, pg_temp;",
+                      when="index_function", about_moving=True, values={"index": "{name}", "function": "{detail}"}),
+        ),
+    ),
+    # Any user of the database may take the lock without being an agent.
+    DoctorCheck(
+        "lease_lock",
+        (
+            CheckCase(WARNING, "lease_lock_taken",
+                      "{stranger}, has the lock that keeps agents apart and is no session of this login: nobody is "
+                      "kept from acting",
+                      "Have it let go of the lock (pg_advisory_unlock_all), or end it (pg_terminate_backend).",
+                      when="stranger", about_moving=True, values={"session": "{stranger}"}),
+            CheckCase(OK, "lease_lock", "the lock that keeps agents apart is free or an agent's", about_moving=True),
+        ),
+    ),
+    # A split makes tables next to the one that is split, for its owner.
+    DoctorCheck(
+        "doctor_split",
+        (
+            CheckCase(INFO, "split_schema_missing",
+                      "{owner} may not create in schema {schema}, so none of its {tables} table(s) there can be split",
+                      Remedy("GRANT CREATE ON SCHEMA {schema} TO {owner};", SCHEMA_GIVES.format("{owner}", "{schema}")),
+                      about_moving=True, values={"schema": "{schema}", "owner": "{owner}"}),
+        ),
+        nothing=CheckCase(OK, "split_schema", "every owner of tables may make tables next to them", about_moving=True),
+    ),
+    DoctorCheck(
+        "seen_spaces",
+        (
+            CheckCase(OK, "space_visible", "the file system of {space} can be seen: {path}",
+                      when="room_known", values={"space": "{space}"}),
+            CheckCase(INFO, "space_hidden", "how much room {space} has cannot be seen from here",
+                      "State the capacity of this space in the configuration.", values={"space": "{space}"}),
+        ),
+    ),
+    # The server runs on without the storage, and says so only to who reads or writes there.
+    DoctorCheck(
+        "lost_spaces",
+        (
+            CheckCase(ERROR, "space_lost", "{space} cannot take data: {lost}",
+                      "Bring its storage back; until then nothing is proposed to go there.",
+                      values={"space": "{space}"}),
+        ),
+    ),
+    # One tablespace that is gone after a restart can keep the whole server from starting.
+    DoctorCheck(
+        "local_spaces",
+        (
+            CheckCase(WARNING, "storage_volatile",
+                      "what {space} holds does not survive a restart of the machine: {volatile}; a server that lacks a "
+                      "tablespace may not start again",
+                      "Give {space} a place on storage that lasts, or no tier.",
+                      when="volatile", values={"space": "{space}"}),
+            CheckCase(OK, "storage_lasts", "nothing shows that the storage of {space} is lost with a restart"),
+        ),
+    ),
+    DoctorCheck(
+        "replication",
+        (
+            CheckCase(INFO, "standbys", "standbys stream from this server: {listed}; {who_waits}",
+                      "Their readers of a table that is moved are cancelled after max_standby_streaming_delay: choose "
+                      "windows in which they are few.",
+                      when="listed", values={"standbys": "{standbys}"}),
+            CheckCase(OK, "standbys", "no standby streams from this server now"),
+        ),
+    ),
+    DoctorCheck(
+        "replication",
+        (
+            CheckCase(WARNING, "remote_apply",
+                      "commits wait until standbys ({names}) have replayed them (remote_apply), so a reader there can "
+                      "prolong the lock of a table's move and stop commits here: such moves are refused",
+                      "Set synchronous_commit to on while moves run, or allow_moves_with_remote_apply: true for this "
+                      "database.",
+                      when="replay_refused", about_moving=True),
+            CheckCase(WARNING, "remote_apply",
+                      "commits wait until standbys ({names}) have replayed them (remote_apply), so a reader there can "
+                      "prolong the lock of a table's move and stop commits here: such moves are allowed by the "
+                      "configuration",
+                      when="replay_allowed", about_moving=True),
+        ),
+    ),
+    DoctorCheck(
+        "inactive_slots",
+        (
+            CheckCase(WARNING, "slot_inactive",
+                      "no server uses the replication slot {slot}, which keeps {kept:bytes} of the log on disk; what "
+                      "moves log is kept too",
+                      "Let its standby connect again, or remove it with pg_drop_replication_slot.",
+                      values={"slot": "{slot}", "bytes": "{bytes}"}),
+        ),
+    ),
+    # One that is maintained slows down every change of its table.
+    DoctorCheck(
+        "unfinished_indexes",
+        (
+            CheckCase(WARNING, "unfinished_index",
+                      "an interrupted REINDEX CONCURRENTLY has left the invalid index {index} on {table}: {size:bytes} "
+                      "in {space}{maintained}",
+                      "hotplace drops those of its own moves (hotplace history); else: "
+                      "DROP INDEX CONCURRENTLY {index};",
+                      values={"index": "{index}", "space": "{space}", "bytes": "{size}"}),
+        ),
+        nothing=CheckCase(OK, "unfinished_index", "no rebuild has left an index behind"),
+    ),
+    STATEMENTS,
+    DoctorCheck(
+        "files",
+        (
+            # A right that nothing else needs, and that is worth its price after a crash at most.
+            CheckCase(INFO, "files_hidden",
+                      "{login} may not list folders: files that an interrupted move left behind cannot be seen",
+                      Remedy("After a crash, until doctor has looked: GRANT EXECUTE ON FUNCTION "
+                             "pg_catalog.pg_ls_dir(text, boolean, boolean), pg_catalog.pg_stat_file(text, boolean) "
+                             "TO {login};", LIST_FILES_GIVES),
+                      when="hidden"),
+            CheckCase(WARNING, "files_unknown",
+                      "{count} file(s) in {space} belong to no relation and take {size:bytes}, {example} among them: a "
+                      "server that ended in the midst of a move or a build leaves such files",
+                      "Back up, stop the server, look at them once more, and delete them by hand; hotplace never does.",
+                      when="count", values={"space": "{space}", "bytes": "{size}", "example": "{example}"}),
+            CheckCase(OK, "files_known", "every file of a relation belongs to one"),
+        ),
+    ),
+    # Objects whose names no statement can write; their bytes are shown escaped.
+    DoctorCheck(
+        "names",
+        (
+            CheckCase(WARNING, "names_unreadable",
+                      "left out, because their names are not UTF-8: {count} object(s), among them {some}",
+                      "Rename them; until then they are not ranked and not moved, and everything else is.",
+                      when="count", values={"objects": "{count}"}),
+            CheckCase(OK, "names", "every object's name can be read"),
+        ),
+    ),
+    BLOCK_LOOKS,
+)  # fmt: skip
 
 
-def unknown_files(session: ReadSession) -> tuple[Finding, ...]:
-    """A finding for each tablespace that has such files, or one that there are none, or that this login may not look.
+def examine(
+    session: ReadSession, catalog: Catalog, left_out: Sequence[str], *, remote_apply_allowed: bool, local: bool
+) -> tuple[Finding, ...]:
+    """All findings, including those that are ok.
+
+    Args:
+        session: to ask over.
+        catalog: as it is now.
+        left_out: names of objects that are not in it, because no statement can write them.
+        remote_apply_allowed: the configuration allows moves whose lock a standby could prolong.
+        local: the server's files are on this machine.
 
     Raises:
         ConnectorError: the server did not answer.
     """
-    login, standby, may = session.rows(query("unknown_files_may"), doing="asking for the right to list folders")[0]
-    if standby:
-        return ()
-    if not may:
-        return (
-            Finding.info(
-                "files_hidden",
-                f"{login} may not list folders: files that an interrupted move left behind cannot be seen",
-                _listing(login),
-            ),
+    server, replication = read_facts(session), read_replication(session)
+
+    def slots() -> Iterator[Facts]:
+        for slot in replication.inactive_slots:
+            yield {"slot": slot.name, "kept": max(0, slot.kept_bytes), "bytes": slot.kept_bytes}
+
+    def spaces() -> Iterator[Facts]:
+        for space in catalog.spaces:
+            if local and space.path:
+                yield {"space": space.name, "volatile": volatile_here(space.path)}
+
+    return tuple(
+        findings_of(
+            CHECKS,
+            {
+                "doctor": lambda: (_server(server),),
+                "doctor_spaces": lambda: _rows(session, "doctor_spaces"),
+                "doctor_owners": lambda: _owners(session),
+                "doctor_obstacles": lambda: _obstacles(session, server["login"]),
+                "lease_lock": lambda: ({"stranger": find_stranger(session)},),
+                "doctor_split": lambda: _rows(session, "doctor_split"),
+                "seen_spaces": lambda: (
+                    {"space": space.name, "path": space.path, "room_known": space.free_bytes is not None}
+                    for space in catalog.spaces
+                    if not space.lost
+                ),
+                "lost_spaces": lambda: (
+                    {"space": space.name, "lost": space.lost} for space in catalog.spaces if space.lost
+                ),
+                "local_spaces": spaces,
+                "replication": lambda: (doctor_facts(replication, allowed=remote_apply_allowed),),
+                "inactive_slots": slots,
+                "unfinished_indexes": lambda: _unfinished_indexes(session),
+                "statements": lambda: (statement_facts(find_place(session)),),
+                "files": lambda: _files(session),
+                "names": lambda: (_names(left_out),),
+                "blocks": lambda: (look_facts(session),),
+            },
         )
-    rows = session.rows(query("unknown_files"), {"older_than": OLDER_THAN_SECONDS}, doing="looking for unknown files")
+    )
+
+
+def _rows(session: ReadSession, name: str, values: Mapping[str, float] | None = None) -> list[Facts]:
+    """The rows of a query of ``QUERIES`` by the names of its columns."""
+    doing, columns = QUERIES[name]
+    return [dict(zip(columns, row, strict=True)) for row in session.rows(query(name), values, doing=doing)]
+
+
+def read_facts(session: ReadSession) -> Facts:
+    """The row of ``sql/doctor.sql`` by name.
+
+    Raises:
+        ConnectorError: the server did not answer.
+    """
+    return _rows(session, "doctor")[0]
+
+
+def _names(left_out: Sequence[str]) -> Facts:
+    return {"count": len(left_out), "some": ", ".join(left_out[:SHOWN]) + (", ..." if len(left_out) > SHOWN else "")}
+
+
+def _server(facts: Facts) -> Facts:
+    since = facts["stats_reset"]
+    return {
+        **facts,
+        "too_old": facts["version_number"] < OLDEST,
+        "too_new": facts["version_number"] > NEWEST_TRIED,
+        "reset": "never" if since is None else f"{since:%Y-%m-%d %H:%M:%S %Z}",
+    }
+
+
+def _owners(session: ReadSession) -> Iterator[Facts]:
+    """Owners whose relations this login may not move, and what would let it."""
+    rows = _rows(session, "doctor_owners")
     if not rows:
-        return (Finding.ok("files_known", "every file of a relation belongs to one"),)
-    return tuple(_finding(row) for row in rows)
-
-
-def _listing(login: str) -> Remedy:
-    """A right that nothing else needs, and that is worth its price after a crash at most."""
-    functions = "pg_catalog.pg_ls_dir(text, boolean, boolean), pg_catalog.pg_stat_file(text, boolean)"
-    return Remedy(
-        f"After a crash, until doctor has looked: GRANT EXECUTE ON FUNCTION {functions} TO {login};", LIST_FILES_GIVES
+        return
+    powers = read_powers(
+        session, {str(row[name]) for row in rows for name in ("owner", "schema_owner", "database_owner")}
     )
+    for row in rows:
+        strong = powers.get(row["owner"], ())
+        modest = (name for name in ("schema_owner", "database_owner") if row[name] not in powers)
+        heir = next((row[f"{name}_quoted"] for name in modest), "")
+        remedy = (
+            refused_owner_remedy(row["example"], row["kind"], heir)
+            if strong
+            else owner_remedy(row["quoted"], row["login"], owns_database=row["owner"] == row["database_owner"])
+        )
+        yield {**row, "powers": ", ".join(strong), "remedy": remedy}
 
 
-def _finding(row: Row) -> Finding:
-    space, count, size, example = row
-    return Finding.warning(
-        "files_unknown",
-        f"{count} file(s) in {space} belong to no relation and take {format_bytes(size)}, {example} among "
-        "them: a server that ended in the midst of a move or a build leaves such files",
-        "Back up, stop the server, look at them once more, and delete them by hand; hotplace never does.",
-        values={"space": str(space), "bytes": str(size), "example": str(example)},
-    )
+def _obstacles(session: ReadSession, login: str) -> Iterator[Facts]:
+    kinds = ("read_only", "event_trigger", "index_function")
+    for row in _rows(session, "doctor_obstacles"):
+        yield {**row, "login": login, **{kind: row["kind"] == kind for kind in kinds}}
+
+
+def _unfinished_indexes(session: ReadSession) -> Iterator[Facts]:
+    for row in _rows(session, "unfinished_indexes"):
+        yield {**row, "maintained": ", written to with every change of its table" if row["written"] else ""}
+
+
+def _files(session: ReadSession) -> Iterable[Facts]:
+    """Files that no catalog knows, by tablespace; nothing of a standby, whose files are the primary's."""
+    (may,) = _rows(session, "unknown_files_may")
+    if may["standby"]:
+        return ()
+    if not may["may"]:
+        return ({"hidden": True, "login": may["login"]},)
+    rows = _rows(session, "unknown_files", {"older_than": OLDER_THAN_SECONDS})
+    return [{**row, "hidden": False} for row in rows] or ({"hidden": False, "count": 0},)
 
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -132,326 +490,3 @@ def _model_of(number: str) -> str:
         except OSError:
             continue
     return ""
-
-
-OLDEST = 140000
-NEWEST_TRIED = 189999
-_FACTS = (
-    "version",
-    "version_number",
-    "login",
-    "monitor",
-    "counters",
-    "timing",
-    "log_timing",
-    "standby",
-    "stats_reset",
-    "service",
-)
-_OWNER = (
-    *("owner", "quoted", "login", "relations", "example", "kind"),
-    *("schema_owner", "schema_owner_quoted", "database_owner", "database_owner_quoted"),
-)
-Facts = Mapping[str, Any]
-
-
-def examine(session: ReadSession, catalog: Catalog, *, remote_apply_allowed: bool, local: bool) -> tuple[Finding, ...]:
-    """All findings, including those that are ok.
-
-    Args:
-        session: to ask over.
-        catalog: as it is now.
-        remote_apply_allowed: the configuration allows moves whose lock a standby could prolong.
-        local: the server's files are on this machine.
-
-    Raises:
-        ConnectorError: the server did not answer.
-    """
-    facts = read_facts(session)
-    spaces = session.rows(query("doctor_spaces"), doing="looking at tablespaces")
-    found = [check(facts) for check in _CHECKS]
-    found += [_may_create(row) for row in spaces]
-    found += _owners(session)
-    found += _obstacles(session, facts["login"])
-    found.append(_lock_of_agents(session))
-    found += _may_split(session.rows(query("doctor_split"), doing="looking at schemas"))
-    found += [_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces if not space.lost]
-    found += [_find_lost_space(space) for space in catalog.spaces if space.lost]
-    found += [_volatile(space.name, volatile_here(space.path)) for space in catalog.spaces if local and space.path]
-    found += findings_on(read_replication(session), allowed=remote_apply_allowed)
-    found += _unfinished_index_findings(
-        session.rows(query("unfinished_indexes"), doing="looking for unfinished indexes")
-    )
-    found += statement_findings(find_place(session))
-    return (*found, *unknown_files(session))
-
-
-def _find_lost_space(space: Space) -> Finding:
-    """A tablespace whose storage has gone: the server runs on, and says so only to who reads or writes there."""
-    return Finding.error(
-        "space_lost",
-        f"{space.name} cannot take data: {space.lost}",
-        "Bring its storage back; until then nothing is proposed to go there.",
-        values={"space": space.name},
-    )
-
-
-def _volatile(space: str, why: str) -> Finding:
-    """One tablespace that is gone after a restart can keep the whole server from starting."""
-    if not why:
-        return Finding.ok("storage_lasts", f"nothing shows that the storage of {space} is lost with a restart")
-    return Finding.warning(
-        "storage_volatile",
-        f"what {space} holds does not survive a restart of the machine: {why}; a server that lacks a tablespace may "
-        "not start again",
-        f"Give {space} a place on storage that lasts, or no tier.",
-        values={"space": space},
-    )
-
-
-_SHOWN = 3  # names of many
-
-
-def names_finding(left_out: Sequence[str]) -> Finding:
-    """Objects whose names no statement can write; their bytes are shown escaped."""
-    if not left_out:
-        return Finding.ok("names", "every object's name can be read")
-    names = ", ".join(left_out[:_SHOWN]) + (", ..." if len(left_out) > _SHOWN else "")
-    return Finding.warning(
-        "names_unreadable",
-        f"left out, because their names are not UTF-8: {len(left_out)} object(s), among them {names}",
-        "Rename them; until then they are not ranked and not moved, and everything else is.",
-        values={"objects": str(len(left_out))},
-    )
-
-
-def _unfinished_index_findings(rows: list[Row]) -> list[Finding]:
-    """Invalid indexes left by interrupted rebuilds; one that is maintained slows down every change of its table."""
-    if not rows:
-        return [Finding.ok("unfinished_index", "no rebuild has left an index behind")]
-    return [
-        Finding.warning(
-            "unfinished_index",
-            f"an interrupted REINDEX CONCURRENTLY has left the invalid index {index} on {table}: "
-            f"{format_bytes(size)} in {space}{', written to with every change of its table' if written else ''}",
-            f"hotplace drops those of its own moves (hotplace history); else: DROP INDEX CONCURRENTLY {index};",
-            values={"index": index, "space": space, "bytes": str(size)},
-        )
-        for index, table, space, size, written in rows
-    ]
-
-
-def read_facts(session: ReadSession) -> Facts:
-    """The row of ``sql/doctor.sql`` by name.
-
-    Raises:
-        ConnectorError: the server did not answer.
-    """
-    rows = session.rows(query("doctor"), doing="examining the server")
-    return dict(zip(_FACTS, rows[0], strict=True))
-
-
-def _version(facts: Facts) -> Finding:
-    number, version = facts["version_number"], facts["version"]
-    if number < OLDEST:
-        return Finding.error("version_unsupported", f"PostgreSQL {version} is older than 14", "Upgrade the server.")
-    if number > NEWEST_TRIED:
-        return Finding.warning(
-            "version_untried", f"PostgreSQL {version} is newer than 18", "Watch the first samples closely."
-        )
-    return Finding.ok("version", f"PostgreSQL {version}")
-
-
-def _monitor(facts: Facts) -> Finding:
-    if facts["monitor"]:
-        return Finding.ok("pg_monitor", f"{facts['login']} is a member of pg_monitor")
-    return Finding.warning(
-        "pg_monitor_missing",
-        f"{facts['login']} is no member of pg_monitor: sizes, paths and other sessions stay hidden",
-        monitor_remedy(facts["login"]),
-    )
-
-
-def _counters(facts: Facts) -> Finding:
-    if facts["counters"]:
-        return Finding.ok("track_counts", "the server counts what each relation reads")
-    return Finding.error(
-        "track_counts_off",
-        "track_counts is off: the server counts no reads, so there is no ranking",
-        "ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf();",
-    )
-
-
-def _timing(facts: Facts) -> Finding:
-    if facts["timing"]:
-        return Finding.ok("track_io_timing", "the server measures how long reads take")
-    return Finding.warning(
-        "track_io_timing_off",
-        "track_io_timing is off: gains are predicted from configured disk speeds, not measured ones",
-        "ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf();",
-    )
-
-
-def _log_timing(facts: Facts) -> Finding:
-    if facts["log_timing"]:
-        sentence = "the server measures how long its log takes"
-        return Finding.ok("track_wal_io_timing", sentence)
-    return Finding.info(
-        "track_wal_io_timing_off",
-        "track_wal_io_timing is off: how long sessions wait for the log is unknown",
-        "ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf();",
-    )
-
-
-def _standby(facts: Facts) -> Finding:
-    if not facts["standby"]:
-        return Finding.ok("primary", "this server accepts writes")
-    return Finding.warning(
-        "standby", "this server is a standby: hotplace only watches here", "Connect to the primary to move anything."
-    )
-
-
-def _service(facts: Facts) -> Finding:
-    if not facts["service"]:
-        return Finding.ok("own_storage", "no managed service is known to run this server", about_moving=True)
-    return Finding.error(
-        "managed_service",
-        ONE_STORAGE.format(facts["service"]),
-        "Size its storage instead: hotplace sizing says what faster storage would bring.",
-        about_moving=True,
-        values={"service": facts["service"]},
-    )
-
-
-def _reset(facts: Facts) -> Finding:
-    since = facts["stats_reset"]
-    when = "never" if since is None else f"{since:%Y-%m-%d %H:%M:%S %Z}"
-    return Finding.ok("stats_reset", f"statistics were last reset: {when}")
-
-
-def _lock_of_agents(session: ReadSession) -> Finding:
-    """Whether someone who is no agent has it, as any user of the database may."""
-    if not (stranger := find_stranger(session)):
-        return Finding.ok("lease_lock", "the lock that keeps agents apart is free or an agent's", about_moving=True)
-    return Finding.warning(
-        "lease_lock_taken",
-        f"{stranger}, has the lock that keeps agents apart and is no session of this login: nobody is kept from acting",
-        "Have it let go of the lock (pg_advisory_unlock_all), or end it (pg_terminate_backend).",
-        about_moving=True,
-        values={"session": stranger},
-    )
-
-
-def _owners(session: ReadSession) -> list[Finding]:
-    """One for each owner whose relations may not be moved; none is handed over that could do more than own them."""
-    rows = [
-        dict(zip(_OWNER, row, strict=True)) for row in session.rows(query("doctor_owners"), doing="looking at owners")
-    ]
-    if not rows:
-        return [Finding.ok("ownership", "every relation may be altered by this login", about_moving=True)]
-    powers = read_powers(
-        session, {str(row[name]) for row in rows for name in ("owner", "schema_owner", "database_owner")}
-    )
-    return [_of_owner(row, powers) for row in rows]
-
-
-def _of_owner(row: Facts, powers: Mapping[str, tuple[str, ...]]) -> Finding:
-    owner, login, strong = row["owner"], row["login"], powers.get(row["owner"], ())
-    sentence = f"{login} may not move {row['relations']} relation(s) of {owner}, {row['example']} among them"
-    values = {"relations": str(row["relations"]), "owner": owner}
-    if not strong:
-        remedy = owner_remedy(row["quoted"], login, owns_database=owner == row["database_owner"])
-        return Finding.warning("ownership_missing", sentence, remedy, about_moving=True, values=values)
-    modest = (name for name in ("schema_owner", "database_owner") if row[name] not in powers)
-    return Finding.warning(
-        "ownership_refused",
-        f"{sentence}; {owner} is never handed over, for it has {', '.join(strong)}",
-        refused_owner_remedy(row["example"], row["kind"], next((row[f"{name}_quoted"] for name in modest), "")),
-        about_moving=True,
-        values=values,
-    )
-
-
-_CHECKS: tuple[Callable[[Facts], Finding], ...] = (
-    _version,
-    _monitor,
-    _counters,
-    _timing,
-    _log_timing,
-    _standby,
-    _service,
-    _reset,
-)
-
-
-def _may_create(row: Row) -> Finding:
-    name, quoted, login, may = row
-    if may:
-        return Finding.ok(
-            "space_create", f"{login} may move relations to {name}", about_moving=True, values={"space": name}
-        )
-    return Finding.warning(
-        "space_create_missing",
-        f"{login} may not create in tablespace {name}, so no relation can be moved there",
-        Remedy(f"GRANT CREATE ON TABLESPACE {quoted} TO {login};", SPACE_GIVES.format(login)),
-        about_moving=True,
-        values={"space": name},
-    )
-
-
-def _obstacles(session: ReadSession, login: str) -> list[Finding]:
-    """What statements of moves would fail by, though every right is there."""
-    rows = session.rows(query("doctor_obstacles"), doing="looking for what would stop moves")
-    return [_OBSTACLES[kind](login, name, detail) for kind, name, detail in rows]
-
-
-_OBSTACLES: Mapping[str, Callable[[str, str, str], Finding]] = {
-    "read_only": lambda login, name, detail: Finding.warning(  # noqa: ARG005  # as the others
-        "sessions_read_only",
-        f"sessions of {login} begin read-only (default_transaction_read_only), so no move can be carried out",
-        f"If it is to move: ALTER ROLE {login} SET default_transaction_read_only = off;",
-        about_moving=True,
-    ),
-    "event_trigger": lambda login, name, detail: Finding.info(  # as the others
-        "event_trigger",
-        f"the event trigger {name} calls {detail} for statements of moves; if that refuses {login}, each of them fails",
-        f"Look whether {detail} lets {login} alter and rebuild what it moves.",
-        about_moving=True,
-        values={"trigger": name, "function": detail},
-    ),
-    "index_function": lambda login, name, detail: Finding.warning(  # noqa: ARG005  # as the others
-        "index_function_path",
-        f"the index {name} calls {detail}, which finds names by the session's search_path: a rebuild may fail, here "
-        "and in any restore",
-        f"ALTER FUNCTION {detail} SET search_path = the schemas that it needs, pg_temp;",
-        about_moving=True,
-        values={"index": name, "function": detail},
-    ),
-}
-
-
-def _may_split(rows: list[Row]) -> list[Finding]:
-    """A split makes tables next to the one that is split, for its owner."""
-    if not rows:
-        return [Finding.ok("split_schema", "every owner of tables may make tables next to them", about_moving=True)]
-    return [
-        Finding.info(
-            "split_schema_missing",
-            f"{owner} may not create in schema {schema}, so none of its {tables} table(s) there can be split",
-            Remedy(f"GRANT CREATE ON SCHEMA {schema} TO {owner};", SCHEMA_GIVES.format(owner, schema)),
-            about_moving=True,
-            values={"schema": schema, "owner": owner},
-        )
-        for schema, owner, tables in rows
-    ]
-
-
-def _visible(name: str, path: str, free_bytes: int | None) -> Finding:
-    if free_bytes is not None:
-        return Finding.ok("space_visible", f"the file system of {name} can be seen: {path}", values={"space": name})
-    return Finding.info(
-        "space_hidden",
-        f"how much room {name} has cannot be seen from here",
-        "State the capacity of this space in the configuration.",
-        values={"space": name},
-    )

@@ -24,6 +24,7 @@ from connectors.postgresql.sessions import OF_QUERIES, ReadSession, Row, ask, mi
 from connectors.postgresql.settings import PostgresqlSettings
 
 LEASE_KEY = 0x686F74706C616365  # "hotplace" in ASCII: a key unlikely to be used by others
+# NAMEDATALEN - 1: PostgreSQL cuts an application_name there.
 NAME_BYTES = 63
 MARK = "hotplace lease!"  # begins the name of a session that acts though a stranger has the lock
 _NAME = "hotplace lease"

@@ -10,11 +10,10 @@ person to say. It grows beyond ``max_wal_size`` where a checkpoint, an archive c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from connectors.kit.checks import Facts
 from connectors.kit.contract import PrivilegeMissing
-from connectors.kit.findings import Finding
 from connectors.model.formatting import format_bytes
 from connectors.postgresql.rights import monitor_remedy
 from connectors.postgresql.sessions import ReadSession, query
@@ -112,61 +111,29 @@ def notes_on(replication: Replication, *, exclusive: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def findings_on(replication: Replication, *, allowed: bool) -> Iterator[Finding]:
-    """Findings of the doctor on standbys and replication slots.
+def doctor_facts(replication: Replication, *, allowed: bool) -> Facts:
+    """Facts for the doctor about standbys.
 
     Args:
         replication: standbys and slots.
         allowed: the configuration allows moves whose lock a standby could prolong.
     """
-    yield _standbys(replication)
-    if replication.commits_wait_for_replay:
-        yield _remote_apply(replication, allowed=allowed)
-    yield from (_slot(slot) for slot in replication.inactive_slots)
-
-
-def _standbys(replication: Replication) -> Finding:
-    if not replication.standbys:
-        return Finding.ok("standbys", "no standby streams from this server now")
-    listed = ", ".join(_in_words(standby) for standby in replication.standbys)
-    names = replication.synchronous_names
-    waits = f"; commits wait for {names} ({replication.synchronous_commit})" if names else "; no commit waits for them"
-    return Finding.info(
-        "standbys",
-        f"standbys stream from this server: {listed}{waits}",
-        "Their readers of a table that is moved are cancelled after max_standby_streaming_delay: "
-        "choose windows in which they are few.",
-        values={"standbys": ", ".join(standby.name for standby in replication.standbys)},
-    )
+    names, waits = replication.synchronous_names, replication.commits_wait_for_replay
+    return {
+        "standbys": ", ".join(standby.name for standby in replication.standbys),
+        "listed": ", ".join(_in_words(standby) for standby in replication.standbys),
+        "names": names,
+        "who_waits": f"commits wait for {names} ({replication.synchronous_commit})"
+        if names
+        else "no commit waits for them",
+        "replay_allowed": waits and allowed,
+        "replay_refused": waits and not allowed,
+    }
 
 
 def _in_words(standby: Standby) -> str:
     behind = "" if standby.behind_bytes is None else f", {format_bytes(max(0, standby.behind_bytes))} behind"
     return f"{standby.name} ({standby.sync_state}{behind})"
-
-
-def _remote_apply(replication: Replication, *, allowed: bool) -> Finding:
-    refused = "are allowed by the configuration" if allowed else "are refused"
-    return Finding.warning(
-        "remote_apply",
-        f"commits wait until standbys ({replication.synchronous_names}) have replayed them (remote_apply), so "
-        f"a reader there can prolong the lock of a table's move and stop commits here: such moves {refused}",
-        ""
-        if allowed
-        else "Set synchronous_commit to on while moves run, or allow_moves_with_remote_apply: true for this database.",
-        about_moving=True,
-    )
-
-
-def _slot(slot: Slot) -> Finding:
-    kept = format_bytes(max(0, slot.kept_bytes))
-    return Finding.warning(
-        "slot_inactive",
-        f"no server uses the replication slot {slot.name}, which keeps {kept} of the log on disk; "
-        "what moves log is kept too",
-        "Let its standby connect again, or remove it with pg_drop_replication_slot.",
-        values={"slot": slot.name, "bytes": str(slot.kept_bytes)},
-    )
 
 
 MIB = 1024 * 1024

@@ -174,8 +174,8 @@ def refuse_own(plan: SplitPlan, part: str) -> Iterator[str]:
 
 def copied(plan: SplitPlan, frm: str, to: str) -> Iterator[str]:
     """Rows of a part that is to be dropped to the other one, which has no row from the border on before."""
-    columns = _listed(_stored(plan))
-    yield from _moved(
+    columns = _name_list(_stored_columns(plan))
+    yield from _move_rows(
         plan, frm, to,
         f"{text('SELECT {} FROM {}', _contents(plan), own_name(plan, frm))} INTO hotplace_moved",  # noqa: S608  # quoted
         text("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}",
@@ -189,20 +189,21 @@ def taken(plan: SplitPlan, frm: str, to: str) -> Iterator[str]:
     As one statement, so that the table is read for it once; that none is left the server proves when it attaches what
     they leave.
     """
-    columns = _listed(_stored(plan))
-    yield from _moved(
+    columns = _name_list(_stored_columns(plan))
+    yield from _move_rows(
         plan, frm, to,
         text(
             "WITH hotplace_rows AS (DELETE FROM ONLY {} WHERE {} >= {} RETURNING {}), hotplace_put AS "
             "(INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM hotplace_rows) "
             "SELECT {} FROM hotplace_rows INTO hotplace_moved",
             own_name(plan, frm), sql.Identifier(plan.column.name), border_value(plan),
-            _listed([each.name for each in plan.table.columns]), own_name(plan, to), columns, columns, _contents(plan),
+            _name_list([each.name for each in plan.table.columns]), own_name(plan, to), columns, columns,
+            _contents(plan),
         ),
     )  # fmt: skip
 
 
-def _moved(plan: SplitPlan, frm: str, to: str, *statements: str) -> Iterator[str]:
+def _move_rows(plan: SplitPlan, frm: str, to: str, *statements: str) -> Iterator[str]:
     """Statements that move rows and put what they were into ``hotplace_moved``, with what they are afterwards."""
     yield text(_HANGING, name_literal(own_name(plan, to)))
     yield _raise_with_names(
@@ -227,7 +228,7 @@ def before_rows_move() -> tuple[str, ...]:
     return "SET LOCAL row_security = off", "SET CONSTRAINTS ALL IMMEDIATE"
 
 
-def _stored(plan: SplitPlan) -> list[str]:
+def _stored_columns(plan: SplitPlan) -> list[str]:
     """The columns that a copy of rows names."""
     return [each.name for each in plan.table.columns if not each.generated]
 
@@ -236,11 +237,11 @@ def _contents(plan: SplitPlan) -> sql.Composable:
     """How many rows there are, and a sum over all their values, generated ones included."""
     # By text, which every type has; a sum, which no order and no repetition escapes.
     return sql.SQL("concat_ws(' ', count(*), sum(hashtextextended(ROW({})::text, 0)::numeric))").format(
-        _listed([each.name for each in plan.table.columns])
+        _name_list([each.name for each in plan.table.columns])
     )
 
 
-def _listed(names: Sequence[str]) -> sql.Composable:
+def _name_list(names: Sequence[str]) -> sql.Composable:
     return sql.SQL(", ").join(map(sql.Identifier, names))
 
 

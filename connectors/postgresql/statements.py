@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from connectors.kit.checks import Facts, unseen_statements
 from connectors.kit.contract import Clock
-from connectors.kit.findings import Finding, Remedy
+from connectors.kit.findings import Remedy
 from connectors.kit.statements import StatementCounters, without_literals
 from connectors.postgresql.rights import MONITOR_GIVES
 from connectors.postgresql.sessions import ReadSession, in_extension, query
 
 OLDEST = (1, 9)  # version of the extension
-_BLIND = "outcomes cannot say which statements became slower or faster"
 _LOAD = "Add pg_stat_statements to shared_preload_libraries and restart the server"
 
 
@@ -88,20 +88,16 @@ def read_texts(session: ReadSession, ids: Collection[str]) -> Mapping[str, str]:
     return {id_: without_literals(text) for id_, text in rows if text}
 
 
-def findings_on(place: ExtensionPlace | None) -> tuple[Finding, ...]:
-    """Whether outcomes can say which statements a move made slower."""
+def statement_facts(place: ExtensionPlace | None) -> Facts:
+    """Whether outcomes can say which statements a move made slower, for ``STATEMENTS``."""
     if place is None:
         remedy = f"{_LOAD}, then: CREATE EXTENSION pg_stat_statements;"
-        return (_unseen("pg_stat_statements is not installed in this database", remedy),)
+        return unseen_statements("pg_stat_statements is not installed in this database", remedy)
     if not place.loaded:
-        return (_unseen("the library of pg_stat_statements is not loaded", f"{_LOAD}."),)
+        return unseen_statements("the library of pg_stat_statements is not loaded", f"{_LOAD}.")
     if place.version < OLDEST:
-        return (_unseen("pg_stat_statements is older than 1.9", "ALTER EXTENSION pg_stat_statements UPDATE;"),)
+        return unseen_statements("pg_stat_statements is older than 1.9", "ALTER EXTENSION pg_stat_statements UPDATE;")
     if not place.sees_others:
         remedy = Remedy("Grant pg_monitor to the login that watches.", MONITOR_GIVES)
-        return (_unseen("pg_stat_statements hides other users' statements from this login", remedy),)
-    return (Finding.ok("statements", "outcomes can say which statements became slower or faster"),)
-
-
-def _unseen(why: str, remedy: str) -> Finding:
-    return Finding.info("statements_unseen", f"{why}: {_BLIND}", remedy)
+        return unseen_statements("pg_stat_statements hides other users' statements from this login", remedy)
+    return unseen_statements("", "")

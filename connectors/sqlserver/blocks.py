@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from connectors.kit.checks import Facts
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
-from connectors.kit.findings import Capability, Finding
+from connectors.kit.findings import Capability
 from connectors.model.blocks import BLOCK_HEAT, BlockLook, BlockReader, ResidentBlocks, one_block_in, storage_mark
 from connectors.model.formatting import format_bytes, format_seconds
 from connectors.model.observation import F64, I64
@@ -168,18 +169,18 @@ def block_capability(session: ReadSession, *, sees_server: bool, advice: str) ->
     return Capability.of(BLOCK_HEAT, small, needs, f"It has {format_bytes(pool)}: set block_looks: 0%.")
 
 
-def block_finding(session: ReadSession, *, sees_server: bool) -> Finding:
-    """For the doctor; nothing else of hotplace needs it, so that it is no warning.
+def look_facts(session: ReadSession, *, sees_server: bool) -> Facts:
+    """Facts for ``BLOCK_LOOKS``: why no look is possible, or what it walks through.
 
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
     found = block_capability(session, sees_server=sees_server, advice="See server_state_missing.")
     if not found.available:
-        return Finding.info("block_looks", f"large tables are not looked into: {found.because}", found.advice)
+        return {"why": found.because, "remedy": found.advice}
     pages = _pool_pages(session) or 0
     cost = f"{format_bytes(pages * PAGE)} of memory, about {format_seconds(pages * SECONDS_PER_PAGE)}"
-    return Finding.ok("block_looks", f"the hot pages of large tables can be looked for: a look walks through {cost}")
+    return {"why": "", "looks": f"the hot pages of large tables can be looked for: a look walks through {cost}"}
 
 
 def _pool_pages(session: ReadSession) -> int | None:
@@ -236,7 +237,7 @@ class PoolReader(BlockReader):
         waits = [self._waits(unit) for unit in units]
         one_in = one_block_in(min(pages, EXTENT * sum(unit.extents for unit in units)), MOST_LISTED)
         started = self._clock.monotonic()
-        listed = self._listed(units, one_in)
+        listed = self._list_pages(units, one_in)
         return BlockLook(
             monotonic_seconds=started,
             server_seconds=self._clock.monotonic() - began,
@@ -285,7 +286,7 @@ class PoolReader(BlockReader):
             return float("nan")
         return float(rows[0][0] or 0)
 
-    def _listed(self, units: list[_Unit], one_in: int) -> I64:
+    def _list_pages(self, units: list[_Unit], one_in: int) -> I64:
         """File, page, allocation unit and microseconds of the read of each page in memory, shape ``(pages, 4)``."""
         wanted = [number for unit in units for number in unit.allocation_units][:MOST_ALLOCATION_UNITS]
         if not wanted:

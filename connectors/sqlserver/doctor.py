@@ -1,20 +1,23 @@
 """What keeps hotplace from seeing or acting, each with the statement that mends it.
 
-What the doctor says of filegroups, files, disks and paused builds; statements for a person to run are printed.
+``CHECKS`` says what is looked at, what is said and what mends it; ``examine`` reads the facts: rights of the login,
+editions and services, counters, then filegroups, files, disks and paused builds. Statements for a person to run are
+printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from connectors.kit.checks import BLOCK_LOOKS, STATEMENTS, CheckCase, DoctorCheck, Facts, findings_of
 from connectors.kit.contract import ObjectGone, PrivilegeMissing, StatementFailed
 from connectors.kit.findings import Finding, Remedy, Severity
-from connectors.model.formatting import format_bytes
 from connectors.model.moves import NoRoute
 from connectors.model.observation import Catalog
 from connectors.sqlserver import ddl, file_statements, switch_ddl
-from connectors.sqlserver.blocks import block_finding
+from connectors.sqlserver.blocks import look_facts
 from connectors.sqlserver.catalog import File, read_files, read_volumes
 from connectors.sqlserver.ddl import CLOUD
 from connectors.sqlserver.definition import data_spaces
@@ -23,182 +26,13 @@ from connectors.sqlserver.keys import Name, quote
 from connectors.sqlserver.move_methods import PREFIX
 from connectors.sqlserver.sessions import NEWEST, ReadSession
 from connectors.sqlserver.settings import SqlserverSettings
-from connectors.sqlserver.statements import findings_on as statement_findings
-from connectors.sqlserver.statements import profile_findings
+from connectors.sqlserver.statements import PROFILES, profile_facts, statement_facts
+
+OK, INFO, WARNING, ERROR = Severity.OK, Severity.INFO, Severity.WARNING, Severity.ERROR
 
 HELD_SHARE = 0.5  # of the log; less than this is what any log looks like between two backups
 _PASSING = frozenset({NOTHING, "CHECKPOINT"})  # log_reuse_wait_desc of a log that is well
 DEVICES: dict[int | None, str] = {0: "solid state", 1: "a disk that seeks"}  # incurs_seek_penalty
-
-
-def storage_findings(
-    session: ReadSession, catalog: Catalog, settings: SqlserverSettings, *, online: bool, database: str
-) -> tuple[Finding, ...]:
-    """Of storage and what holds it.
-
-    Args:
-        session: to read with.
-        catalog: as it is now.
-        settings: of the database.
-        online: the edition builds indexes online.
-        database: its name.
-
-    Raises:
-        ConnectorError: the server did not answer.
-    """
-    files = read_files(session)
-    by_hand = session.edition not in CLOUD
-    write_files = by_hand and not online and settings.move_by == "table"
-    return (
-        *(_visible(space.name, space.path, space.free_bytes) for space in catalog.spaces),
-        *_devices(session, files),
-        *_paused_build_findings(session),
-        *_log(session),
-        *_schemes(session),
-        *(_whole_filegroups(session, files, database) if write_files else ()),
-        *(_offline(files, database) if by_hand else ()),
-        *(_tempdb(session) if by_hand else ()),
-    )
-
-
-def _whole_filegroups(session: ReadSession, files: list[File], database: str) -> list[Finding]:
-    """The statements that move it online in every edition; a person fills in the folder."""
-    found = []
-    for name in dict.fromkeys(file.space for file in files):
-        steps = file_statements.filegroup_to_disk(database, name, files, file_statements.FOLDER, major=session.major)
-        if not isinstance(steps, NoRoute):
-            sentence = (
-                f"filegroup {name} as a whole can change disks while it is used, by its files; move_by: filegroup "
-                "has hotplace do it"
-            )
-            found.append(
-                Finding.info("whole_filegroup", sentence, file_statements.as_text(steps), values={"space": name})
-            )
-    return found
-
-
-def _offline(files: list[File], database: str) -> list[Finding]:
-    """The primary file can never be emptied, so its filegroup changes disks offline only."""
-    primary = next((file.space for file in files if file.file_id == file_statements.PRIMARY_FILE), None)
-    own = [file for file in files if file.space == primary]
-    if primary is None:
-        return []
-    sentence = f"filegroup {primary} has the primary file: as a whole it changes disks while the database is offline"
-    return [
-        Finding.info(
-            "offline_files",
-            sentence,
-            file_statements.as_text(file_statements.offline_files(database, own)),
-            values={"space": primary},
-        )
-    ]
-
-
-def _tempdb(session: ReadSession) -> list[Finding]:
-    """Tempdb is recreated at every start of the service, at the paths that the catalog names."""
-    try:
-        rows = session.rows("tempdb_files", doing="looking at tempdb")
-    except (ObjectGone, PrivilegeMissing, StatementFailed):
-        return []
-    steps = file_statements.tempdb_files(file_statements.TempdbFile(*row) for row in rows)
-    sentence = f"tempdb has {len(rows)} file(s), which change disks when the service is restarted"
-    return [Finding.info("tempdb_files", sentence, file_statements.as_text(steps))] if rows else []
-
-
-def _paused_build_findings(session: ReadSession) -> list[Finding]:
-    """A paused build holds room and refuses DDL; since 2022 the server aborts it after a while."""
-    if session.major < SINCE:
-        return []
-    found = []
-    for schema, table, index, paused_at, minutes in session.rows("paused_builds", doing="looking for paused builds"):
-        ends = f"; the server gives it up {minutes} minutes later" if minutes else ""
-        name = Name(schema, table)
-        since = f"{paused_at:%F %T} of the server's time"
-        found.append(
-            Finding.warning(
-                "paused_build",
-                f"a build of {index} on {name.key} is paused since {since}{ends}",
-                f"{ddl.alter(name, index, 'RESUME')}; or {ddl.alter(name, index, 'ABORT')};",
-            )
-        )
-    return found
-
-
-_HOLDS = {
-    "LOG_BACKUP": "Take a log backup: BACKUP LOG ... TO ...; the recovery model stays as it is.",
-    "ACTIVE_TRANSACTION": "Find the oldest transaction: DBCC OPENTRAN;",
-    "AVAILABILITY_REPLICA": "See which replica is behind: sys.dm_hadr_database_replica_states.",
-    "REPLICATION": "See whether the log reader agent runs: EXEC sys.sp_repltrans;",
-}
-
-
-def _log(session: ReadSession) -> list[Finding]:
-    """What of the log is used and cannot be used again; a move writes about what it copies into it."""
-    try:
-        log = read_log_room(session)
-    except PrivilegeMissing:
-        return []
-    if log is None or log.held_by in _PASSING or log.used < HELD_SHARE * log.total:
-        return []
-    sentence = (
-        f"{log.used / log.total:.0%} of the transaction log are used and cannot be used again because of "
-        f"{log.held_by} ({log.recovery_model} recovery model): moves write into what is left"
-    )
-    remedy = _HOLDS.get(log.held_by, "See log_reuse_wait_desc in sys.databases.")
-    return [Finding.warning("log_held", sentence, remedy)]
-
-
-def _schemes(session: ReadSession) -> list[Finding]:
-    """Partition schemes that moves have made and whose NEXT USED a SPLIT has used up: the next one fails for all."""
-    spaces = data_spaces(session)
-    ours = [space for space in spaces.values() if space.scheme and space.name.startswith(PREFIX)]
-    return [
-        Finding.warning(
-            "next_used_missing",
-            f"partition scheme {space.name}, made by a move, has no NEXT USED: the next SPLIT RANGE of "
-            f"{space.function} fails with 7707",
-            f"{switch_ddl.next_used(space.name, spaces[space.next_or_last].name)};",
-        )
-        for space in ours
-        if space.next_used is None
-    ]
-
-
-def _devices(session: ReadSession, files: list[File]) -> tuple[Finding, ...]:
-    """What the server says of the volumes (2019 and newer, on Windows): a hint for the configuration of tiers."""
-    volumes = read_volumes(session)
-    kinds: dict[str, set[str]] = {}
-    for file in files:
-        volume = volumes.get(file.file_id or 0)
-        if volume is not None and volume.seeks in DEVICES:
-            kinds.setdefault(file.space, set()).add(DEVICES[volume.seeks])
-    return tuple(_device(space, found) for space, found in kinds.items())
-
-
-def _device(space: str, found: set[str]) -> Finding:
-    said = f"{space} lies on {' and '.join(sorted(found))}"
-    if len(found) == 1:
-        return Finding.ok("device", said, values={"space": space})
-    return Finding.warning(
-        "mixed_devices",
-        f"{said}: rows are spread over all its files by their free room, so it is no tier",
-        "Empty and remove the files on one of them: DBCC SHRINKFILE (..., EMPTYFILE).",
-        values={"space": space},
-    )
-
-
-def _visible(name: str, path: str, free_bytes: int | None) -> Finding:
-    if free_bytes is not None:
-        sentence = f"how much room {name} has can be seen: {path}"
-        return Finding.ok("space_visible", sentence, values={"space": name})
-    return Finding.info(
-        "space_hidden",
-        f"how much room {name} has cannot be seen by this login",
-        "State the capacity of this space in the configuration.",
-        values={"space": name},
-    )
-
-
 OLDEST, NEWEST_TRIED = 11, 17
 AZURE_DATABASE, MANAGED_INSTANCE = 5, 8  # EngineEdition
 POOL_EXTENSION_SINCE = 12  # 2014
@@ -208,8 +42,258 @@ PERFORMANCE_STATE_SINCE = 16
 # What rights give away, as remedies say it.
 STATE_GIVES = "what every session of the server does, its statements included, and its files and counters"
 DEFINITIONS_GIVES = "definitions of every object of every database, code of procedures included"
-ALTER_GIVES = "every object of {}, to change and to drop; with CREATE PROCEDURE also the rows of its owner's tables"
+ALTER_GIVES = (
+    "every object of {schema}, to change and to drop; with CREATE PROCEDURE also the rows of its owner's tables"
+)
 TABLES_GIVE = "tables of its own in schemas that it may alter"
+_HOLDS = {
+    "LOG_BACKUP": "Take a log backup: BACKUP LOG ... TO ...; the recovery model stays as it is.",
+    "ACTIVE_TRANSACTION": "Find the oldest transaction: DBCC OPENTRAN;",
+    "AVAILABILITY_REPLICA": "See which replica is behind: sys.dm_hadr_database_replica_states.",
+    "REPLICATION": "See whether the log reader agent runs: EXEC sys.sp_repltrans;",
+}
+
+CHECKS = (
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "version", "an Azure service, which is always the newest version", when="service"),
+            CheckCase(ERROR, "version_unsupported", "version {major} is older than SQL Server 2012", "Upgrade.",
+                      when="too_old"),
+            CheckCase(WARNING, "version_untried", "version {major} is newer than 2025",
+                      "Watch the first samples closely.", when="too_new"),
+            CheckCase(OK, "version", "SQL Server {year}"),
+        ),
+    ),
+    # What the Azure services leave to do here.
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(INFO, "nothing_to_move",
+                      "Azure SQL Database has the filegroup PRIMARY alone, on storage that the service chooses: "
+                      "nothing to move",
+                      "Choose a service tier with faster storage.", when="azure_database"),
+            CheckCase(INFO, "managed_instance",
+                      "on the General Purpose tier of Azure SQL Managed Instance the I/O a second of a file grow with "
+                      "its size: filegroups differ in speed by the size of their files",
+                      "Name a filegroup of large files as the fast tier, or use Business Critical, where all are on "
+                      "local SSD.", when="managed_instance"),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "server_state", "{user} may see files, counters and other sessions", when="sees_server"),
+            CheckCase(None, "server_state_missing",
+                      "{user} may not see files, read times, free space or whether a move still runs",
+                      Remedy("USE master; GRANT {state_right} TO {login};", STATE_GIVES)),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "definitions", "{user} sees every table and index, filters included", when="definitions"),
+            CheckCase(WARNING, "definitions_missing",
+                      "{user} sees only what it has rights on, and no filter of an index",
+                      Remedy("USE master; GRANT VIEW ANY DEFINITION TO {login};", DEFINITIONS_GIVES)),
+        ),
+    ),
+    # Tables whose counters are seen and whose definition is not: their demand is left aside.
+    DoctorCheck(
+        "unseen",
+        (
+            CheckCase(WARNING, "tables_unseen",
+                      "{count} table(s) have counters and may not be seen by {user}, that of object_id {example} among "
+                      "them: what they are waited for is left aside",
+                      Remedy("GRANT VIEW DEFINITION TO {login}; where a DENY hides single tables, "
+                             "REVOKE VIEW DEFINITION ON OBJECT::... FROM {login}; "
+                             "SELECT OBJECT_SCHEMA_NAME({example}), OBJECT_NAME({example}) names it",
+                             "definitions of every object in this database, code of procedures included")),
+        ),
+    ),
+    DoctorCheck(
+        "may_alter",
+        (
+            CheckCase(OK, "alter", "{user} may move every table it sees", unless="missing"),
+            CheckCase(WARNING, "alter_missing", "{user} may not move {missing} table(s), {example} among them",
+                      Remedy("GRANT ALTER ON SCHEMA::{schema} TO {login};", ALTER_GIVES)),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "dataspace", "{user} may make partition schemes", when="dataspaces"),
+            CheckCase(WARNING, "dataspace_missing",
+                      "{user} may not make partition schemes: single partitions and large objects cannot be moved",
+                      Remedy("GRANT ALTER ANY DATASPACE TO {login};",
+                             "filegroups, partition schemes and partition functions of this database, to make, change "
+                             "and drop them")),
+        ),
+    ),
+    # Only members of db_owner may empty files of the database.
+    DoctorCheck(
+        "shrinking",
+        (
+            CheckCase(OK, "shrink", "{user} may empty and remove files", when="controls"),
+            CheckCase(WARNING, "shrink_missing", "{user} may not empty files, which move_by: filegroup does",
+                      Remedy("ALTER ROLE db_owner ADD MEMBER {login};",
+                             "this database as a whole: every row, every right in it, and to drop it; move_by: object "
+                             "needs none of that")),
+        ),
+    ),
+    # Copying a partition is the only way that reads rows.
+    DoctorCheck(
+        "copying",
+        (
+            CheckCase(WARNING, "copy_missing",
+                      "{user} may not copy partitions of {missing} table(s), {example} among them",
+                      Remedy("GRANT CREATE TABLE TO {login}; GRANT SELECT, INSERT ON SCHEMA::{schema} TO {login};",
+                             f"every row of {{schema}}, to read and to add to, and {TABLES_GIVE}"), when="missing"),
+            CheckCase(OK, "copy", "{user} may copy every partition it sees", when="makes_tables"),
+            CheckCase(WARNING, "copy_missing",
+                      "{user} may not make the tables that partitions: switched copies into",
+                      Remedy("GRANT CREATE TABLE TO {login};", TABLES_GIVE)),
+        ),
+    ),
+    DoctorCheck(
+        "server",
+        (
+            CheckCase(OK, "online", "{edition} builds indexes while the table is used", when="online"),
+            CheckCase(INFO, "online_missing", "{edition} locks the table while its index is built",
+                      "Move in a maintenance window, or use Enterprise edition."),
+        ),
+    ),
+    # No row at all means that registering the counters failed when the service started.
+    DoctorCheck(
+        "counters",
+        (
+            CheckCase(WARNING, "counters_missing",
+                      "the server has no performance counters (error 3409 in its log): transactions are not counted",
+                      "Run lodctr on the server's perf-*sqlctr.ini and restart the service.", when="absent"),
+            CheckCase(WARNING, "transactions_missing",
+                      "the server counts no transactions under the name of this database, nor under its physical name: "
+                      "no outcome of a move can be measured by work done",
+                      "Look for its instance_name of 'Transactions/sec' in sys.dm_os_performance_counters, and report "
+                      "it.", when="uncounted"),
+            CheckCase(OK, "buffer_pool", "no page has been read from disk since the service started", unless="read"),
+            # The true miss rate and what of it was read ahead.
+            CheckCase(OK, "buffer_pool",
+                      "since the service started {missed:.2%} of the pages that were asked for came from disk, "
+                      "{ahead:.0%} of those ahead of time{life}"),
+        ),
+    ),
+    # Pages that memory had no room for are read from its file; what sessions wait for is what it does not hold.
+    DoctorCheck(
+        "pool_extension",
+        (
+            CheckCase(INFO, "pool_extension",
+                      "the buffer-pool extension {path} of {size:bytes} serves part of what memory misses: short waits "
+                      "of an object may be reads of that file, wherever the object lies",
+                      "Compare waits with it and without it before more fast storage is bought."),
+        ),
+    ),
+    BLOCK_LOOKS,
+    DoctorCheck(
+        "replicas",
+        (
+            CheckCase(WARNING, "replica_suspended",
+                      "{suspended} replica(s) of this database are suspended: nothing is moved",
+                      "ALTER DATABASE ... SET HADR RESUME on that replica.", when="suspended"),
+        ),
+    ),
+    # Pages a read since it began to keep them: near 1 the reads are random, far above they are read ahead.
+    DoctorCheck(
+        "query_store",
+        (
+            CheckCase(WARNING, "query_store_off", "Query Store is {state} in this database",
+                      "ALTER DATABASE CURRENT SET QUERY_STORE = ON; or query_store: false", unless="keeps"),
+            CheckCase(OK, "query_store", "Query Store has seen no physical read yet", unless="reads"),
+            CheckCase(OK, "query_store",
+                      "by Query Store a read fetched {average:.1f} pages on average: {pages:.0f} pages in {reads:.0f} "
+                      "reads"),
+        ),
+    ),
+    STATEMENTS,
+    PROFILES,
+    DoctorCheck(
+        "spaces",
+        (
+            CheckCase(OK, "space_visible", "how much room {space} has can be seen: {path}",
+                      when="room_known", values={"space": "{space}"}),
+            CheckCase(INFO, "space_hidden", "how much room {space} has cannot be seen by this login",
+                      "State the capacity of this space in the configuration.", values={"space": "{space}"}),
+        ),
+    ),
+    # What the server says of the volumes (2019 and newer, on Windows): a hint for the configuration of tiers.
+    DoctorCheck(
+        "devices",
+        (
+            CheckCase(WARNING, "mixed_devices",
+                      "{space} lies on {devices}: rows are spread over all its files by their free room, so it is no "
+                      "tier",
+                      "Empty and remove the files on one of them: DBCC SHRINKFILE (..., EMPTYFILE).",
+                      when="mixed", values={"space": "{space}"}),
+            CheckCase(OK, "device", "{space} lies on {devices}", values={"space": "{space}"}),
+        ),
+    ),
+    # A paused build holds room and refuses DDL; since 2022 the server aborts it after a while.
+    DoctorCheck(
+        "paused_builds",
+        (
+            CheckCase(WARNING, "paused_build",
+                      "a build of {index} on {table} is paused since {paused_at:%F %T} of the server's time{ends}",
+                      "{remedy}"),
+        ),
+    ),
+    # What of the log is used and cannot be used again; a move writes about what it copies into it.
+    DoctorCheck(
+        "log",
+        (
+            CheckCase(WARNING, "log_held",
+                      "{used:.0%} of the transaction log are used and cannot be used again because of {held_by} "
+                      "({recovery_model} recovery model): moves write into what is left",
+                      "{remedy}"),
+        ),
+    ),
+    # Partition schemes that moves have made and whose NEXT USED a SPLIT has used up: the next one fails for all.
+    DoctorCheck(
+        "schemes",
+        (
+            CheckCase(WARNING, "next_used_missing",
+                      "partition scheme {scheme}, made by a move, has no NEXT USED: the next SPLIT RANGE of {function} "
+                      "fails with 7707",
+                      "{remedy}"),
+        ),
+    ),
+    # Online in every edition; a person fills in the folder.
+    DoctorCheck(
+        "whole_filegroups",
+        (
+            CheckCase(INFO, "whole_filegroup",
+                      "filegroup {space} as a whole can change disks while it is used, by its files; "
+                      "move_by: filegroup has hotplace do it",
+                      "{remedy}", values={"space": "{space}"}),
+        ),
+    ),
+    # The primary file can never be emptied, so its filegroup changes disks offline only.
+    DoctorCheck(
+        "offline_files",
+        (
+            CheckCase(INFO, "offline_files",
+                      "filegroup {space} has the primary file: as a whole it changes disks while the database is "
+                      "offline",
+                      "{remedy}", values={"space": "{space}"}),
+        ),
+    ),
+    # Tempdb is recreated at every start of the service, at the paths that the catalog names.
+    DoctorCheck(
+        "tempdb",
+        (
+            CheckCase(INFO, "tempdb_files",
+                      "tempdb has {count} file(s), which change disks when the service is restarted", "{remedy}"),
+        ),
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,270 +353,210 @@ def examine(
     Raises:
         ConnectorError: the server did not answer.
     """
-    rights, major = read_rights(session), session.major
-    return (
-        _version(major),
-        *_service(session.edition),
-        _sees_server(rights, major),
-        _sees_definitions(rights),
-        *_unseen(session, rights),
-        _may_alter(session, rights),
-        _dataspace(rights),
-        *_may_shrink(rights, settings),
-        *_may_copy(session, rights, settings),
-        _online(online, edition),
-        *_counters(session, rights),
-        *_pool_extension(session, rights),
-        block_finding(session, sees_server=rights.sees_server),
-        *_replicas(session, rights),
-        *_query_store(session, settings),
-        *statement_findings(session),
-        *profile_findings(major, settings),
-        *storage_findings(session, catalog, settings, online=online, database=database),
+    rights = read_rights(session)
+    by_hand = session.edition not in CLOUD
+    write_files = by_hand and not online and settings.move_by == "table"
+    server = {**_server(session, rights), "online": online, "edition": edition}
+
+    @functools.cache
+    def files() -> list[File]:
+        return read_files(session)
+
+    return tuple(
+        findings_of(
+            CHECKS,
+            {
+                "server": lambda: (server,),
+                "unseen": lambda: _unseen(session, rights, server),
+                "may_alter": lambda: ({**server, **_unaltered(session)},),
+                "shrinking": lambda: (server,) if settings.move_by == "filegroup" else (),
+                "copying": lambda: _copying(session, settings, server),
+                "counters": lambda: _counters(session, rights),
+                "pool_extension": lambda: _pool_extension(session, rights),
+                "blocks": lambda: (look_facts(session, sees_server=rights.sees_server),),
+                "replicas": lambda: _replicas(session, rights),
+                "query_store": lambda: _query_store(session, settings),
+                "statements": lambda: (statement_facts(session),),
+                "profiles": lambda: profile_facts(session.major, settings),
+                "spaces": lambda: (
+                    {"space": space.name, "path": space.path, "room_known": space.free_bytes is not None}
+                    for space in catalog.spaces
+                ),
+                "devices": lambda: _devices(session, files()),
+                "paused_builds": lambda: _paused_builds(session),
+                "log": lambda: _log(session),
+                "schemes": lambda: _schemes(session),
+                "whole_filegroups": lambda: _whole_filegroups(session, files(), database) if write_files else (),
+                "offline_files": lambda: _offline(files(), database) if by_hand else (),
+                "tempdb": lambda: _tempdb(session) if by_hand else (),
+            },
+        )
     )
 
 
-def _version(major: int) -> Finding:
-    if major == NEWEST:
-        return Finding.ok("version", "an Azure service, which is always the newest version")
-    if major < OLDEST:
-        sentence = f"version {major} is older than SQL Server 2012"
-        return Finding.error("version_unsupported", sentence, "Upgrade.")
-    if major > NEWEST_TRIED:
-        return Finding.warning(
-            "version_untried", f"version {major} is newer than 2025", "Watch the first samples closely."
-        )
-    return Finding.ok("version", f"SQL Server {YEARS[major]}")
+def _server(session: ReadSession, rights: Rights) -> Facts:
+    major = session.major
+    return {
+        "major": major,
+        "year": YEARS.get(major, ""),
+        "service": major == NEWEST,
+        "too_old": major < OLDEST,
+        "too_new": major > NEWEST_TRIED,
+        "azure_database": session.edition == AZURE_DATABASE,
+        "managed_instance": session.edition == MANAGED_INSTANCE,
+        "user": rights.login,
+        "login": quote(rights.login),
+        "sees_server": rights.sees_server,
+        "severity": WARNING if rights.sees_objects else ERROR,
+        "state_right": "VIEW SERVER PERFORMANCE STATE" if major >= PERFORMANCE_STATE_SINCE else "VIEW SERVER STATE",
+        "definitions": rights.view_definition,
+        "dataspaces": rights.alter_any_dataspace or rights.alter_database,
+        "controls": rights.control_database,
+        "makes_tables": rights.create_table,
+    }
 
 
-def _service(edition: int) -> tuple[Finding, ...]:
-    """What the Azure services leave to do here."""
-    if edition == AZURE_DATABASE:
-        sentence = (
-            "Azure SQL Database has the filegroup PRIMARY alone, on storage that the service chooses: nothing to move"
-        )
-        return (Finding.info("nothing_to_move", sentence, "Choose a service tier with faster storage."),)
-    if edition == MANAGED_INSTANCE:
-        sentence = (
-            "on the General Purpose tier of Azure SQL Managed Instance the I/O a second of a file grow with its size: "
-            "filegroups differ in speed by the size of their files"
-        )
-        remedy = (
-            "Name a filegroup of large files as the fast tier, or use Business Critical, where all are on local SSD."
-        )
-        return (Finding.info("managed_instance", sentence, remedy),)
-    return ()
-
-
-def _sees_server(rights: Rights, major: int) -> Finding:
-    if rights.sees_server:
-        return Finding.ok("server_state", f"{rights.login} may see files, counters and other sessions")
-    right = "VIEW SERVER PERFORMANCE STATE" if major >= PERFORMANCE_STATE_SINCE else "VIEW SERVER STATE"
-    severity = Severity.WARNING if rights.sees_objects else Severity.ERROR
-    return Finding(
-        severity=severity,
-        code="server_state_missing",
-        sentence=f"{rights.login} may not see files, read times, free space or whether a move still runs",
-        remedy=Remedy(f"USE master; GRANT {right} TO {quote(rights.login)};", STATE_GIVES),
-    )
-
-
-def _sees_definitions(rights: Rights) -> Finding:
-    if rights.view_definition:
-        return Finding.ok("definitions", f"{rights.login} sees every table and index, filters included")
-    return Finding.warning(
-        "definitions_missing",
-        f"{rights.login} sees only what it has rights on, and no filter of an index",
-        Remedy(f"USE master; GRANT VIEW ANY DEFINITION TO {quote(rights.login)};", DEFINITIONS_GIVES),
-    )
-
-
-def _unseen(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
-    """Tables whose counters are seen and whose definition is not: their demand is left aside."""
+def _unseen(session: ReadSession, rights: Rights, server: Facts) -> Iterator[Facts]:
     if not rights.sees_objects:
-        return ()
+        return
     try:
         count, example = session.rows("unseen", doing="looking for tables that cannot be seen")[0]
     except PrivilegeMissing:
-        return ()
-    if not count:
-        return ()
-    login = quote(rights.login)
-    return (
-        Finding.warning(
-            "tables_unseen",
-            f"{count} table(s) have counters and may not be seen by {rights.login}, that of object_id {example} among "
-            "them: what they are waited for is left aside",
-            Remedy(
-                f"GRANT VIEW DEFINITION TO {login}; where a DENY hides single tables, "
-                f"REVOKE VIEW DEFINITION ON OBJECT::... FROM {login}; "
-                f"SELECT OBJECT_SCHEMA_NAME({example}), OBJECT_NAME({example}) names it",
-                "definitions of every object in this database, code of procedures included",
-            ),
-        ),
-    )
+        return
+    if count:
+        yield {**server, "count": count, "example": example}
 
 
-def _may_alter(session: ReadSession, rights: Rights) -> Finding:
-    missing, example, schema = session.rows("may_alter", doing="examining rights on tables")[0]
-    if not missing:
-        return Finding.ok("alter", f"{rights.login} may move every table it sees")
-    return Finding.warning(
-        "alter_missing",
-        f"{rights.login} may not move {missing} table(s), {example} among them",
-        Remedy(f"GRANT ALTER ON SCHEMA::{schema} TO {quote(rights.login)};", ALTER_GIVES.format(schema)),
-    )
+def _unaltered(session: ReadSession) -> Facts:
+    row = session.rows("may_alter", doing="examining rights on tables")[0]
+    return dict(zip(("missing", "example", "schema"), row, strict=True))
 
 
-def _dataspace(rights: Rights) -> Finding:
-    if rights.alter_any_dataspace or rights.alter_database:
-        return Finding.ok("dataspace", f"{rights.login} may make partition schemes")
-    return Finding.warning(
-        "dataspace_missing",
-        f"{rights.login} may not make partition schemes: single partitions and large objects cannot be moved",
-        Remedy(
-            f"GRANT ALTER ANY DATASPACE TO {quote(rights.login)};",
-            "filegroups, partition schemes and partition functions of this database, to make, change and drop them",
-        ),
-    )
+def _copying(session: ReadSession, settings: SqlserverSettings, server: Facts) -> Iterator[Facts]:
+    if settings.partitions == "switched":
+        row = session.rows("may_copy", doing="examining rights on partitioned tables")[0]
+        yield {**server, **dict(zip(("missing", "example", "schema"), row, strict=True))}
 
 
-def _may_shrink(rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
-    """Only members of db_owner may empty files of the database."""
-    if settings.move_by != "filegroup":
-        return ()
-    if rights.control_database:
-        return (Finding.ok("shrink", f"{rights.login} may empty and remove files"),)
-    sentence = f"{rights.login} may not empty files, which move_by: filegroup does"
-    remedy = Remedy(
-        f"ALTER ROLE db_owner ADD MEMBER {quote(rights.login)};",
-        "this database as a whole: every row, every right in it, and to drop it; move_by: object needs none of that",
-    )
-    return (Finding.warning("shrink_missing", sentence, remedy),)
-
-
-def _may_copy(session: ReadSession, rights: Rights, settings: SqlserverSettings) -> tuple[Finding, ...]:
-    """Copying a partition is the only way that reads rows."""
-    if settings.partitions != "switched":
-        return ()
-    missing, example, schema = session.rows("may_copy", doing="examining rights on partitioned tables")[0]
-    if rights.create_table and not missing:
-        return (Finding.ok("copy", f"{rights.login} may copy every partition it sees"),)
-    if not missing:
-        sentence = f"{rights.login} may not make the tables that partitions: switched copies into"
-        remedy = Remedy(f"GRANT CREATE TABLE TO {quote(rights.login)};", TABLES_GIVE)
-        return (Finding.warning("copy_missing", sentence, remedy),)
-    return (
-        Finding.warning(
-            "copy_missing",
-            f"{rights.login} may not copy partitions of {missing} table(s), {example} among them",
-            Remedy(
-                f"GRANT CREATE TABLE TO {quote(rights.login)}; "
-                f"GRANT SELECT, INSERT ON SCHEMA::{schema} TO {quote(rights.login)};",
-                f"every row of {schema}, to read and to add to, and {TABLES_GIVE}",
-            ),
-        ),
-    )
-
-
-def _online(online: bool, edition: str) -> Finding:
-    if online:
-        return Finding.ok("online", f"{edition} builds indexes while the table is used")
-    return Finding.info(
-        "online_missing",
-        f"{edition} locks the table while its index is built",
-        "Move in a maintenance window, or use Enterprise edition.",
-    )
-
-
-def _counters(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
-    """No row at all means that registering the counters failed when the service started."""
+def _counters(session: ReadSession, rights: Rights) -> Iterator[Facts]:
+    """What the buffer pool answered since the service started."""
     if not rights.sees_server:
-        return ()
-    totals = {
-        str(name): int(value) for name, value in session.rows("counters", doing="looking at performance counters")
-    }
-    if totals and "Transactions/sec" not in totals:
-        return (
-            Finding.warning(
-                "transactions_missing",
-                "the server counts no transactions under the name of this database, nor under its physical name: no "
-                "outcome of a move can be measured by work done",
-                "Look for the database's instance_name of 'Transactions/sec' in sys.dm_os_performance_counters, and "
-                "report it.",
-            ),
-        )
-    if totals:
-        return _buffer_pool(totals, session.rows("page_life", doing="looking at the buffer pool")[0][0])
-    return (
-        Finding.warning(
-            "counters_missing",
-            "the server has no performance counters (error 3409 in its log): transactions are not counted",
-            "Run lodctr on the server's perf-*sqlctr.ini and restart the service.",
-        ),
-    )
-
-
-def _buffer_pool(totals: Mapping[str, int], life: int | None) -> tuple[Finding, ...]:
-    """The true miss rate and what of it was read ahead, since the service started."""
+        return
+    rows = session.rows("counters", doing="looking at performance counters")
+    totals: Mapping[str, int] = {str(name): int(value) for name, value in rows}
+    life = session.rows("page_life", doing="looking at the buffer pool")[0][0] if totals else None
     asked, read = totals.get("Page lookups/sec", 0), totals.get("Page reads/sec", 0)
-    if not asked or not read:
-        return (Finding.ok("buffer_pool", "no page has been read from disk since the service started"),)
-    said = (
-        f"since the service started {read / asked:.2%} of the pages that were asked for came from disk, "
-        f"{totals.get('Readahead pages/sec', 0) / read:.0%} of those ahead of time"
-    )
-    return (
-        Finding.ok("buffer_pool", said if life is None else f"{said}; a page stays in memory for about {life} s now"),
-    )
+    yield {
+        "absent": not totals,
+        "uncounted": bool(totals) and "Transactions/sec" not in totals,
+        "read": asked and read,
+        "missed": read / (asked or 1),
+        "ahead": totals.get("Readahead pages/sec", 0) / (read or 1),
+        "life": "" if life is None else f"; a page stays in memory for about {life} s now",
+    }
 
 
-def _pool_extension(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
-    """Pages that memory had no room for are read from its file; what sessions wait for is what it does not hold."""
+def _pool_extension(session: ReadSession, rights: Rights) -> Iterator[Facts]:
     if not rights.sees_server or session.major < POOL_EXTENSION_SINCE:
-        return ()
+        return
     try:
         rows = session.rows("pool_extension", doing="looking at the buffer-pool extension")
     except (ObjectGone, PrivilegeMissing, StatementFailed):  # not every Azure service has the view
-        return ()
-    return tuple(
-        Finding.info(
-            "pool_extension",
-            f"the buffer-pool extension {path} of {format_bytes(int(kib) * 1024)} serves part of what memory misses: "
-            "short waits of an object may be reads of that file, wherever the object lies",
-            "Compare waits with it and without it before more fast storage is bought.",
-        )
-        for path, kib in rows
-    )
+        return
+    for path, kib in rows:
+        yield {"path": path, "size": int(kib) * 1024}
 
 
-def _query_store(session: ReadSession, settings: SqlserverSettings) -> tuple[Finding, ...]:
-    """Pages a read since it began to keep them: near 1 the reads are random, far above they are read ahead."""
-    if not settings.query_store or session.major < QUERY_STORE_SINCE:
-        return ()
-    try:
-        rows = session.rows("query_store", doing="asking Query Store")
-    except PrivilegeMissing:
-        return ()
-    state, pages, reads = rows[0] if rows else ("OFF", None, None)
-    if state not in {"READ_WRITE", "READ_ONLY"}:
-        remedy = "ALTER DATABASE CURRENT SET QUERY_STORE = ON; or query_store: false"
-        return (Finding.warning("query_store_off", f"Query Store is {state} in this database", remedy),)
-    if not reads:
-        return (Finding.ok("query_store", "Query Store has seen no physical read yet"),)
-    said = f"by Query Store a read fetched {pages / reads:.1f} pages on average: {pages:.0f} pages in {reads:.0f} reads"
-    return (Finding.ok("query_store", said),)
-
-
-def _replicas(session: ReadSession, rights: Rights) -> tuple[Finding, ...]:
+def _replicas(session: ReadSession, rights: Rights) -> Iterator[Facts]:
     if not rights.sees_server:
-        return ()
+        return
     try:
         rows = session.rows("replicas", doing="looking at replicas")
     except PrivilegeMissing:
+        return
+    yield {"suspended": sum(bool(row[1]) for row in rows)}
+
+
+def _query_store(session: ReadSession, settings: SqlserverSettings) -> Iterator[Facts]:
+    if not settings.query_store or session.major < QUERY_STORE_SINCE:
+        return
+    try:
+        rows = session.rows("query_store", doing="asking Query Store")
+    except PrivilegeMissing:
+        return
+    state, pages, reads = rows[0] if rows else ("OFF", None, None)
+    keeps = state in {"READ_WRITE", "READ_ONLY"}
+    average = pages / reads if keeps and reads else 0.0
+    yield {"state": state, "keeps": keeps, "pages": pages, "reads": reads, "average": average}
+
+
+def _devices(session: ReadSession, files: list[File]) -> Iterator[Facts]:
+    volumes = read_volumes(session)
+    kinds: dict[str, set[str]] = {}
+    for file in files:
+        volume = volumes.get(file.file_id or 0)
+        if volume is not None and volume.seeks in DEVICES:
+            kinds.setdefault(file.space, set()).add(DEVICES[volume.seeks])
+    for space, found in kinds.items():
+        yield {"space": space, "devices": " and ".join(sorted(found)), "mixed": len(found) > 1}
+
+
+def _paused_builds(session: ReadSession) -> Iterator[Facts]:
+    if session.major < SINCE:
+        return
+    for schema, table, index, paused_at, minutes in session.rows("paused_builds", doing="looking for paused builds"):
+        name = Name(schema, table)
+        yield {
+            "index": index,
+            "table": name.key,
+            "paused_at": paused_at,
+            "ends": f"; the server gives it up {minutes} minutes later" if minutes else "",
+            "remedy": f"{ddl.alter(name, index, 'RESUME')}; or {ddl.alter(name, index, 'ABORT')};",
+        }
+
+
+def _log(session: ReadSession) -> Iterator[Facts]:
+    try:
+        log = read_log_room(session)
+    except PrivilegeMissing:
+        return
+    if log is None or log.held_by in _PASSING or log.used < HELD_SHARE * log.total:
+        return
+    yield {
+        "used": log.used / log.total,
+        "held_by": log.held_by,
+        "recovery_model": log.recovery_model,
+        "remedy": _HOLDS.get(log.held_by, "See log_reuse_wait_desc in sys.databases."),
+    }
+
+
+def _schemes(session: ReadSession) -> Iterator[Facts]:
+    spaces = data_spaces(session)
+    for space in spaces.values():
+        if space.scheme and space.name.startswith(PREFIX) and space.next_used is None:
+            remedy = f"{switch_ddl.next_used(space.name, spaces[space.next_or_last].name)};"
+            yield {"scheme": space.name, "function": space.function, "remedy": remedy}
+
+
+def _whole_filegroups(session: ReadSession, files: list[File], database: str) -> Iterator[Facts]:
+    for name in dict.fromkeys(file.space for file in files):
+        steps = file_statements.filegroup_to_disk(database, name, files, file_statements.FOLDER, major=session.major)
+        if not isinstance(steps, NoRoute):
+            yield {"space": name, "remedy": file_statements.as_text(steps)}
+
+
+def _offline(files: list[File], database: str) -> Iterable[Facts]:
+    primary = next((file.space for file in files if file.file_id == file_statements.PRIMARY_FILE), None)
+    if primary is None:
         return ()
-    suspended = [row for row in rows if row[1]]
-    if not suspended:
+    own = [file for file in files if file.space == primary]
+    return ({"space": primary, "remedy": file_statements.as_text(file_statements.offline_files(database, own))},)
+
+
+def _tempdb(session: ReadSession) -> Iterable[Facts]:
+    try:
+        rows = session.rows("tempdb_files", doing="looking at tempdb")
+    except (ObjectGone, PrivilegeMissing, StatementFailed):
         return ()
-    sentence = f"{len(suspended)} replica(s) of this database are suspended: nothing is moved"
-    return (Finding.warning("replica_suspended", sentence, "ALTER DATABASE ... SET HADR RESUME on that replica."),)
+    steps = file_statements.tempdb_files(file_statements.TempdbFile(*row) for row in rows)
+    return ({"count": len(rows), "remedy": file_statements.as_text(steps)},) if rows else ()

@@ -447,7 +447,7 @@ def inspect_container(session: ReadSession, route: Route, *, running: bool) -> I
 
 
 def _half_way(file: File, pages: int, route: Route) -> bool:
-    """More pages have left it since the plan was made than any file has of its own, and it was not opened again."""
+    """Emptying has begun: more pages are gone than the file's own metadata takes, and it was not opened again."""
     begun = route.bundle.size_bytes // PAGE - pages > EMPTY_PAGES
     opened = file_step_of(route.tidy_steps[0])
     return begun and opened is not None and (file.size_pages or 0) < opened.size_mb * PAGES_IN_MB

@@ -406,6 +406,7 @@ def _find_holder(connection: pyodbc.Connection) -> str:
     try:
         holders = fetch(connection, query("lease_holder"), ())
     except pyodbc.Error:
+        # The lease is refused with or without a name.
         return ""
     for session, program, host, login in holders:
         return f"{program or 'a session'} (session {session}, from {host}), login {login}"

@@ -125,7 +125,7 @@ def operation_of(step: Step) -> Operation:
 
 
 def file_step_of(step: Step) -> FileStep | None:
-    """What the step does to a file; None where it is not about one."""
+    """What the step does to a file; None if it touches no file."""
     found = operation_of(step)
     action = _OF_FILES.get(found.name)
     if action is None:

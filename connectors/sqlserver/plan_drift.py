@@ -142,10 +142,10 @@ def _builds_the_same(now: Route, approved: Route) -> bool:
     steps, others = (*now.steps, *now.undo_steps), (*approved.steps, *approved.undo_steps)
     if any(step.operation is None for step in others):
         return operations.built_by(steps) == operations.built_by(others)
-    return _built(steps) == _built(others)
+    return _builds_of(steps) == _builds_of(others)
 
 
-def _built(steps: Iterable[Step]) -> list[str]:
+def _builds_of(steps: Iterable[Step]) -> list[str]:
     """What each of them builds; what becomes of replaced rows afterwards is not built, and may be another thing."""
     operations = (operation_of(step) for step in steps)
     return [each.text("builds") for each in operations if each.name not in {COUNT_TABLE, DROP_TABLE}]
@@ -172,11 +172,11 @@ def read_belongings(session: ReadSession, definition: Definition) -> tuple[Kept,
     Raises:
         ConnectorError: a subclass that says what may be done.
     """
-    number, names = definition.owner.object_id, {i.index_id: _named(i) for i in definition.indexes}
-    rows = {name: _seen(session, name, number) for name in _ALL}
-    found = [Kept(what=_named(index), how=_shape(index)) for index in definition.indexes]
+    number, names = definition.owner.object_id, {i.index_id: _name_of(i) for i in definition.indexes}
+    rows = {name: _read_optional(session, name, number) for name in _ALL}
+    found = [Kept(what=_name_of(index), how=_shape(index)) for index in definition.indexes]
     found += [
-        Kept(what=f"{_named(index)}{_IN_DETAIL}", how=how)
+        Kept(what=f"{_name_of(index)}{_IN_DETAIL}", how=how)
         for index in definition.indexes
         if (how := ", ".join(_details(index)))
     ]
@@ -236,11 +236,11 @@ def hangs_on_index(definition: Definition | None, kept: Sequence[Kept]) -> bool:
     """
     if definition is None or definition.index is None:
         return False
-    mine = f" of {_named(definition.index)}"
+    mine = f" of {_name_of(definition.index)}"
     return any(each.what.endswith(mine) for each in kept)
 
 
-def _seen(session: ReadSession, name: str, object_id: int) -> list[Row] | None:
+def _read_optional(session: ReadSession, name: str, object_id: int) -> list[Row] | None:
     """Rows of a query, none where this version has no such thing; None: this login may not ask."""
     try:
         return session.rows(name, object_id, doing="looking at what belongs to the table")
@@ -250,7 +250,7 @@ def _seen(session: ReadSession, name: str, object_id: int) -> list[Row] | None:
         return []
 
 
-def _named(index: IndexDefinition) -> str:
+def _name_of(index: IndexDefinition) -> str:
     return "the heap" if index.name is None else f"{_INDEX}{quote(index.name)}"
 
 

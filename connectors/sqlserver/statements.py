@@ -12,11 +12,12 @@ only the doctor asks it, if the configuration wants it, once and not for long.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from connectors.kit.checks import CheckCase, DoctorCheck, Facts, unseen_statements
 from connectors.kit.contract import Clock, ConnectorError, PrivilegeMissing
 from connectors.kit.counters import sum_by_id
-from connectors.kit.findings import Finding
+from connectors.kit.findings import Severity
 from connectors.kit.statements import READING_TEXT, StatementCounters, read_all
 from connectors.sqlserver.keys import TABLE_INDEX, Name
 from connectors.sqlserver.sessions import ReadSession
@@ -70,28 +71,23 @@ def read_texts(session: ReadSession, ids: Collection[str]) -> Mapping[str, str]:
     )
 
 
-def findings_on(session: ReadSession) -> tuple[Finding, ...]:
-    """Whether outcomes can say which statements a move made slower.
+def statement_facts(session: ReadSession) -> Facts:
+    """Whether outcomes can say which statements a move made slower, for ``STATEMENTS``.
 
     Raises:
         ConnectorError: the server did not answer.
     """
     if session.major < SINCE:
-        return (_unseen("Query Store came with SQL Server 2016", "Nothing can be done on this release."),)
+        return unseen_statements("Query Store came with SQL Server 2016", "Nothing can be done on this release.")
     try:
         state = session.rows("statements_state", doing="looking at Query Store")
     except PrivilegeMissing as error:
-        return (_unseen("this login may not read Query Store", error.advice),)
+        return unseen_statements("this login may not read Query Store", error.advice)
     if not state or state[0][0] not in KEEPS:
         was = state[0][0] if state else "OFF"
         remedy = "ALTER DATABASE CURRENT SET QUERY_STORE = ON (OPERATION_MODE = READ_WRITE);"
-        return (_unseen(f"Query Store is {was} in this database", remedy),)
-    return (Finding.ok("statements", "outcomes can say which statements became slower or faster"),)
-
-
-def _unseen(why: str, remedy: str) -> Finding:
-    said = f"{why}: outcomes cannot say which statements became slower or faster"
-    return Finding.info("statements_unseen", said, remedy)
+        return unseen_statements(f"Query Store is {was} in this database", remedy)
+    return unseen_statements("", "")
 
 
 def _id(hashed: bytes) -> str:
@@ -118,21 +114,31 @@ class _Reading:
     estimated_rows: int
     sessions: int
 
-    def finding(self) -> Finding:
+    def facts(self) -> Facts:
         """Which object, and how far."""
         name = f"object_id {self.object_id}, index_id {self.index_id}"
         if self.schema is not None and self.table is not None:
             name = f"{Name(self.schema, self.table, self.index if self.index_id > TABLE_INDEX else None).key} ({name})"
-        sentence = (
-            f"{self.sessions} session(s) read {name} from disk right now: {self.reads} reads and {self.read_aheads} "
-            f"read ahead so far, {self.rows} of an estimated {self.estimated_rows} rows"
-        )
-        values = {"object_id": str(self.object_id), "index_id": str(self.index_id)}
-        return Finding.ok("query_profiles", sentence, values=values)
+        return {"failed": "", "name": name, **asdict(self)}
 
 
-def profile_findings(major: int, settings: SqlserverSettings) -> tuple[Finding, ...]:
-    """One finding for each object that is read most; none where it is not wanted or the version has no such view.
+PROFILES = DoctorCheck(
+    "profiles",
+    (
+        CheckCase(Severity.WARNING, "query_profiles_unseen", "the reads of running queries are not known: {failed}",
+                  "{remedy}", when="failed"),
+        CheckCase(Severity.OK, "query_profiles", "no running query that the server profiles reads this database from "
+                  "disk right now", unless="name"),
+        CheckCase(Severity.OK, "query_profiles",
+                  "{sessions} session(s) read {name} from disk right now: {reads} reads and {read_aheads} read ahead "
+                  "so far, {rows} of an estimated {estimated_rows} rows",
+                  values={"object_id": "{object_id}", "index_id": "{index_id}"}),
+    ),
+)  # fmt: skip
+
+
+def profile_facts(major: int, settings: SqlserverSettings) -> tuple[Facts, ...]:
+    """Facts on each object that is read most; none where it is not wanted or the version has no such view.
 
     Args:
         major: version of the server.
@@ -145,15 +151,7 @@ def profile_findings(major: int, settings: SqlserverSettings) -> tuple[Finding, 
     try:
         found = [_Reading(*row) for row in look.rows("query_profiles", doing="looking at running queries")]
     except ConnectorError as error:  # the rest of the doctor must not fail for want of a remark
-        return (
-            Finding.warning(
-                "query_profiles_unseen",
-                f"the reads of running queries are not known: {error}",
-                error.advice or "Set query_profiles: false.",
-            ),
-        )
+        return ({"failed": error, "remedy": error.advice or "Set query_profiles: false."},)
     finally:
         look.close()
-    none = "no running query that the server profiles reads this database from disk right now"
-    nothing = Finding.ok("query_profiles", none)
-    return tuple(reading.finding() for reading in found) or (nothing,)
+    return tuple(reading.facts() for reading in found) or ({"failed": "", "name": ""},)

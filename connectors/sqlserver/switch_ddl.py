@@ -90,7 +90,7 @@ def empty(name: Name, number: str, rows: str, reshape: str) -> str:
     # with the table shut. The storage is asked too: a security policy may hide rows from who looks.
     table = quoted_table(name)
     seen = f"EXISTS (SELECT 1 FROM {table} WITH (TABLOCKX, HOLDLOCK) WHERE {rows})"  # noqa: S608  # names are quoted
-    stored = f"COALESCE({_stored(name, number)}, 1) <> 0"
+    stored = f"COALESCE({_stored_rows(name, number)}, 1) <> 0"
     refuse = _refuse_if(f"{seen} OR {stored}", "the partition is not empty any more")
     return "; ".join((_BEGIN, refuse, reshape, _END))
 
@@ -138,7 +138,7 @@ def exchange(part: Exchange, reshape: str) -> str:
     copy = f"INSERT INTO {new} WITH (TABLOCK) ({part.names}) SELECT {part.names} {source}"  # names are quoted
     # By the storage's counts, which no security policy filters as it filters the copy. Called approximate, so that the
     # originals are counted again before they go; but fast: behind SWITCH both tables are shut to readers.
-    short = f"COALESCE({_stored(part.old)}, -1) <> COALESCE({_stored(part.new)}, -2)"
+    short = f"COALESCE({_stored_rows(part.old)}, -1) <> COALESCE({_stored_rows(part.new)}, -2)"
     return "; ".join(
         (
             _BEGIN,
@@ -170,7 +170,7 @@ def switch_back(part: Exchange, reshape: str) -> str:
     values = ", ".join(_comparable(column) for column in part.columns)
     other = f"EXISTS (SELECT {values} FROM {part.table} WHERE {part.rows} EXCEPT SELECT {values} FROM {old})"  # noqa: S608  # quoted
     written = "rows were written since the copy took its place: they would be lost"
-    unnoted = f"COALESCE({_noted(part.old)}, -1)"
+    unnoted = f"COALESCE({_copied_rows(part.old)}, -1)"
     return "; ".join(
         (
             _BEGIN,
@@ -181,7 +181,7 @@ def switch_back(part: Exchange, reshape: str) -> str:
             _refuse_if(other, written),
             part.out.format(new),
             reshape,
-            _refuse_if(f"COALESCE({_stored(part.new)}, -2) <> {unnoted}", written),
+            _refuse_if(f"COALESCE({_stored_rows(part.new)}, -2) <> {unnoted}", written),
             part.into(part.old),
             f"TRUNCATE TABLE {new}",
             _END,
@@ -197,7 +197,7 @@ def range_of(name: Name) -> str:
 def _refuse_uncounted(name: Name) -> str:
     """Ends the transaction where a table has rows, and not as many as were copied. It stays locked."""
     lost = "has not as many rows as were copied: rows are missing where the copy is"
-    return _refuse_if(f"{_rows_of(name)} NOT IN (0, COALESCE({_noted(name)}, 0))", f"{name.table} {lost}")
+    return _refuse_if(f"{_rows_of(name)} NOT IN (0, COALESCE({_copied_rows(name)}, 0))", f"{name.table} {lost}")
 
 
 def _refuse_if(condition: str, message: str) -> str:
@@ -208,14 +208,14 @@ def _rows_of(name: Name) -> str:
     return f"(SELECT COUNT_BIG(*) FROM {quoted_table(name)} WITH (TABLOCKX, HOLDLOCK))"  # noqa: S608  # quoted
 
 
-def _stored(name: Name, number: str = "") -> str:
+def _stored_rows(name: Name, number: str = "") -> str:
     """Rows of a table, or of one partition, by the storage's own count; NULL where this login may not see them."""
     mine = f"s.object_id = OBJECT_ID({text(quoted_table(name))}) AND s.index_id <= 1"
     mine += f" AND s.partition_number = {number}" if number else ""
     return f"(SELECT SUM(s.row_count) FROM sys.dm_db_partition_stats AS s WHERE {mine})"  # noqa: S608  # quoted
 
 
-def _noted(name: Name) -> str:
+def _copied_rows(name: Name) -> str:
     """Rows that were copied; NULL: none were, or this login may not see it."""
     return f"(SELECT CONVERT(bigint, p.value) {_property(name, COPIED)})"
 

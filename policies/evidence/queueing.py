@@ -409,14 +409,14 @@ class Loop:
         # what one second of wait is in seconds of service: less the longer the queue; 1 where nothing waited yet
         service = at_devices * self.stations.service_share(waits * at_devices, found)
         everybody = np.maximum(1.0, self.stations.servers) + waits + reads
-        taken_now = np.minimum(MOST_TAKEN, reads * self.seeks / everybody + self._written(self.now[WRITES]))
+        taken_now = np.minimum(MOST_TAKEN, reads * self.seeks / everybody + self._write_share(self.now[WRITES]))
         shares = ahead_then / everybody[:, np.newaxis]
-        written = self._written(then[WRITES].T).T
+        written = self._write_share(then[WRITES].T).T
         elsewhere = max(LEAST_ELSEWHERE, sessions - float(waits.sum())) / rate
         processors = self.processors
         if processors is not None:
             elsewhere = max(LEAST_ELSEWHERE / rate, elsewhere - float(processors.residence(rate, found)))
-        held = self._held(elsewhere)
+        held = self._time_held(elsewhere)
         busy = rate * held / (1 + rate * held * found)
         demand = then[TRANSACTIONS] * (self.scale * service * (1 - taken_now) / rate)[:, np.newaxis]
         return Network(
@@ -453,7 +453,7 @@ class Loop:
         share = np.divide(carried, waits, out=np.zeros(len(waits)), where=waits > 0)
         return np.asarray(1 - np.minimum(MOST_CARRIED, share), dtype=np.float64)
 
-    def _held(self, elsewhere: float) -> float:
+    def _time_held(self, elsewhere: float) -> float:
         """Seconds that a transaction spends at a limit that is no tier's, of those elsewhere; 0 where none showed."""
         if isnan(self.alone):
             return 0.0
@@ -475,7 +475,7 @@ class Loop:
         used = min(database.processor, MOST_TAKEN * database.processors, database.active)
         return Processors(database.processors, used / database.transactions)
 
-    def _written(self, seconds: F64) -> F64:
+    def _write_share(self, seconds: F64) -> F64:
         """Share of each tier that writes of so many seconds a second take. Shape as given, tiers last."""
         return np.asarray(seconds / self.stations.servers, dtype=np.float64)
 

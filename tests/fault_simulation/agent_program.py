@@ -170,9 +170,9 @@ class AgentProgram:
         if process.depth:  # a real one waits for its jobs; here they wait below us
             if self._asked is not _Asked.RELOAD:
                 for watch in daemon._watches.values():
-                    process.run(watch.stop)
+                    process.run(watch.acting.stop)
                 return
-            if not all(watch.carries_out for watch in daemon._watches.values()):
+            if not all(watch.acting.carries_out for watch in daemon._watches.values()):
                 return
         asked, self._asked = self._asked, None
         if asked is _Asked.RELOAD:

@@ -13,6 +13,7 @@ from agent.ledger.chain.audit import AuditChain
 from agent.model.states import MoveState
 from agent.moving.transition_rules import Transition
 from agent.planning.allowance import START
+from agent.service.acting import Acting
 from agent.service.snapshot import JobHealth
 from agent.service.watch import Watch
 from policies.evidence.counter_deltas import difference
@@ -39,12 +40,12 @@ class Mutant:
             yield
 
 
-_act, _policy, _append, _sample = Watch.act, DatabaseConfig.policy_settings, AuditChain.append, Watch.sample
-_difference, _hold_lease = difference, Watch.hold_lease
+_act, _policy, _append, _sample = Acting.act, DatabaseConfig.policy_settings, AuditChain.append, Watch.sample
+_difference, _hold_lease = difference, Acting.hold_lease
 
 
-def _act_all_the_same(self: Watch) -> Any:  # as the original
-    self.dry_run = False
+def _act_all_the_same(self: Acting) -> Any:  # as the original
+    self._dry_run = False
     return _act(self)
 
 
@@ -67,8 +68,8 @@ def _totals(before: Any, after: Any, **named: Any) -> Any:  # as above
     return _difference(replace(before, counters=nothing_yet), after, **named)
 
 
-def hold_lease_once(self: Watch) -> None:
-    """In place of ``Watch.hold_lease``: what was held once is held."""
+def hold_lease_once(self: Acting) -> None:
+    """In place of ``Acting.hold_lease``: what was held once is held."""
     if self.leasing.of_engine is None:
         _hold_lease(self)
 
@@ -123,7 +124,7 @@ MUTANTS = (
            (("agent.ledger.chain.trust.find_refusal", none_of("")),
             ("agent.moving.precheck._conditions_hold", nothing))),
     Mutant("dry_run is not asked", oracles.DRY_RUN, replace(SAFE, site=replace(SAFE.site, dry_run=True)),
-           (("agent.service.watch.Watch.act", _act_all_the_same),)),
+           (("agent.service.acting.Acting.act", _act_all_the_same),)),
     Mutant("an unknown outcome counts as done", oracles.TRUE_STATES, _script(0, (0.5, Kind.LOST, COPYING, 3, 0.0)),
            (("agent.moving.reconciler.leave_unknown", _placed),)),
     Mutant("room is not asked", oracles.HEAD_ROOM,
@@ -144,7 +145,7 @@ MUTANTS = (
     Mutant("the chain names nobody", oracles.AUDIT, SAFE,
            (("agent.ledger.chain.audit.AuditChain.append", _nameless),)),
     Mutant("a lease is held for ever", oracles.ONE_AGENT, _script(0, (0.5, Kind.LEASE_LOST, COPYING, 3, 0.0)),
-           (("agent.service.watch.Watch.hold_lease", hold_lease_once),)),
+           (("agent.service.acting.Acting.hold_lease", hold_lease_once),)),
     Mutant("samples cost nothing", oracles.COST, SAFE, (("agent.service.watch.Watch.sample", _free_of_cost),)),
     Mutant("no move is judged", oracles.JUDGED, SAFE, (("agent.moving.settling.Settling.judge", none_of(())),)),
     Mutant("results are not counted", oracles.COUNTERS, SAFE,

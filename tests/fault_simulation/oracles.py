@@ -419,7 +419,7 @@ class Oracles:
         if watch is None or process is None or not process.alive or process.depth:
             return
         with suppress(HotplaceError):  # its disk fails just now
-            process.run(watch.count_results)
+            process.run(watch.acting.count_results)
             with closing(_open(agent)) as ledger:
                 states = Counter({MoveState(row["state"]): row["number"] for row in ledger.execute(STATES).fetchall()})
             held = Counter({of: sum(states[state] for state in now) for of, now in HAVE_BEEN.items()})
@@ -455,9 +455,9 @@ class Oracles:
     def _heat(self, agent: AgentProgram) -> None:
         """Shares of heat are those of the work, which is steady: whatever was reset, lost or renumbered."""
         watch = agent.watch
-        if watch is None or agent.process is None or not agent.process.alive or watch._sampler is None:
+        if watch is None or agent.process is None or not agent.process.alive or watch.observing._sampler is None:
             return
-        picture = watch._sampler.picture()
+        picture = watch.observing._sampler.picture()
         if picture is None:
             return
         placement = self._site.world.placement

@@ -115,6 +115,37 @@ def test_a_rule_approves_only_what_waits_for_a_decision(ledger: Ledger, clock: S
         ledger.rules.approve(late)
 
 
+def test_what_was_made_by_a_clock_ahead_is_made_anew(ledger: Ledger, clock: StillClock, people: Two) -> None:
+    """Approved before it was made, its approval would pass for a forged one; the next plan takes its place."""
+    opened(ledger, clock, people[0])
+    made = clock.now()
+    ahead = propose(ledger, created_at=made + timedelta(days=365), expires_at=made + timedelta(days=366))
+    with pytest.raises(NotCovered, match=r"it is dated 2027-.* which is yet to come"):
+        ledger.rules.approve(ahead)
+    number = propose(ledger, created_at=made)
+    assert ledger.proposals.row(ahead).state is ProposalState.SUPERSEDED
+    ledger.rules.approve(number)
+    ledger.moves.require_trust(first_move(ledger, number))
+
+
+def test_a_clock_that_was_ahead_distrusts_no_later_approval(
+    path: Path, ledger: Ledger, clock: StillClock, people: Two
+) -> None:
+    """Rows and anchors that it has dated lie behind the approval in the chain, and ahead of it in time.
+
+    In a file: a server dates no row by the clock of another machine.
+    """
+    assert path.exists()
+    opened(ledger, clock, people[0])
+    clock.sleep(365 * 86400.0)
+    ledger.proposals.reject(propose(ledger, "public.t9"), who="bert", origin="tty", reason="")
+    ledger.audit.anchor()
+    clock.sleep(-365 * 86400.0)
+    number = propose(ledger)
+    ledger.rules.approve(number)
+    ledger.moves.require_trust(first_move(ledger, number))
+
+
 def test_what_goes_beyond_a_limit_waits_for_a_person(ledger: Ledger, clock: StillClock, people: Two) -> None:
     """The reasons name every open rule of the database with its limit."""
     opened(ledger, clock, people[0], most_bytes=63 * MIB)

@@ -85,7 +85,7 @@ def end(ending: str, site: Site, watch: Watch, ledger: Ledger) -> None:
     """What comes between: the agent is told to stop, a person cancels, or the engine refuses the next statement."""
     match ending:
         case "stopped":
-            watch.stop()
+            watch.acting.stop()
         case "cancelled":
             cancel(site, ledger)
         case "refused":
@@ -196,7 +196,7 @@ def test_a_stop_ends_the_wait_for_another_try(site: Site) -> None:
 
         def stop() -> None:
             stopped.append(site.clock.monotonic())
-            watch.stop()
+            watch.acting.stop()
 
         site.clock.call_later(100.0, stop)
         watch.act()

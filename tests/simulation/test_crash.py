@@ -237,7 +237,7 @@ def test_told_to_stop_before_it_has_begun(tmp_path: Path) -> None:
     site = Site(tmp_path, policy=FEW_MOVES)
     with site.agent() as (watch, ledger):
         site.approved(watch, ledger)
-        watch.stop()
+        watch.acting.stop()
         assert watch.act() == ()
         assert {row.state for row in ledger.moves.rows(database="sim")} == {MoveState.APPROVED}
 

@@ -339,7 +339,7 @@ def test_a_reload_cancels_no_move(site: Site, monkeypatch: pytest.MonkeyPatch) -
             wait_for(lambda: daemon._watches["sim"] is not watch)
             assert daemon._watches["sim"].database.settle_seconds == 360.0
             wait_for(lambda: ledger.moves.row(row.id).state in IN_PLACE)
-            wait_for(lambda: not daemon._watches["sim"].carries_out)
+            wait_for(lambda: not daemon._watches["sim"].acting.carries_out)
             watch = daemon._watches["sim"]
             path.write_text(path.read_text().replace("level: warning", "level: error"))
             daemon.ask_to_reload()

@@ -109,14 +109,14 @@ def test_looks_count_as_server_time_and_show_their_share(tmp_path: Path) -> None
     """The agent's own cost is a metric, that of looks too; none is taken while a move runs."""
     site = Site(tmp_path)
     with site.agent() as (watch, _):
-        watch._looker = OneTurn()  # type: ignore[assignment]  # the simulated engine has no pool to look at
+        watch.observing.looker = OneTurn()  # type: ignore[assignment]  # the simulated engine has no pool to look at
         before = watch.snapshot.server_seconds
-        assert watch.look_at_blocks()
+        assert watch.observing.look_at_blocks()
         assert watch.snapshot.server_seconds - before == 2.0
         assert watch.snapshot.hottest_tenths == {"public.orders": 0.72}
         watch.snapshot.running = RUNNING
-        assert not watch.look_at_blocks()
-        watch._looker = BlockLooker("sim", 0.0, lambda: watch.connector, watch._ledger, site.clock)
+        assert not watch.observing.look_at_blocks()
+        watch.observing.looker = BlockLooker("sim", 0.0, lambda: watch.connector, watch._ledger, site.clock)
 
 
 def test_a_standing_knows_what_is_beyond_its_top(tmp_path: Path) -> None:

@@ -139,6 +139,7 @@ class Replay:
         try:
             self._tell(story, event)
         except Impossible as error:
+            # The chain fits, and what it says cannot have happened: nothing of this proposal is believed from here on.
             story.spoil(f"audit row {event.row} ({event.name} about {event.subject}) cannot be: {error}")
         if event.name != SIGNED:
             story.last_row = event.row

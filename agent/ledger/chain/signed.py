@@ -285,6 +285,7 @@ def checked(rule: ApprovalRule, given: Iterable[Given]) -> tuple[list[CheckedSig
         try:
             signature = rule.signers.verify(each.signed, each.armored)
         except SignatureInvalid as error:
+            # One who may no longer sign makes the others' signatures no worse.
             why = str(error)
         else:
             found.append(CheckedSignature(signature.who, signature.key, signature.names, each.document.moves))
@@ -329,13 +330,13 @@ def check_signature(
             f"{signature.who} has signed this already",
             advice="Another person has to sign, with a key of their own.",
         )
-    if rule.needed > 1 and _asked(signature, askers):
+    if rule.needed > 1 and _is_by_asker(signature, askers):
         refused = f"{signature.who} asked for this and cannot approve it too"
         raise NotSigned(refused, advice="Another person has to sign it.")
     return signature
 
 
-def _asked(signature: Signature, askers: Collection[str]) -> bool:
+def _is_by_asker(signature: Signature, askers: Collection[str]) -> bool:
     """Whether one of those who asked made the signature, or may have.
 
     Raises:

@@ -338,8 +338,10 @@ def missing_for_rule(signatures: Iterable[CheckedSignature], approval: ApprovalR
 
 def why_not_covered(standing: RuleStanding, proposal: Proposal, struck: int, now: datetime) -> str:
     """Why a rule does not approve a proposal at an instant; "" where it does."""
-    over = _over_count(standing, len(proposal.moves), now)
-    return standing.why_not_now(now) or over or find_refusal(standing.rule, proposal, now, struck)
+    closed = standing.why_not_now(now) or _over_count(standing, len(proposal.moves), now)
+    # Its approval would be dated before it, as one that was forged is.
+    ahead = f"it is dated {proposal.created_at:%F %T %Z}, which is yet to come" if proposal.created_at > now else ""
+    return closed or ahead or find_refusal(standing.rule, proposal, now, struck)
 
 
 def _over_count(standing: RuleStanding, moves: int, at: datetime) -> str:
@@ -442,7 +444,8 @@ class Trust:
         """Why neither people nor a standing rule that they have signed approved the move."""
         if story.approval is not None and UNDER in story.approval.facts:
             now = self._database.latest_possible(reading, self._clock.now())
-            return standing_fault(reading, self.rule, move, story.approval, now, self._noted_before(story.approval.row))
+            noted = self._noted_before(story.approval.row, now)
+            return standing_fault(reading, self.rule, move, story.approval, now, noted)
         asked_by = load_proposal(reading, move.proposal_id).proposal.asked_by
         return signature_fault(reading, self.rule, move, story, asked_by)
 
@@ -458,9 +461,13 @@ class Trust:
             return f"its approval expired at {move.expires_at:%F %T %Z}"
         return ""
 
-    def _noted_before(self, row: int) -> datetime | None:
-        """The latest time at which an anchor was noted before a row was written; None where there is none."""
-        return max((at for at, anchor in self._anchors.recent() if anchor.row < row), default=None)
+    def _noted_before(self, row: int, now: datetime) -> datetime | None:
+        """The latest time at which an anchor was noted before a row was written; None where there is none.
+
+        What a clock far ahead has noted tells nothing: every later approval by a rule would look like a forged one.
+        """
+        noted = (at for at, anchor in self._anchors.recent() if anchor.row < row and at <= now + BELIEVED_AHEAD)
+        return max(noted, default=None)
 
     def _chain_fault(self, reading: Reading, move: MoveRow, story: Story) -> str:
         anchor = self._anchors.last()

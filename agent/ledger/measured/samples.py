@@ -103,12 +103,12 @@ def merged(database: Database, rows: Sequence[Row], coarse: int) -> list[dict[st
         LedgerCorrupt: a blob cannot be unpacked.
     """
     return [
-        _merged(signals, [unpacked(database, row) for row in group], coarse)
+        _merge(signals, [unpacked(database, row) for row in group], coarse)
         for signals, group in groupby(rows, key=lambda row: int(row.signals))
     ]
 
 
-def _merged(signals: int, rows: Sequence[HistoryRow], coarse: int) -> dict[str, Any]:
+def _merge(signals: int, rows: Sequence[HistoryRow], coarse: int) -> dict[str, Any]:
     return {
         "database": rows[0].database, "resolution_seconds": coarse,
         "started_at": min(row.started_at for row in rows), "ended_at": max(row.ended_at for row in rows),
@@ -380,6 +380,7 @@ class Samples:
         try:
             send_hours(own, self.ledger, database, until, self._leases.require)
         except (*AWAY, LeaseLost):
+            # Nothing is lost: the hours stay here until a later call hands them over.
             return
         with own.write(durable=False) as transaction:
             row = {"database": database, "name": HANDED_OVER, "at": until, "body": str(microseconds(until))}

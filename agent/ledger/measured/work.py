@@ -87,10 +87,10 @@ def _rows(place: Database, database: str, since: datetime, until: datetime | Non
             rows = reading.rows(_SINCE, database=database, since=since)
         else:
             rows = reading.rows(_BETWEEN, database=database, since=since, until=until)
-    return (_dated(place, row) for row in rows)
+    return (_date_work(place, row) for row in rows)
 
 
-def _dated(place: Database, row: Row) -> DatedWork:
+def _date_work(place: Database, row: Row) -> DatedWork:
     with readable(place, "work", id=row.id):
         began = json.loads(row.body).get(STARTED_AT)
         return DatedWork(
@@ -158,7 +158,7 @@ class StatementHistory:
         place = self._samples.places()[0]  # of one machine only
         with place.read() as reading:
             rows = reading.rows(_STATEMENTS_BETWEEN, database=database, since=since, until=until)
-        return [_unpacked(place, row.started_at, row.ended_at, row.body) for row in rows]
+        return [_unpack(place, row.started_at, row.ended_at, row.body) for row in rows]
 
     def drop(self, before: datetime) -> int:
         """Drop intervals that ended before then, and of each database those beyond ``MOST_INTERVALS``; how many."""
@@ -168,7 +168,7 @@ class StatementHistory:
             )
 
 
-def _unpacked(place: Database, started_at: datetime, ended_at: datetime, body: bytes) -> StatementInterval:
+def _unpack(place: Database, started_at: datetime, ended_at: datetime, body: bytes) -> StatementInterval:
     try:
         found = decode_arrays(body)
         ids = tuple(str(each) for each in found.pop("ids"))

@@ -357,12 +357,12 @@ def given(column: ColumnElement[Any], name: str = "") -> ColumnElement[bool]:
 
 def value_for(column: ColumnElement[Any], name: str) -> BindParameter[Any]:
     """A value that is given under a name, to be compared with a column."""
-    return bindparam(name, type_=_compared(column))
+    return bindparam(name, type_=_comparison_type(column))
 
 
 def one_of(column: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether a column has one of the values that are given as ``some``; one statement takes some thousands."""
-    return column.in_(bindparam(SOME, expanding=True, type_=_compared(column)))
+    return column.in_(bindparam(SOME, expanding=True, type_=_comparison_type(column)))
 
 
 def among(column: ColumnElement[Any], values: Collection[StrEnum]) -> ColumnElement[bool]:
@@ -371,7 +371,7 @@ def among(column: ColumnElement[Any], values: Collection[StrEnum]) -> ColumnElem
     return column.in_([literal_column(f"'{value}'", column.type) for value in sorted(values)])
 
 
-def _compared(column: ColumnElement[Any]) -> TypeEngine[Any]:
+def _comparison_type(column: ColumnElement[Any]) -> TypeEngine[Any]:
     return Whole() if isinstance(column.type, Integer) else column.type
 
 
@@ -428,12 +428,12 @@ def begins_with(column: ColumnElement[Any], words: str | BindParameter[str]) -> 
 
 
 @compiles(unindexed)
-def _unindexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401  # SQLAlchemy's signature
+def _compile_unindexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401  # SQLAlchemy's signature
     return f"+{compiler.process(element.clauses, **kw)}"
 
 
 @compiles(unindexed, _POSTGRESQL)
-def _indexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
+def _compile_indexed(element: unindexed, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ANN401
     return compiler.process(element.clauses, **kw)
 
 

@@ -130,7 +130,7 @@ class Bench:
             ended.wait()
         except BaseException:
             enough.set()
-            self.watch.stop()
+            self.watch.acting.stop()
             # Waited for even after Ctrl-C: the session that is about to drop the scratch schema must not meet a
             # statement of our own.
             ended.wait()

@@ -117,6 +117,7 @@ class Rounds:
         try:
             ways = self.bench.watch.connector.routes(bundle, self.bench.script.scratch.fast)
         except HotplaceError as error:
+            # A finding like any other: the remaining cases are still tried.
             self.bench.findings.note_failure(f"move {case.name}", error)
             return ()
         if isinstance(ways, NoRoute) and ways.setting:

@@ -365,7 +365,7 @@ class _Run:
             self._look_that_it_is_empty()
         finally:
             bench.session.close()
-            bench.watch.stop()
+            bench.watch.acting.stop()
             bench.watch.close(save=False)
 
     def _mend_session(self) -> None:

@@ -194,6 +194,7 @@ def _errors() -> tuple[type[Exception], ...]:
     """Errors of the drivers that are here."""
     found: list[type[Exception]] = []
     for module in ("pyodbc", "ibm_db_dbi"):
+        # Either driver does; where neither is installed, opening the session says so.
         with suppress(ImportError):
             found.append(__import__(module).Error)
     return tuple(found)

@@ -139,7 +139,7 @@ def watching(
             yield Hotplace(rig, path, config, ledger, watch, pulse, events)
         finally:
             pulse.stop()
-            watch.stop()
+            watch.acting.stop()
             watch.close()
 
 

@@ -35,7 +35,7 @@ APPROVE = (0.8, Kind.APPROVE, Trigger.TIME, 0, 0.0)
 MUTANTS = (
     Mutant("a lease is held for ever, and no write asks for it", ONE_AGENT,
                 _script(1, APPROVE, (0.5, Kind.FROZEN, Trigger.COPYING, 3, 1.0)),
-                (("agent.service.watch.Watch.hold_lease", hold_lease_once),
+                (("agent.service.acting.Acting.hold_lease", hold_lease_once),
                  ("agent.ledger.leases.Leases.require", nothing))),
     Mutant("no write asks for the lease", ROBUSTNESS,  # the ledger's trigger refuses the older token
                 _script(1, APPROVE, (0.5, Kind.FROZEN, Trigger.COPYING, 3, 1.0)),

@@ -43,7 +43,7 @@ def look(agent: Hotplace) -> dict[str, Any]:
     began = time.monotonic()
     while True:
         agent.watch.plan()  # says which units are worth looks
-        agent.watch.look_at_blocks()
+        agent.watch.observing.look_at_blocks()
         took = time.monotonic() - began
         if took > LOOK_SECONDS:
             agent.watch.sampler.save()
